@@ -11,7 +11,8 @@ import { launch, platform } from "../tests/e2e/browser.mjs";
 const RUNS = Number(process.env.RUNS ?? 5);
 const FABRIC = process.env.FLITWATCH_FABRIC ?? "perlis";
 const FRAME = "ProxyMain::BeginMainFrame";
-const quantile = (values, q) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))];
+const quantile = (values, q) =>
+  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * q))];
 const round = (x) => Math.round(x * 100) / 100;
 
 // Counts what the main thread does for each frame from the browser's own trace: every top-level task, attributed to the frame after it.
@@ -19,14 +20,22 @@ async function work(page, session, act) {
   const events = [];
   const onData = ({ value }) => events.push(...value);
   session.on("Tracing.dataCollected", onData);
-  await session.send("Tracing.start", { transferMode: "ReportEvents", traceConfig: { includedCategories: ["toplevel", "disabled-by-default-devtools.timeline", "devtools.timeline", "benchmark"] } });
+  await session.send("Tracing.start", {
+    transferMode: "ReportEvents",
+    traceConfig: {
+      includedCategories: ["toplevel", "disabled-by-default-devtools.timeline", "devtools.timeline", "benchmark"],
+    },
+  });
   await act();
   const done = new Promise((resolve) => session.once("Tracing.tracingComplete", resolve));
   await session.send("Tracing.end");
   await done;
   session.off("Tracing.dataCollected", onData);
   const main = events.find((e) => e.name === FRAME);
-  if (!main) throw new Error(`the trace holds no animation frame: ${events.length} events, ${[...new Set(events.map((e) => e.name))].slice(0, 60)}`);
+  if (!main)
+    throw new Error(
+      `the trace holds no animation frame: ${events.length} events, ${[...new Set(events.map((e) => e.name))].slice(0, 60)}`,
+    );
   const own = events.filter((e) => e.pid === main.pid && e.tid === main.tid).sort((a, b) => a.ts - b.ts);
   const tasks = own.filter((e) => e.ph === "X" && e.name === "ThreadControllerImpl::RunTask");
   const frames = own.filter((e) => e.name === FRAME).map((e) => e.ts);
@@ -55,7 +64,8 @@ async function load(browser, url) {
       if (canvas?.width > 10) {
         const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, Math.min(canvas.height, 200)).data;
         let coloured = 0;
-        for (let i = 0; i < data.length; i += 4 * 37) if (data[i + 3] && Math.abs(data[i] - data[i + 2]) > 30) coloured++;
+        for (let i = 0; i < data.length; i += 4 * 37)
+          if (data[i + 3] && Math.abs(data[i] - data[i + 2]) > 30) coloured++;
         if (coloured > 50) {
           window.__painted = performance.now();
           return;
@@ -121,16 +131,31 @@ try {
   const box = await page.locator(".view-box").boundingBox();
   const hover = await work(page, session, async () => {
     for (let i = 0; i <= 120; i++) {
-      await page.mouse.move(box.x + box.width * (0.05 + (0.9 * i) / 120), box.y + box.height * (0.5 + 0.4 * Math.sin(i / 9)));
+      await page.mouse.move(
+        box.x + box.width * (0.05 + (0.9 * i) / 120),
+        box.y + box.height * (0.5 + 0.4 * Math.sin(i / 9)),
+      );
       await page.waitForTimeout(8);
     }
   });
   const jobs = await table(page, session, `${url}/jobs`, "Filter jobs", "amg");
   const users = await table(page, session, `${url}/blame`, "Filter names", "u41");
-  console.log(JSON.stringify({
-    first_paint_ms: round(quantile(paints, 0.5)), transfer_kb: transfer, js_kb: js, brush_frame_p95_ms: round(quantile(drag, 0.95)),
-    hover_ms: round(quantile(hover, 0.95)), jobs_frame_p95_ms: round(quantile(jobs, 0.95)), users_frame_p95_ms: round(quantile(users, 0.95)), brush_frame_median_ms: round(quantile(drag, 0.5)), first_paint_runs_ms: paints.map(round), brush_frames: drag.length, hover_frames: hover.length, routers: 3264,
-  }));
+  console.log(
+    JSON.stringify({
+      first_paint_ms: round(quantile(paints, 0.5)),
+      transfer_kb: transfer,
+      js_kb: js,
+      brush_frame_p95_ms: round(quantile(drag, 0.95)),
+      hover_ms: round(quantile(hover, 0.95)),
+      jobs_frame_p95_ms: round(quantile(jobs, 0.95)),
+      users_frame_p95_ms: round(quantile(users, 0.95)),
+      brush_frame_median_ms: round(quantile(drag, 0.5)),
+      first_paint_runs_ms: paints.map(round),
+      brush_frames: drag.length,
+      hover_frames: hover.length,
+      routers: 3264,
+    }),
+  );
 } finally {
   await browser.close();
   stop();

@@ -15,7 +15,9 @@ if (process.argv.includes("--check")) {
     // absent counts as out of date
   }
   if (current !== text) {
-    console.error("src/api/generated/openapi.d.ts is not what docs/contracts/openapi.json says: run `npm run generate`.");
+    console.error(
+      "src/api/generated/openapi.d.ts is not what docs/contracts/openapi.json says: run `npm run generate`.",
+    );
     process.exit(1);
   }
 } else {

@@ -14,15 +14,24 @@ startTheme();
 listenForKeys();
 
 // What a client did wrong does not get better by repetition; what the network did may.
-const mayHelp = (failures: number, error: Error) => failures < 3 && !(error instanceof ApiError && error.problem.status >= 200 && error.problem.status < 500);
+const mayHelp = (failures: number, error: Error) =>
+  failures < 3 && !(error instanceof ApiError && error.problem.status >= 200 && error.problem.status < 500);
 
 // A page that failed for a reason that may pass asks again by itself; what stands on it stays meanwhile.
 const AGAIN_MS = 10_000;
-const again = ({ state }: { state: { status: string; error: Error | null } }) => (state.status === "error" && state.error && mayHelp(0, state.error) ? AGAIN_MS : false);
+const again = ({ state }: { state: { status: string; error: Error | null } }) =>
+  state.status === "error" && state.error && mayHelp(0, state.error) ? AGAIN_MS : false;
 
 const queries = new QueryClient({
   defaultOptions: {
-    queries: { staleTime: 5000, gcTime: 60_000, retry: mayHelp, retryDelay: (n) => Math.min(1000 * 2 ** n, 10_000), refetchOnWindowFocus: false, refetchInterval: again },
+    queries: {
+      staleTime: 5000,
+      gcTime: 60_000,
+      retry: mayHelp,
+      retryDelay: (n) => Math.min(1000 * 2 ** n, 10_000),
+      refetchOnWindowFocus: false,
+      refetchInterval: again,
+    },
   },
 });
 const router = makeRouter();

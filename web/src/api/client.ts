@@ -26,7 +26,8 @@ const UNREACHABLE: Problem = {
   title: "The server does not answer",
   status: 0,
   detail: "No connection to Flitwatch.",
-  advice: "What was collected is kept. The page tries again by itself; if it stays, ask whether the service runs (flitwatch status).",
+  advice:
+    "What was collected is kept. The page tries again by itself; if it stays, ask whether the service runs (flitwatch status).",
 };
 
 async function problemOf(response: Response): Promise<Problem> {
@@ -34,14 +35,20 @@ async function problemOf(response: Response): Promise<Problem> {
   const parsed = v.safeParse(problemShape, body);
   if (parsed.success && response.headers.get("content-type")?.includes("json"))
     return { ...parsed.output, status: response.status };
-  return { title: `The server answered ${response.status}`, status: response.status, detail: response.statusText, advice: "Try again in a moment." };
+  return {
+    title: `The server answered ${response.status}`,
+    status: response.status,
+    detail: response.statusText,
+    advice: "Try again in a moment.",
+  };
 }
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
 export function address(path: string, query: Query = {}): string {
   const parameters = new URLSearchParams();
-  for (const [key, value] of Object.entries(query)) if (value != null && value !== "") parameters.set(key, String(value));
+  for (const [key, value] of Object.entries(query))
+    if (value != null && value !== "") parameters.set(key, String(value));
   const text = parameters.toString();
   return `/api/v1${path}${text ? `?${text}` : ""}`;
 }
@@ -59,21 +66,33 @@ async function request(url: string, init: RequestInit): Promise<Response> {
 }
 
 export async function getJson<S extends v.GenericSchema>(
-  shape: S, path: string, query?: Query, signal?: AbortSignal,
+  shape: S,
+  path: string,
+  query?: Query,
+  signal?: AbortSignal,
 ): Promise<v.InferOutput<S>> {
-  return validated(shape, path, await request(address(path, query), { signal: signal ?? null, headers: { accept: "application/json" } }));
+  return validated(
+    shape,
+    path,
+    await request(address(path, query), { signal: signal ?? null, headers: { accept: "application/json" } }),
+  );
 }
 
 let csrf: string | null = null;
 
-/** Changes in a session carry what only this page was told (GET /session). */
+/** Changes in a session carry what only this page received (GET /session). */
 export function protectChanges(token: string | null): void {
   csrf = token;
 }
 
 const protection = (): Record<string, string> => (csrf ? { "x-csrf-token": csrf } : {});
 
-export async function postJson<S extends v.GenericSchema>(shape: S, path: string, body: unknown, method: "POST" | "PUT" | "PATCH" = "POST"): Promise<v.InferOutput<S>> {
+export async function postJson<S extends v.GenericSchema>(
+  shape: S,
+  path: string,
+  body: unknown,
+  method: "POST" | "PUT" | "PATCH" = "POST",
+): Promise<v.InferOutput<S>> {
   const headers = { accept: "application/json", "content-type": "application/json", ...protection() };
   return validated(shape, path, await request(address(path), { method, headers, body: JSON.stringify(body) }));
 }
@@ -82,7 +101,11 @@ export async function remove(path: string): Promise<void> {
   await request(address(path), { method: "DELETE", headers: protection() });
 }
 
-async function validated<S extends v.GenericSchema>(shape: S, path: string, response: Response): Promise<v.InferOutput<S>> {
+async function validated<S extends v.GenericSchema>(
+  shape: S,
+  path: string,
+  response: Response,
+): Promise<v.InferOutput<S>> {
   const parsed = v.safeParse(shape, await response.json());
   if (parsed.success) return parsed.output;
   const issue = parsed.issues[0];
@@ -95,7 +118,14 @@ async function validated<S extends v.GenericSchema>(shape: S, path: string, resp
   });
 }
 
-export async function getBinary(path: string, query?: Query, signal?: AbortSignal): Promise<{ body: ArrayBuffer; headers: Headers }> {
-  const response = await request(address(path, query), { signal: signal ?? null, headers: { accept: "application/octet-stream" } });
+export async function getBinary(
+  path: string,
+  query?: Query,
+  signal?: AbortSignal,
+): Promise<{ body: ArrayBuffer; headers: Headers }> {
+  const response = await request(address(path, query), {
+    signal: signal ?? null,
+    headers: { accept: "application/octet-stream" },
+  });
   return { body: await response.arrayBuffer(), headers: response.headers };
 }

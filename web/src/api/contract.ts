@@ -6,9 +6,12 @@ import type { GenericSchema, InferInput } from "valibot";
 import type { components } from "./generated/openapi";
 import type * as alerts from "./alertShapes";
 import type * as estimates from "./estimateShapes";
+import type * as incident from "./incident";
 import type * as noise from "./noise";
 import type * as people from "./peopleShapes";
 import type * as recommendations from "./recommendationShapes";
+import type * as networkNoise from "./networkNoise";
+import type * as roots from "./roots";
 import type * as shapes from "./shapes";
 import type * as session from "./session";
 import type * as tasks from "./tasks";
@@ -16,7 +19,8 @@ import type * as tasks from "./tasks";
 type Answers = components["schemas"];
 type Shapes = typeof shapes & typeof estimates & typeof alerts;
 /** True where every answer of the API is one that the shape takes. */
-type Accepts<Answer, Shape extends GenericSchema> = Answer extends InferInput<Shape> ? true : { refused: Answer; expected: InferInput<Shape> };
+type Accepts<Answer, Shape extends GenericSchema> =
+  Answer extends InferInput<Shape> ? true : { refused: Answer; expected: InferInput<Shape> };
 
 type Proof<Holds extends true> = Holds;
 
@@ -24,7 +28,7 @@ export type Contract = [
   Proof<Accepts<Answers["FabricList"], Shapes["fabricsShape"]>>,
   Proof<Accepts<Answers["Routers"], Shapes["routersShape"]>>,
   Proof<Accepts<Answers["Links"], Shapes["linksShape"]>>,
-  Proof<Accepts<Answers["Congestion"], Shapes["congestionShape"]>>,
+  Proof<Accepts<Answers["StallFigures"], Shapes["congestionShape"]>>,
   Proof<Accepts<Answers["LinkFigures"], Shapes["linkFiguresShape"]>>,
   Proof<Accepts<Answers["Overview"], Shapes["overviewShape"]>>,
   Proof<Accepts<Answers["Timeseries"], Shapes["timeseriesShape"]>>,
@@ -33,6 +37,10 @@ export type Contract = [
   Proof<Accepts<Answers["JobList"], Shapes["jobsShape"]>>,
   Proof<Accepts<Answers["JobDetail"], Shapes["jobDetailShape"]>>,
   Proof<Accepts<Answers["Explanation"], Shapes["explanationShape"]>>,
+  Proof<Accepts<Answers["RootsOfCongestion"], (typeof roots)["rootsShape"]>>,
+  Proof<Accepts<Answers["JobNetworkNoise"], (typeof networkNoise)["networkNoiseShape"]>>,
+  Proof<Accepts<Answers["JobCounters"], Shapes["jobPartsShape"]>>,
+  Proof<Accepts<Answers["Incident"], (typeof incident)["incidentShape"]>>,
   Proof<Accepts<Answers["RunList"], Shapes["runsShape"]>>,
   Proof<Accepts<Answers["RunSteps"], Shapes["runStepsShape"]>>,
   Proof<Accepts<Answers["Status"], Shapes["ingestShape"]>>,

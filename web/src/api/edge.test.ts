@@ -4,34 +4,73 @@ import { freshness } from "./freshness";
 import { decodeFrames } from "./frames";
 import { routersShape } from "./shapes";
 
-const headers = (frames: number, routers: number) => new Headers({ "x-frames": String(frames), "x-routers": String(routers), "x-from": "2026-11-21T14:00:00Z", "x-step-seconds": "60" });
+const headers = (frames: number, routers: number) =>
+  new Headers({
+    "x-frames": String(frames),
+    "x-routers": String(routers),
+    "x-from": "2026-11-21T14:00:00Z",
+    "x-step-seconds": "60",
+  });
 
 describe("the edge", () => {
   it("decodes frames by their headers, unknown as NaN", () => {
     const body = Float32Array.of(1, NaN, 3, 4, 10, NaN, 30, 40).buffer;
     const { flits, stalls, stepMs, from } = decodeFrames(body, headers(2, 2));
-    expect([...flits, ...stalls, stepMs, from]).toEqual([1, NaN, 3, 4, 10, NaN, 30, 40, 60_000, Date.UTC(2026, 10, 21, 14)]);
+    expect([...flits, ...stalls, stepMs, from]).toEqual([
+      1,
+      NaN,
+      3,
+      4,
+      10,
+      NaN,
+      30,
+      40,
+      60_000,
+      Date.UTC(2026, 10, 21, 14),
+    ]);
   });
   it("refuses frames that are cut short", () => {
     expect(() => decodeFrames(new ArrayBuffer(31), headers(2, 2))).toThrow(/31 bytes/);
     expect(() => decodeFrames(new ArrayBuffer(0), new Headers())).toThrow();
   });
   it("refuses a column of another type and lets new keys pass", () => {
-    const routers = { router: [0], name: ["r"], group: [null], row: [1], col: [2], level: [null], coords: null, nodes: [4], sampled: [true] };
+    const routers = {
+      router: [0],
+      name: ["r"],
+      group: [null],
+      row: [1],
+      col: [2],
+      level: [null],
+      coords: null,
+      nodes: [4],
+      sampled: [true],
+    };
     expect(v.safeParse(routersShape, { ...routers, hue: 7 }).success).toBe(true);
     expect(v.safeParse(routersShape, { ...routers, name: [3] }).success).toBe(false);
   });
 });
 
 describe("freshness", () => {
-  const base = { fabric: { timeless: false, last_ts: null }, through: 1_000_000, movedAt: 1_001_000, connection: "open" as const, nextTryAt: null, now: 1_002_000, since: 0 };
+  const base = {
+    fabric: { snapshot: false, last_ts: null },
+    through: 1_000_000,
+    movedAt: 1_001_000,
+    connection: "open" as const,
+    nextTryAt: null,
+    now: 1_002_000,
+    since: 0,
+  };
   it("is live while data move, stale when they stop or the connection is lost", () => {
     expect(freshness(base)).toMatchObject({ state: "live", text: "Live · 2 s behind" });
     expect(freshness({ ...base, now: 1_060_000 })).toMatchObject({ state: "stale", reason: "silence" });
-    expect(freshness({ ...base, connection: "lost", nextTryAt: 9 })).toMatchObject({ state: "stale", reason: "connection", nextTryAt: 9 });
+    expect(freshness({ ...base, connection: "lost", nextTryAt: 9 })).toMatchObject({
+      state: "stale",
+      reason: "connection",
+      nextTryAt: 9,
+    });
   });
   it("calls one sample, and what ended long ago, a recording", () => {
-    expect(freshness({ ...base, fabric: { timeless: true, last_ts: null } }).state).toBe("recorded");
+    expect(freshness({ ...base, fabric: { snapshot: true, last_ts: null } }).state).toBe("recorded");
     expect(freshness({ ...base, movedAt: null, now: 1_000_000 + 3 * 86_400_000 }).state).toBe("recorded");
     expect(freshness({ ...base, through: null }).state).toBe("none");
   });

@@ -10,13 +10,18 @@ export interface OfApplication {
 export type By = "user" | "application";
 
 export const estimatesQuery = () =>
-  queryOptions({ queryKey: ["estimates", "list"], queryFn: ({ signal }) => getJson(shapes.estimatesShape, "/estimates", {}, signal), staleTime: 30_000 });
+  queryOptions({
+    queryKey: ["estimates", "list"],
+    queryFn: ({ signal }) => getJson(shapes.estimatesShape, "/estimates", {}, signal),
+    staleTime: 30_000,
+  });
 
 /** Entries come by the thousand, so that a filter over 300 users asks nobody. */
 export const blameQuery = (of: OfApplication, by: By) =>
   infiniteQueryOptions({
     queryKey: ["estimates", "blame", of, by],
-    queryFn: ({ pageParam, signal }) => getJson(shapes.blameShape, "/estimates/blame", { ...of, by, limit: 1000, cursor: pageParam }, signal),
+    queryFn: ({ pageParam, signal }) =>
+      getJson(shapes.blameShape, "/estimates/blame", { ...of, by, limit: 1000, cursor: pageParam }, signal),
     initialPageParam: "",
     getNextPageParam: (page) => page.next_cursor,
     placeholderData: keepPreviousData,
@@ -25,7 +30,8 @@ export const blameQuery = (of: OfApplication, by: By) =>
 export const blameDetailQuery = (estimate: number, by: By, place: number) =>
   queryOptions({
     queryKey: ["estimates", "blame", estimate, by, place],
-    queryFn: ({ signal }) => getJson(shapes.blameDetailShape, `/estimates/blame/${estimate}/${by}/${place}`, {}, signal),
+    queryFn: ({ signal }) =>
+      getJson(shapes.blameDetailShape, `/estimates/blame/${estimate}/${by}/${place}`, {}, signal),
     placeholderData: keepPreviousData,
   });
 
@@ -45,14 +51,33 @@ export const forecastQuery = (of: OfApplication) =>
   });
 
 export const runningQuery = () =>
-  queryOptions({ queryKey: ["forecasts", "running"], queryFn: ({ signal }) => getJson(shapes.runningShape, "/forecasts", { limit: 200 }, signal) });
+  queryOptions({
+    queryKey: ["forecasts", "running"],
+    queryFn: ({ signal }) => getJson(shapes.runningShape, "/forecasts", { limit: 200 }, signal),
+  });
 
 export const runForecastQuery = (run: number) =>
-  queryOptions({ queryKey: ["forecasts", "run", run], queryFn: ({ signal }) => getJson(shapes.runForecastShape, `/runs/${run}/forecast`, {}, signal) });
+  queryOptions({
+    queryKey: ["forecasts", "run", run],
+    queryFn: ({ signal }) => getJson(shapes.runForecastShape, `/runs/${run}/forecast`, {}, signal),
+  });
 
 export const outlookQuery = (job: string) =>
-  queryOptions({ queryKey: ["jobs", "outlook", job], queryFn: ({ signal }) => getJson(shapes.outlookShape, `/jobs/${encodeURIComponent(job)}/outlook`, {}, signal) });
+  queryOptions({
+    queryKey: ["jobs", "outlook", job],
+    queryFn: ({ signal }) => getJson(shapes.outlookShape, `/jobs/${encodeURIComponent(job)}/outlook`, {}, signal),
+  });
 
 /** `at`: the answer of that moment; null: of now. */
 export const explanationQuery = (job: string, cluster: string | null, at: string | null = null) =>
-  queryOptions({ queryKey: ["jobs", "explanation", job, cluster, at], queryFn: ({ signal }) => getJson(shapes.explanationShape, `/jobs/${encodeURIComponent(job)}/explanation`, { cluster: cluster ?? undefined, at: at ?? undefined }, signal), staleTime: 15_000 });
+  queryOptions({
+    queryKey: ["jobs", "explanation", job, cluster, at],
+    queryFn: ({ signal }) =>
+      getJson(
+        shapes.explanationShape,
+        `/jobs/${encodeURIComponent(job)}/explanation`,
+        { cluster: cluster ?? undefined, at: at ?? undefined },
+        signal,
+      ),
+    staleTime: 15_000,
+  });

@@ -12,9 +12,18 @@ export function decodeFrames(body: ArrayBuffer, headers: Headers): Frames {
   const cells = frames * routers;
   if (!(frames >= 0 && routers >= 0 && stepMs > 0) || from === null || body.byteLength !== cells * 8) {
     throw new ApiError({
-      title: "The frames do not fit their headers", status: 200,
-      detail: `${body.byteLength} bytes for ${frames} frames of ${routers} routers`, advice: "Reload the page.",
+      title: "The frames do not fit their headers",
+      status: 200,
+      detail: `${body.byteLength} bytes for ${frames} frames of ${routers} routers`,
+      advice: "Reload the page.",
     });
   }
-  return { from, stepMs, frames, routers, flits: new Float32Array(body, 0, cells), stalls: new Float32Array(body, cells * 4, cells) };
+  return {
+    from,
+    stepMs,
+    frames,
+    routers,
+    flits: new Float32Array(body, 0, cells),
+    stalls: new Float32Array(body, cells * 4, cells),
+  };
 }

@@ -23,7 +23,7 @@ export const SILENCE_MS = 30_000;
 const RECORDED_MS = 86_400_000;
 
 interface Inputs {
-  fabric: Pick<Fabric, "timeless" | "last_ts"> | null;
+  fabric: Pick<Fabric, "snapshot" | "last_ts"> | null;
   through: number | null;
   movedAt: number | null;
   connection: "connecting" | "open" | "lost";
@@ -36,16 +36,26 @@ interface Inputs {
 export function freshness({ fabric, through, movedAt, connection, nextTryAt, now, since }: Inputs): Freshness {
   const none: Freshness = { state: "none", text: "No data yet", through, reason: null, nextTryAt: null };
   if (!fabric) return none;
-  if (fabric.timeless) return { ...none, state: "recorded", text: "Recorded sample" };
+  if (fabric.snapshot) return { ...none, state: "recorded", text: "Recorded sample" };
   if (through === null) return none;
   const lag = now - through;
   const last = `last sample ${moment(through, now, true)}`;
-  if (connection === "lost") return { state: "stale", text: `Stale · ${last}`, through, reason: "connection", nextTryAt };
+  if (connection === "lost")
+    return { state: "stale", text: `Stale · ${last}`, through, reason: "connection", nextTryAt };
   if (now - (movedAt ?? since) < SILENCE_MS && (movedAt !== null || Math.abs(lag) < 2 * SILENCE_MS)) {
     const near = lag > -5000 && lag < 600_000;
-    return { state: "live", text: near ? `Live · ${duration(Math.max(0, Math.round(lag / 1000)))} behind` : `Live · at ${moment(through, now, true)}`, through, reason: null, nextTryAt: null };
+    return {
+      state: "live",
+      text: near
+        ? `Live · ${duration(Math.max(0, Math.round(lag / 1000)))} behind`
+        : `Live · at ${moment(through, now, true)}`,
+      through,
+      reason: null,
+      nextTryAt: null,
+    };
   }
-  if (movedAt === null && Math.abs(lag) > RECORDED_MS) return { ...none, state: "recorded", text: `Recorded · ${last} ${ZONE}`, through };
+  if (movedAt === null && Math.abs(lag) > RECORDED_MS)
+    return { ...none, state: "recorded", text: `Recorded · ${last} ${ZONE}`, through };
   return { state: "stale", text: `Stale · ${last}`, through, reason: "silence", nextTryAt: null };
 }
 
@@ -58,11 +68,15 @@ export function useFreshness(fabric: Fabric | null): Freshness {
     const timer = setInterval(() => setNow(Date.now()), 1000);
     return () => clearInterval(timer);
   }, []);
-  const known = fabric ? live.through.get(fabric.id) ?? null : null;
+  const known = fabric ? (live.through.get(fabric.id) ?? null) : null;
   const last = parseTime(fabric?.last_ts);
   return freshness({
-    fabric, through: known ?? last, movedAt: fabric ? live.movedAt.get(fabric.id) ?? null : null,
-    connection: live.connection, nextTryAt: live.nextTryAt, now, since: opened,
+    fabric,
+    through: known ?? last,
+    movedAt: fabric ? (live.movedAt.get(fabric.id) ?? null) : null,
+    connection: live.connection,
+    nextTryAt: live.nextTryAt,
+    now,
+    since: opened,
   });
 }
-

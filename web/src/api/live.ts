@@ -20,7 +20,11 @@ export interface LiveState {
 }
 
 export const liveStore = new Store<LiveState>({
-  connection: "connecting", lostAt: null, nextTryAt: null, through: new Map(), movedAt: new Map(),
+  connection: "connecting",
+  lostAt: null,
+  nextTryAt: null,
+  through: new Map(),
+  movedAt: new Map(),
 });
 
 const change = (part: Partial<LiveState>) => liveStore.set({ ...liveStore.get(), ...part });
@@ -39,8 +43,16 @@ export function noteThrough(fabric: number, through: number): void {
 
 // What else an event makes old. Counters are left to the pages, which follow `through` at their own pace.
 const INVALIDATES: Record<string, string[]> = {
-  job: ["jobs", "forecasts"], run: ["runs", "forecasts"], gap: ["ingest"], dead_letter: ["ingest"], fabric: ["fabrics", "topology"], routes: ["counters"], task: ["tasks", "recommendations"],
-  estimate: ["estimates"], forecast: ["forecasts"], alert: ["alerts"],
+  job: ["jobs", "forecasts"],
+  run: ["runs", "forecasts"],
+  gap: ["ingest"],
+  dead_letter: ["ingest"],
+  fabric: ["fabrics", "topology"],
+  routes: ["counters"],
+  task: ["tasks", "recommendations"],
+  estimate: ["estimates"],
+  forecast: ["forecasts"],
+  alert: ["alerts"],
 };
 const QUIET_MS = 2000;
 
@@ -53,10 +65,13 @@ export function followEvents(queries: QueryClient): () => void {
 
   const invalidateSoon = (key: string) => {
     if (due.has(key)) return;
-    due.set(key, setTimeout(() => {
-      due.delete(key);
-      void queries.invalidateQueries({ queryKey: [key] });
-    }, QUIET_MS));
+    due.set(
+      key,
+      setTimeout(() => {
+        due.delete(key);
+        void queries.invalidateQueries({ queryKey: [key] });
+      }, QUIET_MS),
+    );
   };
 
   const connect = () => {

@@ -5,20 +5,56 @@ import { getJson } from "./client";
 import { figure, text } from "./shapes";
 
 export const measuredShape = v.object({
-  items: v.array(v.object({
-    network: v.string(), collective: v.string(), collective_bytes: v.number(), perturbation_bytes: v.number(), world: v.number(), ratio: v.number(), splits: v.number(), late: v.number(),
-    perturbed_s: figure, quiet_s: figure, slowdown: figure, slowdown_min: figure, slowdown_max: figure, slowdown_quartiles: v.nullable(v.array(v.number())), imported_at: v.string(),
-  })),
+  items: v.array(
+    v.object({
+      network: v.string(),
+      collective: v.string(),
+      collective_bytes: v.number(),
+      perturbation_bytes: v.number(),
+      world: v.number(),
+      ratio: v.number(),
+      splits: v.number(),
+      late: v.number(),
+      perturbed_s: figure,
+      quiet_s: figure,
+      slowdown: figure,
+      slowdown_min: figure,
+      slowdown_max: figure,
+      slowdown_quartiles: v.nullable(v.array(v.number())),
+      imported_at: v.string(),
+    }),
+  ),
 });
 export type Measured = v.InferOutput<typeof measuredShape>["items"][number];
 
 export const simulatedShape = v.object({
-  items: v.array(v.object({
-    task_id: v.number(), study: text, series: v.string(), topology: v.string(), routing: v.string(), pattern: v.string(), semantics: v.string(), endpoints: v.number(), ratio: v.number(), runs: v.number(),
-    slowdown: v.number(), ci95: v.nullable(v.array(v.number())), finished_at: text,
-  })),
+  items: v.array(
+    v.object({
+      task_id: v.number(),
+      study: text,
+      series: v.string(),
+      topology: v.string(),
+      routing: v.string(),
+      pattern: v.string(),
+      semantics: v.string(),
+      endpoints: v.number(),
+      ratio: v.number(),
+      runs: v.number(),
+      slowdown: v.number(),
+      ci95: v.nullable(v.array(v.number())),
+      finished_at: text,
+    }),
+  ),
 });
 export type Simulated = v.InferOutput<typeof simulatedShape>["items"][number];
 
-export const measuredQuery = () => queryOptions({ queryKey: ["noise", "measured"], queryFn: ({ signal }) => getJson(measuredShape, "/noise/measured", {}, signal) });
-export const simulatedQuery = () => queryOptions({ queryKey: ["tasks", "noise"], queryFn: ({ signal }) => getJson(simulatedShape, "/noise/simulated", {}, signal) });
+export const measuredQuery = () =>
+  queryOptions({
+    queryKey: ["noise", "measured"],
+    queryFn: ({ signal }) => getJson(measuredShape, "/noise/measured", {}, signal),
+  });
+export const simulatedQuery = () =>
+  queryOptions({
+    queryKey: ["tasks", "noise"],
+    queryFn: ({ signal }) => getJson(simulatedShape, "/noise/simulated", {}, signal),
+  });

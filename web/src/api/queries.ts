@@ -8,7 +8,11 @@ import * as shapes from "./shapes";
 const MINUTE = 60_000;
 
 export const fabricsQuery = () =>
-  queryOptions({ queryKey: ["fabrics"], queryFn: ({ signal }) => getJson(shapes.fabricsShape, "/fabrics", {}, signal), staleTime: MINUTE });
+  queryOptions({
+    queryKey: ["fabrics"],
+    queryFn: ({ signal }) => getJson(shapes.fabricsShape, "/fabrics", {}, signal),
+    staleTime: MINUTE,
+  });
 
 /** By name, so that a page can ask before it has the list of machines. */
 export const routersQuery = (fabric: string) =>
@@ -33,7 +37,7 @@ export interface Moment {
 
 export const momentOf = (window: TimeWindow): Moment => ({ at: window.to, windowMs: window.to - window.from });
 
-const momentParameters = ({ at, windowMs }: Moment): Query => ({
+export const momentParameters = ({ at, windowMs }: Moment): Query => ({
   at: at === null ? null : isoTime(at),
   window: `${Math.max(1, Math.round(windowMs / 1000))}s`,
 });
@@ -42,7 +46,12 @@ export const congestionQuery = (fabric: number, moment: Moment, linkClass: strin
   queryOptions({
     queryKey: ["counters", fabric, "congestion", moment, linkClass],
     queryFn: ({ signal }) =>
-      getJson(shapes.congestionShape, `/fabrics/${fabric}/congestion`, { ...momentParameters(moment), class: linkClass }, signal),
+      getJson(
+        shapes.congestionShape,
+        `/fabrics/${fabric}/stalls`,
+        { ...momentParameters(moment), class: linkClass },
+        signal,
+      ),
     placeholderData: keepPreviousData,
   });
 
@@ -56,19 +65,31 @@ export const linkFiguresQuery = (fabric: number, moment: Moment, filter: LinkFil
   queryOptions({
     queryKey: ["counters", fabric, "links", moment, filter],
     queryFn: ({ signal }) =>
-      getJson(shapes.linkFiguresShape, `/fabrics/${fabric}/congestion/links`, { ...momentParameters(moment), ...filter }, signal),
+      getJson(
+        shapes.linkFiguresShape,
+        `/fabrics/${fabric}/stalls/links`,
+        { ...momentParameters(moment), ...filter },
+        signal,
+      ),
     placeholderData: keepPreviousData,
   });
 
 /** The same of the window that is compared with; not asked without one. */
-export const earlierLinksQuery = (fabric: number, earlier: Moment | null, filter: LinkFilter) =>
-  ({ ...linkFiguresQuery(fabric, earlier ?? { at: null, windowMs: 60_000 }, filter), enabled: earlier !== null });
+export const earlierLinksQuery = (fabric: number, earlier: Moment | null, filter: LinkFilter) => ({
+  ...linkFiguresQuery(fabric, earlier ?? { at: null, windowMs: 60_000 }, filter),
+  enabled: earlier !== null,
+});
 
 export const overviewQuery = (fabric: number, span: TimeWindow, points: number) =>
   queryOptions({
     queryKey: ["counters", fabric, "overview", span, points],
     queryFn: ({ signal }) =>
-      getJson(shapes.overviewShape, `/fabrics/${fabric}/overview`, { from: isoTime(span.from), to: isoTime(span.to), points }, signal),
+      getJson(
+        shapes.overviewShape,
+        `/fabrics/${fabric}/overview`,
+        { from: isoTime(span.from), to: isoTime(span.to), points },
+        signal,
+      ),
     placeholderData: keepPreviousData,
   });
 
@@ -87,7 +108,8 @@ export const framesQuery = (fabric: number, span: TimeWindow, stepSeconds: numbe
 export const routerQuery = (fabric: number, router: number, moment: Moment) =>
   queryOptions({
     queryKey: ["counters", fabric, "router", router, moment],
-    queryFn: ({ signal }) => getJson(shapes.routerDetailShape, `/fabrics/${fabric}/routers/${router}`, momentParameters(moment), signal),
+    queryFn: ({ signal }) =>
+      getJson(shapes.routerDetailShape, `/fabrics/${fabric}/routers/${router}`, momentParameters(moment), signal),
     placeholderData: keepPreviousData,
   });
 
@@ -104,8 +126,12 @@ export const timeseriesQuery = (fabric: number, { routers, counters, span, point
   queryOptions({
     queryKey: ["counters", fabric, "timeseries", routers, counters, span, points, sum ?? false],
     queryFn: ({ signal }) =>
-      getJson(shapes.timeseriesShape, `/fabrics/${fabric}/timeseries`,
-        { routers, counters, from: isoTime(span.from), to: isoTime(span.to), points, sum: sum || null }, signal),
+      getJson(
+        shapes.timeseriesShape,
+        `/fabrics/${fabric}/timeseries`,
+        { routers, counters, from: isoTime(span.from), to: isoTime(span.to), points, sum: sum || null },
+        signal,
+      ),
     placeholderData: keepPreviousData,
   });
 
@@ -130,7 +156,8 @@ export interface JobFilter {
 export const jobsQuery = (filter: JobFilter, limit = 200) =>
   infiniteQueryOptions({
     queryKey: ["jobs", "list", filter, limit],
-    queryFn: ({ pageParam, signal }) => getJson(shapes.jobsShape, "/jobs", { ...filter, limit, cursor: pageParam }, signal),
+    queryFn: ({ pageParam, signal }) =>
+      getJson(shapes.jobsShape, "/jobs", { ...filter, limit, cursor: pageParam }, signal),
     initialPageParam: "",
     getNextPageParam: (page) => page.next_cursor,
     placeholderData: keepPreviousData,
@@ -142,11 +169,30 @@ export const jobQuery = (job: string) =>
     queryFn: ({ signal }) => getJson(shapes.jobDetailShape, `/jobs/${encodeURIComponent(job)}`, {}, signal),
   });
 
+export const jobPartsQuery = (job: string, cluster: string, span: TimeWindow) =>
+  queryOptions({
+    queryKey: ["jobs", "parts", job, cluster, span],
+    queryFn: ({ signal }) =>
+      getJson(
+        shapes.jobPartsShape,
+        `/jobs/${encodeURIComponent(job)}/counters`,
+        { cluster, from: isoTime(span.from), to: isoTime(span.to) },
+        signal,
+      ),
+    placeholderData: keepPreviousData,
+  });
+
 export const runsQuery = (exe: string) =>
-  queryOptions({ queryKey: ["runs", "list", exe], queryFn: ({ signal }) => getJson(shapes.runsShape, "/runs", { exe, limit: 50 }, signal) });
+  queryOptions({
+    queryKey: ["runs", "list", exe],
+    queryFn: ({ signal }) => getJson(shapes.runsShape, "/runs", { exe, limit: 50 }, signal),
+  });
 
 export const runStepsQuery = (run: number) =>
-  queryOptions({ queryKey: ["runs", run, "steps"], queryFn: ({ signal }) => getJson(shapes.runStepsShape, `/runs/${run}/steps`, {}, signal) });
+  queryOptions({
+    queryKey: ["runs", run, "steps"],
+    queryFn: ({ signal }) => getJson(shapes.runStepsShape, `/runs/${run}/steps`, {}, signal),
+  });
 
 export const ingestQuery = () =>
   queryOptions({

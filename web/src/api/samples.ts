@@ -21,7 +21,8 @@ export type SampleMap = v.InferOutput<typeof shapes.sampleMapShape>;
 export const sampleContextsQuery = (fabric: number) =>
   queryOptions({
     queryKey: ["samples", fabric, "contexts"],
-    queryFn: ({ signal }) => getJson(shapes.contextsShape, `/fabrics/${fabric}/samples/contexts`, { limit: 1000 }, signal),
+    queryFn: ({ signal }) =>
+      getJson(shapes.contextsShape, `/fabrics/${fabric}/samples/contexts`, { limit: 1000 }, signal),
     staleTime: MINUTE,
   });
 

@@ -4,7 +4,16 @@ import * as v from "valibot";
 import { getJson, postJson, protectChanges, remove } from "./client";
 import { text } from "./shapes";
 
-export const sessionShape = v.object({ user: text, role: text, scopes: v.array(v.string()), via: text, pseudonyms: v.boolean(), csrf: text, oidc: text, vouched: v.boolean() });
+export const sessionShape = v.object({
+  user: text,
+  role: text,
+  scopes: v.array(v.string()),
+  via: text,
+  pseudonyms: v.boolean(),
+  csrf: text,
+  oidc: text,
+  vouched: v.boolean(),
+});
 export type Session = v.InferOutput<typeof sessionShape>;
 
 function held(session: Session): Session {
@@ -20,7 +29,8 @@ export const sessionQuery = () =>
     retry: false,
   });
 
-export const logIn = async (login: { name: string; password: string }) => held(await postJson(sessionShape, "/session", login));
+export const logIn = async (login: { name: string; password: string }) =>
+  held(await postJson(sessionShape, "/session", login));
 
 /** Where a browser goes to sign in with the site's own login; it comes back to `to`. */
 export const providerHref = (to: string) => `/api/v1/session/oidc?to=${encodeURIComponent(to)}`;

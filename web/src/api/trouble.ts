@@ -11,22 +11,26 @@ export interface Trouble {
 }
 
 /** No answer at all, or one that says that the server cannot: what the reader asked wrongly is said where it stands. */
-const ofServer = (error: Error | null): boolean => error !== null && (!(error instanceof ApiError) || error.problem.status === 0 || error.problem.status >= 500);
+const ofServer = (error: Error | null): boolean =>
+  error !== null && (!(error instanceof ApiError) || error.problem.status === 0 || error.problem.status >= 500);
 
 export function useTrouble(): Trouble {
   const cache = useQueryClient().getQueryCache();
   const subscribe = useCallback((changed: () => void) => cache.subscribe(changed), [cache]);
   // As text, so that an unchanged state is the same value.
-  const state = useSyncExternalStore(subscribe, useCallback(() => {
-    let [failing, since] = [0, Infinity];
-    for (const query of cache.getAll()) {
-      const { status, error, data, dataUpdatedAt, fetchFailureReason } = query.state;
-      if (!query.isActive()) continue;
-      if (ofServer(status === "error" ? error : fetchFailureReason)) failing++;
-      if (status === "error" && data !== undefined) since = Math.min(since, dataUpdatedAt);
-    }
-    return `${failing} ${since}`;
-  }, [cache]));
+  const state = useSyncExternalStore(
+    subscribe,
+    useCallback(() => {
+      let [failing, since] = [0, Infinity];
+      for (const query of cache.getAll()) {
+        const { status, error, data, dataUpdatedAt, fetchFailureReason } = query.state;
+        if (!query.isActive()) continue;
+        if (ofServer(status === "error" ? error : fetchFailureReason)) failing++;
+        if (status === "error" && data !== undefined) since = Math.min(since, dataUpdatedAt);
+      }
+      return `${failing} ${since}`;
+    }, [cache]),
+  );
   const [failing = 0, since = Infinity] = state.split(" ").map(Number);
   return { failing, since: Number.isFinite(since) ? since : null };
 }

@@ -7,6 +7,14 @@ import { plural } from "../lib/format";
 export function Freshness({ fabric }: { fabric: Fabric | null }) {
   const { state, text } = useFreshness(fabric);
   const { failing } = useTrouble();
-  const shown = failing > 0 && state !== "stale" ? { state: "stale", text: `${plural(failing, "request")} failing` } : { state, text };
-  return <div className="freshness" data-state={shown.state} data-testid="freshness"><b aria-hidden="true" /><span>{shown.text}</span></div>;
+  const shown =
+    failing > 0 && state !== "stale"
+      ? { state: "stale", text: `${plural(failing, "request")} failing` }
+      : { state, text };
+  return (
+    <div className="freshness" data-state={shown.state} data-testid="freshness">
+      <b aria-hidden="true" />
+      <span>{shown.text}</span>
+    </div>
+  );
 }

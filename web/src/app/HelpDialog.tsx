@@ -2,7 +2,14 @@ import { Dialog } from "../components/Dialog";
 import { keySections } from "../lib/keys";
 import { useStore } from "../lib/store";
 
-const NAMES: Record<string, string> = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", Enter: "↵" };
+const NAMES: Record<string, string> = {
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  Escape: "Esc",
+  Enter: "↵",
+};
 
 export default function HelpDialog({ onClose }: { onClose: () => void }) {
   const sections = [...useStore(keySections).values()];
@@ -13,16 +20,25 @@ export default function HelpDialog({ onClose }: { onClose: () => void }) {
           <section key={section.title}>
             <h3 className="menu-label">{section.title}</h3>
             <dl>
-              {section.bindings.filter((binding) => !binding.silent).map((binding) => (
-                <div key={binding.keys}>
-                  <dt>{binding.keys.split(" ").map((key) => <kbd key={key}>{NAMES[key] ?? key}</kbd>)}</dt>
-                  <dd>{binding.label}</dd>
-                </div>
-              ))}
+              {section.bindings
+                .filter((binding) => !binding.silent)
+                .map((binding) => (
+                  <div key={binding.keys}>
+                    <dt>
+                      {binding.keys.split(" ").map((key) => (
+                        <kbd key={key}>{NAMES[key] ?? key}</kbd>
+                      ))}
+                    </dt>
+                    <dd>{binding.label}</dd>
+                  </div>
+                ))}
             </dl>
           </section>
         ))}
-        <p className="muted">On the time axis: drag selects a window, Shift-drag the one to compare with. Double-click a router to go closer, Esc to go back.</p>
+        <p className="muted">
+          On the time axis: drag selects a window, Shift-drag the one to compare with. Double-click a router to go
+          closer, Esc to go back.
+        </p>
       </div>
     </Dialog>
   );

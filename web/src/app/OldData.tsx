@@ -13,7 +13,9 @@ export function OldData() {
   return (
     <div className="app-banner">
       <div className="banner" role="status">
-        <strong>Stale: as of {clock(since, true)} {ZONE}.</strong>
+        <strong>
+          Stale: as of {clock(since, true)} {ZONE}.
+        </strong>
         <span>The server or its database does not answer. The page keeps what it has and retries by itself.</span>
       </div>
     </div>

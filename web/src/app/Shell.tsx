@@ -12,6 +12,7 @@ import { useStore } from "../lib/store";
 import { themeStore, toggleTheme } from "../lib/theme";
 import { devices } from "../machine/scene";
 import { AccountMenu } from "./AccountMenu";
+import { FiringBadge } from "./FiringBadge";
 import { Freshness } from "./Freshness";
 import { OldData } from "./OldData";
 import { titleOf } from "./title";
@@ -29,7 +30,9 @@ export function Shell() {
   const theme = useStore(themeStore);
   const [open, setOpen] = useState<"search" | "help" | null>(null);
   const machine = useMemo(
-    () => fabrics && (fabrics.find((f) => f.name === inAddress || String(f.id) === inAddress) ?? currentMachine(fabrics, remembered)),
+    () =>
+      fabrics &&
+      (fabrics.find((f) => f.name === inAddress || String(f.id) === inAddress) ?? currentMachine(fabrics, remembered)),
     [fabrics, inAddress, remembered],
   );
   useEffect(() => {
@@ -42,70 +45,134 @@ export function Shell() {
 
   // Where the pages' row scrolls, the page that is open stands in sight.
   useEffect(() => {
-    document.querySelector('.top nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
+    const show = () =>
+      document.querySelector('.top nav [aria-current="page"]')?.scrollIntoView({ block: "nearest", inline: "center" });
+    show();
+    window.addEventListener("resize", show); // a phone is turned
+    return () => window.removeEventListener("resize", show);
   }, [path, machine?.name]);
 
-  const bindings = useMemo(() => [
-    { keys: "?", label: "Show the keys", run: () => setOpen("help") },
-    { keys: "/", label: "Search jobs, routers, users", run: () => setOpen("search") },
-    { keys: "g h", label: "Home", run: () => void navigate({ to: "/" }) },
-    { keys: "g f", label: "Fabric", run: () => void (machine ? navigate({ to: "/fabric/$fabric", params: { fabric: machine.name } }) : navigate({ to: "/fabric" })) },
-    { keys: "g j", label: "Jobs", run: () => void navigate({ to: "/jobs" }) },
-    { keys: "g b", label: "Blame", run: () => void navigate({ to: "/blame" }) },
-    { keys: "g d", label: "Drivers", run: () => void navigate({ to: "/drivers" }) },
-    { keys: "g n", label: "Forecast", run: () => void navigate({ to: "/forecast" }) },
-    { keys: "g l", label: "Lab", run: () => void navigate({ to: "/lab" }) },
-    { keys: "g r", label: "Recommendations", run: () => void navigate({ to: "/recommendations" }) },
-    { keys: "g a", label: "Alerts", run: () => void navigate({ to: "/alerts" }) },
-    { keys: "g i", label: "Ingest health", run: () => void navigate({ to: "/health" }) },
-    { keys: "g p", label: "People and tokens", run: () => void navigate({ to: "/admin" }) },
-    { keys: "t", label: "Light or dark", run: toggleTheme },
-  ], [machine, navigate]);
+  const bindings = useMemo(
+    () => [
+      { keys: "?", label: "Show the keys", run: () => setOpen("help") },
+      { keys: "/", label: "Search jobs, routers, users", run: () => setOpen("search") },
+      { keys: "g h", label: "Home", run: () => void navigate({ to: "/" }) },
+      {
+        keys: "g f",
+        label: "Fabric",
+        run: () =>
+          void (machine
+            ? navigate({ to: "/fabric/$fabric", params: { fabric: machine.name } })
+            : navigate({ to: "/fabric" })),
+      },
+      { keys: "g j", label: "Jobs", run: () => void navigate({ to: "/jobs" }) },
+      { keys: "g b", label: "Blame", run: () => void navigate({ to: "/blame" }) },
+      { keys: "g d", label: "Drivers", run: () => void navigate({ to: "/drivers" }) },
+      { keys: "g n", label: "Forecast", run: () => void navigate({ to: "/forecast" }) },
+      { keys: "g l", label: "Lab", run: () => void navigate({ to: "/lab" }) },
+      { keys: "g r", label: "Recommendations", run: () => void navigate({ to: "/recommendations" }) },
+      { keys: "g a", label: "Alerts", run: () => void navigate({ to: "/alerts" }) },
+      { keys: "g i", label: "Ingest health", run: () => void navigate({ to: "/health" }) },
+      { keys: "g p", label: "People and tokens", run: () => void navigate({ to: "/admin" }) },
+      { keys: "t", label: "Light or dark", run: toggleTheme },
+    ],
+    [machine, navigate],
+  );
   useKeys("Everywhere", bindings);
 
   return (
     <div className="app">
       <header className="top">
-        <a className="skip" href="#main">Skip to the page</a>
+        <a className="skip" href="#main">
+          Skip to the page
+        </a>
         <Link to="/" className="brand">
           <svg width="20" height="20" viewBox="0 0 20 20" aria-hidden="true">
-            <path d="M3 6h5M12 6h5M3 10h9M16 10h1M3 14h3M10 14h7" fill="none" stroke="currentColor" strokeWidth="2" strokeLinecap="round" />
+            <path
+              d="M3 6h5M12 6h5M3 10h9M16 10h1M3 14h3M10 14h7"
+              fill="none"
+              stroke="currentColor"
+              strokeWidth="2"
+              strokeLinecap="round"
+            />
           </svg>
           <span>Flitwatch</span>
         </Link>
         <Menu
-          heading="Machines" empty={fabrics ? "No machine is known yet" : machines.error ? machines.error.message : "Loading the machines…"}
-          trigger={<><span className="visually-hidden">Machine </span>{machine?.name ?? (fabrics ? "no machine" : machines.error ? "machines unknown" : "…")}{machine?.simulated && <span className="tag">simulated</span>}<Icon name="down" /></>}
+          heading="Machines"
+          empty={
+            fabrics ? "No machine is known yet" : machines.error ? machines.error.message : "Loading the machines…"
+          }
+          trigger={
+            <>
+              <span className="visually-hidden">Machine </span>
+              {machine?.name ?? (fabrics ? "no machine" : machines.error ? "machines unknown" : "…")}
+              {machine?.simulated && <span className="tag">simulated</span>}
+              <Icon name="down" />
+            </>
+          }
           entries={(fabrics ?? []).map((fabric) => ({
-            id: String(fabric.id), label: fabric.name,
-            detail: `${devices(fabric)}${fabric.simulated ? " · simulated" : ""}${fabric.timeless ? " · one sample" : ""}`,
+            id: String(fabric.id),
+            label: fabric.name,
+            detail: `${devices(fabric)}${fabric.simulated ? " · simulated" : ""}${fabric.snapshot ? " · one sample" : ""}`,
             onSelect: () => void navigate({ to: "/fabric/$fabric", params: { fabric: fabric.name } }),
           }))}
         />
         <nav aria-label="Pages">
-          <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>Home</Link>
-          {machine ? <Link to="/fabric/$fabric" params={{ fabric: machine.name }} activeOptions={{ includeSearch: false }}>Fabric</Link> : <Link to="/fabric">Fabric</Link>}
-          <Link to="/jobs" activeOptions={{ includeSearch: false }}>Jobs</Link>
-          <Link to="/blame" activeOptions={{ includeSearch: false }}>Blame</Link>
-          <Link to="/drivers" activeOptions={{ includeSearch: false }}>Drivers</Link>
-          <Link to="/forecast" activeOptions={{ includeSearch: false }}>Forecast</Link>
-          <Link to="/lab" activeOptions={{ includeSearch: false }}>Lab</Link>
-          <Link to="/recommendations" activeOptions={{ includeSearch: false }}>Advice</Link>
-          <Link to="/alerts" activeOptions={{ includeSearch: false }}>Alerts</Link>
+          <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
+            Home
+          </Link>
+          {machine ? (
+            <Link to="/fabric/$fabric" params={{ fabric: machine.name }} activeOptions={{ includeSearch: false }}>
+              Fabric
+            </Link>
+          ) : (
+            <Link to="/fabric">Fabric</Link>
+          )}
+          <Link to="/jobs" activeOptions={{ includeSearch: false }}>
+            Jobs
+          </Link>
+          <Link to="/blame" activeOptions={{ includeSearch: false }}>
+            Blame
+          </Link>
+          <Link to="/drivers" activeOptions={{ includeSearch: false }}>
+            Drivers
+          </Link>
+          <Link to="/forecast" activeOptions={{ includeSearch: false }}>
+            Forecast
+          </Link>
+          <Link to="/lab" activeOptions={{ includeSearch: false }}>
+            Lab
+          </Link>
+          <Link to="/recommendations" activeOptions={{ includeSearch: false }}>
+            Advice
+          </Link>
+          <Link to="/alerts" activeOptions={{ includeSearch: false }}>
+            Alerts
+            <FiringBadge />
+          </Link>
           <Link to="/health">Health</Link>
         </nav>
         <div className="spacer" />
         <button className="search-button" onClick={() => setOpen("search")} title="Search jobs, routers, users">
-          <kbd aria-hidden="true">/</kbd><span className="visually-hidden">Search </span><span>Job, router, user</span>
+          <kbd aria-hidden="true">/</kbd>
+          <span className="visually-hidden">Search </span>
+          <span>Job, router, user</span>
         </button>
-        <button className="button plain" onClick={toggleTheme} aria-label={theme === "dark" ? "Use the light theme" : "Use the dark theme"}>
+        <button
+          className="button plain"
+          onClick={toggleTheme}
+          aria-label={theme === "dark" ? "Use the light theme" : "Use the dark theme"}
+        >
           <Icon name={theme === "dark" ? "sun" : "moon"} />
         </button>
         <AccountMenu />
         <Freshness fabric={machine ?? null} />
       </header>
       <OldData />
-      <main id="main" className="page" tabIndex={-1}><Outlet /></main>
+      <main id="main" className="page" tabIndex={-1}>
+        <Outlet />
+      </main>
       <Suspense>
         {open === "search" && <SearchDialog fabric={machine ?? null} onClose={() => setOpen(null)} />}
         {open === "help" && <HelpDialog onClose={() => setOpen(null)} />}
@@ -115,5 +182,9 @@ export function Shell() {
 }
 
 export function Missing() {
-  return <Empty page title="Page not found">Pages are reached from the top bar, or press <kbd>/</kbd> to search.</Empty>;
+  return (
+    <Empty page title="Page not found">
+      Pages are reached from the top bar, or press <kbd>/</kbd> to search.
+    </Empty>
+  );
 }

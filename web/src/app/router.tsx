@@ -19,63 +19,90 @@ import { Missing, Shell } from "./Shell";
 const root = createRootRoute({ component: Shell, notFoundComponent: Missing });
 
 const home = createRoute({
-  getParentRoute: () => root, path: "/", validateSearch: homeSearch,
+  getParentRoute: () => root,
+  path: "/",
+  validateSearch: homeSearch,
   component: lazyRouteComponent(() => import("../features/home/HomePage"), "HomePage"),
 });
 const fabrics = createRoute({
-  getParentRoute: () => root, path: "/fabric",
+  getParentRoute: () => root,
+  path: "/fabric",
   component: lazyRouteComponent(() => import("../features/fabric/FabricIndex"), "FabricIndex"),
 });
 const fabric = createRoute({
-  getParentRoute: () => root, path: "/fabric/$fabric", validateSearch: fabricSearch,
+  getParentRoute: () => root,
+  path: "/fabric/$fabric",
+  validateSearch: fabricSearch,
   component: lazyRouteComponent(() => import("../features/fabric/FabricPage"), "FabricPage"),
 });
 const jobs = createRoute({
-  getParentRoute: () => root, path: "/jobs", validateSearch: jobsSearch,
+  getParentRoute: () => root,
+  path: "/jobs",
+  validateSearch: jobsSearch,
   component: lazyRouteComponent(() => import("../features/jobs/JobsPage"), "JobsPage"),
 });
 const job = createRoute({
-  getParentRoute: () => root, path: "/jobs/$job", validateSearch: jobSearch,
+  getParentRoute: () => root,
+  path: "/jobs/$job",
+  validateSearch: jobSearch,
   component: lazyRouteComponent(() => import("../features/job/JobPage"), "JobPage"),
 });
 const blame = createRoute({
-  getParentRoute: () => root, path: "/blame", validateSearch: blameSearch,
+  getParentRoute: () => root,
+  path: "/blame",
+  validateSearch: blameSearch,
   component: lazyRouteComponent(() => import("../features/blame/BlamePage"), "BlamePage"),
 });
 const drivers = createRoute({
-  getParentRoute: () => root, path: "/drivers", validateSearch: driversSearch,
+  getParentRoute: () => root,
+  path: "/drivers",
+  validateSearch: driversSearch,
   component: lazyRouteComponent(() => import("../features/drivers/DriversPage"), "DriversPage"),
 });
 const forecast = createRoute({
-  getParentRoute: () => root, path: "/forecast", validateSearch: forecastSearch,
+  getParentRoute: () => root,
+  path: "/forecast",
+  validateSearch: forecastSearch,
   component: lazyRouteComponent(() => import("../features/forecast/ForecastPage"), "ForecastPage"),
 });
 const lab = createRoute({
-  getParentRoute: () => root, path: "/lab", validateSearch: labSearch,
+  getParentRoute: () => root,
+  path: "/lab",
+  validateSearch: labSearch,
   component: lazyRouteComponent(() => import("../features/lab/LabPage"), "LabPage"),
 });
 const recommendations = createRoute({
-  getParentRoute: () => root, path: "/recommendations", validateSearch: recommendationsSearch,
+  getParentRoute: () => root,
+  path: "/recommendations",
+  validateSearch: recommendationsSearch,
   component: lazyRouteComponent(() => import("../features/recommendations/RecommendationsPage"), "RecommendationsPage"),
 });
 const alerts = createRoute({
-  getParentRoute: () => root, path: "/alerts", validateSearch: alertsSearch,
+  getParentRoute: () => root,
+  path: "/alerts",
+  validateSearch: alertsSearch,
   component: lazyRouteComponent(() => import("../features/alerts/AlertsPage"), "AlertsPage"),
 });
 const health = createRoute({
-  getParentRoute: () => root, path: "/health",
+  getParentRoute: () => root,
+  path: "/health",
   component: lazyRouteComponent(() => import("../features/health/HealthPage"), "HealthPage"),
 });
 const admin = createRoute({
-  getParentRoute: () => root, path: "/admin", validateSearch: adminSearch,
+  getParentRoute: () => root,
+  path: "/admin",
+  validateSearch: adminSearch,
   component: lazyRouteComponent(() => import("../features/admin/AdminPage"), "AdminPage"),
 });
 const login = createRoute({
-  getParentRoute: () => root, path: "/login", validateSearch: loginSearch,
+  getParentRoute: () => root,
+  path: "/login",
+  validateSearch: loginSearch,
   component: lazyRouteComponent(() => import("../features/login/LoginPage"), "LoginPage"),
 });
 const index = createRoute({
-  getParentRoute: () => root, path: "/index.html",
+  getParentRoute: () => root,
+  path: "/index.html",
   beforeLoad: () => {
     throw redirect({ to: "/" });
   },
@@ -83,8 +110,25 @@ const index = createRoute({
 
 export function makeRouter() {
   return createRouter({
-    routeTree: root.addChildren([home, fabrics, fabric, jobs, job, blame, drivers, forecast, lab, recommendations, alerts, health, admin, login, index]),
-    parseSearch, stringifySearch,
+    routeTree: root.addChildren([
+      home,
+      fabrics,
+      fabric,
+      jobs,
+      job,
+      blame,
+      drivers,
+      forecast,
+      lab,
+      recommendations,
+      alerts,
+      health,
+      admin,
+      login,
+      index,
+    ]),
+    parseSearch,
+    stringifySearch,
     defaultPreload: "intent",
     defaultPendingComponent: () => <Waiting what="the page" />,
     defaultErrorComponent: ({ error, reset }) => <Failure page error={error} retry={reset} />,

@@ -1,7 +1,17 @@
-/** What a tab, a bookmark and a screen reader call a page: its subject first, so that many open tabs can be told apart. */
+/** What a tab, a bookmark and a screen reader call a page: its subject first, so that a reader can distinguish many open tabs. */
 const NAMES: Record<string, string> = {
-  "": "Now", fabric: "Fabric", jobs: "Jobs", blame: "Blame", drivers: "Drivers", forecast: "Forecast", lab: "Lab", recommendations: "Recommendations",
-  alerts: "Alerts", health: "Ingest health", admin: "People", login: "Sign in",
+  "": "Now",
+  fabric: "Fabric",
+  jobs: "Jobs",
+  blame: "Blame",
+  drivers: "Drivers",
+  forecast: "Forecast",
+  lab: "Lab",
+  recommendations: "Recommendations",
+  alerts: "Alerts",
+  health: "Ingest health",
+  admin: "People",
+  login: "Sign in",
 };
 
 export function titleOf(path: string, { fabric, job }: { fabric?: string; job?: string }): string {

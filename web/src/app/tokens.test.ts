@@ -10,7 +10,10 @@ function colour(part: string, name: string): number {
   return luminance(found[1]);
 }
 
-describe.each([["light", light], ["dark", dark]])("the %s theme", (_, part) => {
+describe.each([
+  ["light", light],
+  ["dark", dark],
+])("the %s theme", (_, part) => {
   const contrast = (a: string, b: string) => {
     const [x, y] = [colour(part, a), colour(part, b)];
     return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
@@ -20,11 +23,19 @@ describe.each([["light", light], ["dark", dark]])("the %s theme", (_, part) => {
     expect(contrast("line-field", ground)).toBeGreaterThanOrEqual(3);
   });
 
-  it.each(["bg", "surface", "surface-2"].flatMap((ground) => ["ink", "ink-2", "ink-3", "accent", "alarm"].map((text) => [text, ground])))("has legible --%s on --%s (WCAG 1.4.3)", (text, ground) => {
+  it.each(
+    ["bg", "surface", "surface-2"].flatMap((ground) =>
+      ["ink", "ink-2", "ink-3", "accent", "alarm"].map((text) => [text, ground]),
+    ),
+  )("has legible --%s on --%s (WCAG 1.4.3)", (text, ground) => {
     expect(contrast(text, ground)).toBeGreaterThanOrEqual(4.5);
   });
 
-  it.each([["accent", "accent-soft"], ["alarm", "alarm-soft"], ["surface", "accent"]])("has legible --%s on --%s (WCAG 1.4.3)", (text, ground) => {
+  it.each([
+    ["accent", "accent-soft"],
+    ["alarm", "alarm-soft"],
+    ["surface", "accent"],
+  ])("has legible --%s on --%s (WCAG 1.4.3)", (text, ground) => {
     expect(contrast(text, ground)).toBeGreaterThanOrEqual(4.5);
   });
 });

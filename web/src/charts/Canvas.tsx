@@ -61,8 +61,12 @@ export function Layers({ size, label, base, overlay, onHover, onPick, onDescend 
     // The keyboard's way to the same selection is the page's arrow keys and the table.
     // eslint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-static-element-interactions
     <div
-      className="layers" style={style} onPointerMove={move} onPointerLeave={() => onHover?.(null)}
-      onClick={(event) => onPick?.(place(event), { shift: event.shiftKey })} onDoubleClick={(event) => onDescend?.(place(event))}
+      className="layers"
+      style={style}
+      onPointerMove={move}
+      onPointerLeave={() => onHover?.(null)}
+      onClick={(event) => onPick?.(place(event), { shift: event.shiftKey })}
+      onDoubleClick={(event) => onDescend?.(place(event))}
     >
       <canvas ref={base} style={style} role="img" aria-label={label} />
       <canvas ref={overlay} style={style} aria-hidden="true" />
@@ -72,11 +76,13 @@ export function Layers({ size, label, base, overlay, onHover, onPick, onDescend 
 
 /** True once Inter can be drawn on a canvas; texts drawn before would keep the wrong font. */
 export function useFontReady(): boolean {
-  const [ready, setReady] = useState(() => document.fonts.check('500 11px Inter'));
+  const [ready, setReady] = useState(() => document.fonts.check("500 11px Inter"));
   useEffect(() => {
     if (ready) return;
     let gone = false;
-    void Promise.all([document.fonts.load("400 11px Inter"), document.fonts.load("650 11px Inter")]).then(() => !gone && setReady(true));
+    void Promise.all([document.fonts.load("400 11px Inter"), document.fonts.load("650 11px Inter")]).then(
+      () => !gone && setReady(true),
+    );
     return () => {
       gone = true;
     };
@@ -91,10 +97,13 @@ export function useFrame<A extends unknown[]>(run: (...args: A) => void): (...ar
   useLayoutEffect(() => {
     latest.current = run;
   });
-  useEffect(() => () => {
-    if (pending.current) cancelAnimationFrame(pending.current.id);
-    pending.current = null;
-  }, []);
+  useEffect(
+    () => () => {
+      if (pending.current) cancelAnimationFrame(pending.current.id);
+      pending.current = null;
+    },
+    [],
+  );
   return useCallback((...args: A) => {
     if (pending.current) {
       pending.current.args = args;

@@ -16,21 +16,39 @@ export function distribution(values: number[]): Distribution {
   const counts = new Array<number>(8).fill(0);
   for (const value of sorted) counts[heatStep(value)] = (counts[heatStep(value)] ?? 0) + 1;
   return {
-    counts, total: sorted.length, median: quantileSorted(sorted, 0.5) ?? NaN, p95: quantileSorted(sorted, 0.95) ?? NaN,
+    counts,
+    total: sorted.length,
+    median: quantileSorted(sorted, 0.5) ?? NaN,
+    p95: quantileSorted(sorted, 0.95) ?? NaN,
     max: sorted.at(-1) ?? NaN,
   };
 }
 
 const BASE = 72;
 
-export function Histogram({ title, values, width, theme }: { title: string; values: Distribution; width: number; theme: Theme }) {
+export function Histogram({
+  title,
+  values,
+  width,
+  theme,
+}: {
+  title: string;
+  values: Distribution;
+  width: number;
+  theme: Theme;
+}) {
   const { counts, total, median, p95, max } = values;
   const step = width / 8;
   const most = Math.max(1, ...counts);
-  const summary = total ? `${count(total)} · median ${ratio(median)} · 95th ${ratio(p95)} · max ${ratio(max)}` : "none counted";
+  const summary = total
+    ? `${count(total)} · median ${ratio(median)} · 95th ${ratio(p95)} · max ${ratio(max)}`
+    : "none counted";
   return (
     <figure className="histogram">
-      <figcaption><strong>{title}</strong><span>{summary}</span></figcaption>
+      <figcaption>
+        <strong>{title}</strong>
+        <span>{summary}</span>
+      </figcaption>
       <svg width={width} height={92} role="img" aria-label={`${title}: ${summary} stall cycles per flit`}>
         {counts.map((n, i) => {
           const height = n ? Math.max(1, (n / most) * (BASE - 18)) : 0;
@@ -38,12 +56,20 @@ export function Histogram({ title, values, width, theme }: { title: string; valu
           return (
             <g key={HEAT.light[i]}>
               <rect x={i * step} y={BASE - height} width={step - 2} height={height} fill={HEAT[theme][i]} />
-              {n > 0 && <text x={(i + 0.5) * step - 1} y={BASE - height - 4} textAnchor="middle">{(share * 100).toFixed(share < 0.095 ? 1 : 0)} %</text>}
+              {n > 0 && (
+                <text x={(i + 0.5) * step - 1} y={BASE - height - 4} textAnchor="middle">
+                  {(share * 100).toFixed(share < 0.095 ? 1 : 0)} %
+                </text>
+              )}
             </g>
           );
         })}
         <line x1={0} x2={width} y1={BASE + 0.5} y2={BASE + 0.5} className="axis" />
-        {HEAT_LABELS.map((label, i) => <text key={label} x={(i + 1) * step - 1} y={88} textAnchor="middle">{label}</text>)}
+        {HEAT_LABELS.map((label, i) => (
+          <text key={label} x={(i + 1) * step - 1} y={88} textAnchor="middle">
+            {label}
+          </text>
+        ))}
       </svg>
     </figure>
   );

@@ -4,7 +4,15 @@ import { clock, day, intervalText, timeTicks, ZONE, type TimeWindow } from "../l
 import { zoomOf } from "../lib/zoom";
 import { ValueAxis } from "./axis";
 import { useSize } from "./Canvas";
-import { dragged, gripAt, timelineLayout, type Grip, type TimelineLayout, type TimelineMark, type TimelineSeries } from "./timeline";
+import {
+  dragged,
+  gripAt,
+  timelineLayout,
+  type Grip,
+  type TimelineLayout,
+  type TimelineMark,
+  type TimelineSeries,
+} from "./timeline";
 
 const HEIGHT = 118;
 const TOP = 26;
@@ -48,13 +56,17 @@ export function TimeBrush(props: Props) {
   const [drag, setDrag] = useState<Drag | null>(null);
   const width = size?.width ?? 0;
   const layout = useMemo(
-    () => (width > 120 ? timelineLayout(series, marks, span, { left: 40, right: width - 4, top: TOP + 6, bottom: BOTTOM }) : null),
+    () =>
+      width > 120
+        ? timelineLayout(series, marks, span, { left: 40, right: width - 4, top: TOP + 6, bottom: BOTTOM })
+        : null,
     [series, marks, span, width],
   );
   const shown = drag && !drag.comparing ? drag.window : window;
   const compared = drag?.comparing ? drag.window : comparison;
 
-  const timeAt = (event: PointerEvent) => layout?.invert((event.clientX - (svg.current?.getBoundingClientRect().left ?? 0)) / zoomOf()) ?? 0;
+  const timeAt = (event: PointerEvent) =>
+    layout?.invert((event.clientX - (svg.current?.getBoundingClientRect().left ?? 0)) / zoomOf()) ?? 0;
   const slack = layout ? layout.invert(6) - layout.invert(0) : 0;
 
   const down = (event: PointerEvent<SVGSVGElement>) => {
@@ -65,7 +77,13 @@ export function TimeBrush(props: Props) {
     const comparing = event.shiftKey;
     const original = comparing ? comparison : window;
     const grip = gripAt(original, start, slack);
-    setDrag({ grip, comparing, original, start, window: original && grip !== "new" ? original : dragged("new", null, start, start, span, stepMs) });
+    setDrag({
+      grip,
+      comparing,
+      original,
+      start,
+      window: original && grip !== "new" ? original : dragged("new", null, start, start, span, stepMs),
+    });
   };
   const move = (event: PointerEvent) => {
     if (!drag) return;
@@ -85,8 +103,15 @@ export function TimeBrush(props: Props) {
     <div ref={ref} className="brush">
       {layout && (
         <svg
-          ref={svg} width={width} height={HEIGHT} onPointerDown={down} onPointerMove={move} onPointerUp={up} onPointerCancel={() => setDrag(null)}
-          role="img" aria-label={`Stall ratio of the routers from ${intervalText(span, span.to)} ${ZONE}; selected ${intervalText(shown, span.to)}`}
+          ref={svg}
+          width={width}
+          height={HEIGHT}
+          onPointerDown={down}
+          onPointerMove={move}
+          onPointerUp={up}
+          onPointerCancel={() => setDrag(null)}
+          role="img"
+          aria-label={`Stall ratio of the routers from ${intervalText(span, span.to)} ${ZONE}; selected ${intervalText(shown, span.to)}`}
         >
           <Backdrop {...props} layout={layout} width={width} />
           {compared && <Band layout={layout} span={span} window={compared} kind="comparison" />}
@@ -97,19 +122,33 @@ export function TimeBrush(props: Props) {
   );
 }
 
-function Band({ layout, span, window, kind }: { layout: TimelineLayout; span: TimeWindow; window: TimeWindow; kind: "window" | "comparison" }) {
+function Band({
+  layout,
+  span,
+  window,
+  kind,
+}: {
+  layout: TimelineLayout;
+  span: TimeWindow;
+  window: TimeWindow;
+  kind: "window" | "comparison";
+}) {
   const from = layout.x(Math.max(span.from, window.from));
   const to = layout.x(Math.min(span.to, window.to));
   if (to <= from) return null;
   return (
     <g className={`band band-${kind}`}>
       <rect x={from} y={TOP - 4} width={Math.max(1, to - from)} height={BOTTOM - TOP + 6} />
-      {kind === "window" && [from, to].map((x) => <line key={x} className="handle" x1={x} x2={x} y1={TOP - 4} y2={BOTTOM + 2} />)}
+      {kind === "window" &&
+        [from, to].map((x) => <line key={x} className="handle" x1={x} x2={x} y1={TOP - 4} y2={BOTTOM + 2} />)}
     </g>
   );
 }
 
-type BackdropProps = Pick<Props, "span" | "gaps" | "through" | "stale" | "series" | "onMark"> & { layout: TimelineLayout; width: number };
+type BackdropProps = Pick<Props, "span" | "gaps" | "through" | "stale" | "series" | "onMark"> & {
+  layout: TimelineLayout;
+  width: number;
+};
 
 const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, layout, width, onMark }: BackdropProps) {
   const pattern = useId();
@@ -134,7 +173,11 @@ const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, la
         return b > a ? (
           <g key={`${gap.from} ${gap.to} ${gap.devices}`} className="gap">
             <rect x={a} y={TOP - 4} width={Math.max(1, b - a)} height={BOTTOM - TOP + 4} />
-            {b - a > 56 && <text x={(a + b) / 2} y={TOP + 10} textAnchor="middle">{gap.devices} silent</text>}
+            {b - a > 56 && (
+              <text x={(a + b) / 2} y={TOP + 10} textAnchor="middle">
+                {gap.devices} silent
+              </text>
+            )}
           </g>
         ) : null;
       })}
@@ -142,29 +185,58 @@ const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, la
       <path d={layout.band} className="spread" />
       <path d={layout.median} className="median" />
       <path d={layout.high} className="high" />
-      {first !== undefined && <text x={left + 4} y={12} className="key"><tspan className="key-high">— 95th percentile{narrow ? "" : " of routers"}</tspan><tspan dx="10">— median</tspan>{!narrow && <tspan dx="10">stall / flit</tspan>}</text>}
+      {first !== undefined && (
+        <text x={left + 4} y={12} className="key">
+          <tspan className="key-high">— 95th percentile{narrow ? "" : " of routers"}</tspan>
+          <tspan dx="10">— median</tspan>
+          {!narrow && <tspan dx="10">stalls per flit</tspan>}
+        </text>
+      )}
       {silentFrom !== null && silentFrom < span.to && (
         <>
-          <rect x={layout.x(silentFrom)} y={TOP - 4} width={right - layout.x(silentFrom)} height={BOTTOM - TOP + 4} fill={`url(#${pattern})`} />
-          <text x={right - 4} y={TOP + 10} textAnchor="end" className="silent">no data since {clock(silentFrom, true)}</text>
+          <rect
+            x={layout.x(silentFrom)}
+            y={TOP - 4}
+            width={right - layout.x(silentFrom)}
+            height={BOTTOM - TOP + 4}
+            fill={`url(#${pattern})`}
+          />
+          <text x={right - 4} y={TOP + 10} textAnchor="end" className="silent">
+            no data since {clock(silentFrom, true)}
+          </text>
         </>
       )}
       {layout.marks.map((mark) => (
         // The same marks stand in the menu of what to compare with, for the keyboard.
-        <g key={`${mark.ts} ${mark.text}`} className={mark.shown ? "mark" : "mark mark-small"} onPointerDown={(event) => event.stopPropagation()} onClick={() => onMark(mark.ts)}>
+        <g
+          key={`${mark.ts} ${mark.text}`}
+          className={mark.shown ? "mark" : "mark mark-small"}
+          onPointerDown={(event) => event.stopPropagation()}
+          onClick={() => onMark(mark.ts)}
+        >
           <rect className="mark-hit" x={mark.x - 6} y={TOP - 14} width={12} height={16} />
           <line x1={mark.x} x2={mark.x} y1={TOP - 6} y2={BOTTOM} />
           <path d={`M${mark.x} ${TOP - 4}l-3.5 -5h7z`} />
-          {mark.shown && mark.x > 330 && <text x={mark.x + 7} y={TOP - 5}>{mark.text}</text>}
+          {mark.shown && mark.x > 330 && (
+            <text x={mark.x + 7} y={TOP - 5}>
+              {mark.text}
+            </text>
+          )}
           <title>{`${clock(mark.ts, true)} ${mark.text}: click to compare after with before`}</title>
         </g>
       ))}
       {ticks.map((tick, i) => {
         const x = layout.x(tick);
         const text = long ? `${day(tick)} ${clock(tick)}` : clock(tick, span.to - span.from < 300_000);
-        return x < right - 70 ? <text key={tick} x={x} y={110} textAnchor={x < left + 12 && i === 0 ? "start" : "middle"}>{text}</text> : null;
+        return x < right - 70 ? (
+          <text key={tick} x={x} y={110} textAnchor={x < left + 12 && i === 0 ? "start" : "middle"}>
+            {text}
+          </text>
+        ) : null;
       })}
-      <text x={right} y={110} textAnchor="end">{clock(span.to)} {ZONE}</text>
+      <text x={right} y={110} textAnchor="end">
+        {clock(span.to)} {ZONE}
+      </text>
     </>
   );
 });

@@ -3,7 +3,17 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Machine } from "./arrange";
 import { contextOf, Layers, useFontReady, useSize } from "./Canvas";
 import { sliceOf, worstOfLeaves, type Tree } from "./tree";
-import { drawStrip, drawTree, STRIP_HEIGHT, stripAt, stripLayout, switchAt, treeLayout, type Measure, type TreePaint } from "./treePlot";
+import {
+  drawStrip,
+  drawTree,
+  STRIP_HEIGHT,
+  stripAt,
+  stripLayout,
+  switchAt,
+  treeLayout,
+  type Measure,
+  type TreePaint,
+} from "./treePlot";
 import { usePalette } from "./usePalette";
 import { hideTooltip, showTooltip } from "../components/tooltip";
 import { zoomOf } from "../lib/zoom";
@@ -26,7 +36,20 @@ interface Props {
 
 const NO_RINGS: ReadonlySet<number> = new Set();
 
-export function TreePicture({ tree, machine, measure, ratios = null, most, slice, onSlice, selected = null, onSelect, rings = NO_RINGS, label, describe }: Props) {
+export function TreePicture({
+  tree,
+  machine,
+  measure,
+  ratios = null,
+  most,
+  slice,
+  onSlice,
+  selected = null,
+  onSelect,
+  rings = NO_RINGS,
+  label,
+  describe,
+}: Props) {
   const [box, size] = useSize();
   const base = useRef<HTMLCanvasElement>(null);
   const overlay = useRef<HTMLCanvasElement>(null);
@@ -35,18 +58,31 @@ export function TreePicture({ tree, machine, measure, ratios = null, most, slice
   const font = useFontReady();
   const [hovered, setHovered] = useState<number | null>(null);
   const leaves = useMemo(() => worstOfLeaves(tree), [tree]);
-  const counted = useMemo(() => leaves.some((leaf) => !Number.isNaN(leaf.fromSpines) || !Number.isNaN(leaf.toNodes)), [leaves]);
+  const counted = useMemo(
+    () => leaves.some((leaf) => !Number.isNaN(leaf.fromSpines) || !Number.isNaN(leaf.toNodes)),
+    [leaves],
+  );
   const part = useMemo(() => sliceOf(tree, machine, slice), [tree, machine, slice]);
-  const plot = useMemo(() => size && { width: size.width, height: size.height - (counted ? STRIP_HEIGHT + 8 : 0) }, [size, counted]);
-  const layout = useMemo(() => (plot && plot.width > 120 && plot.height > 80 ? treeLayout(part, machine, plot.width, plot.height) : null), [part, machine, plot]);
-  const columns = useMemo(() => (size && counted ? stripLayout(leaves, machine, size.width) : null), [size, counted, leaves, machine]);
+  const plot = useMemo(
+    () => size && { width: size.width, height: size.height - (counted ? STRIP_HEIGHT + 8 : 0) },
+    [size, counted],
+  );
+  const layout = useMemo(
+    () => (plot && plot.width > 120 && plot.height > 80 ? treeLayout(part, machine, plot.width, plot.height) : null),
+    [part, machine, plot],
+  );
+  const columns = useMemo(
+    () => (size && counted ? stripLayout(leaves, machine, size.width) : null),
+    [size, counted, leaves, machine],
+  );
   const paint = useMemo<TreePaint>(() => ({ measure, ratios, most, palette }), [measure, ratios, most, palette]);
 
   useLayoutEffect(() => {
     if (base.current && plot && layout) drawTree(contextOf(base.current, plot), layout, part, machine, paint);
   }, [plot, layout, part, machine, paint, font]);
   useLayoutEffect(() => {
-    if (strip.current && size && columns) drawStrip(contextOf(strip.current, { width: size.width, height: STRIP_HEIGHT }), columns, leaves, slice, paint);
+    if (strip.current && size && columns)
+      drawStrip(contextOf(strip.current, { width: size.width, height: STRIP_HEIGHT }), columns, leaves, slice, paint);
   }, [size, columns, leaves, slice, paint, font]);
   useLayoutEffect(() => {
     if (!overlay.current || !plot || !layout) return;
@@ -55,7 +91,13 @@ export function TreePicture({ tree, machine, measure, ratios = null, most, slice
       context.strokeStyle = colour;
       context.lineWidth = width;
       context.beginPath();
-      context.arc(layout.x[router] as number, layout.y[router] as number, (layout.radius[router] as number) + grow, 0, 2 * Math.PI);
+      context.arc(
+        layout.x[router] as number,
+        layout.y[router] as number,
+        (layout.radius[router] as number) + grow,
+        0,
+        2 * Math.PI,
+      );
       context.stroke();
     };
     // Heat is not covered: the links of a switch are traced while it is pointed at.
@@ -81,9 +123,13 @@ export function TreePicture({ tree, machine, measure, ratios = null, most, slice
     <div ref={box} className="view-box tree-picture">
       {size && columns && (
         // The slices are also buttons of the page; this is the pointer's way to them.
-         
+
         <canvas
-          ref={strip} className="tree-strip" style={{ width: size.width, height: STRIP_HEIGHT }} role="img" aria-label={`The worst link around each of ${leaves.length} leaves, to and from spines and nodes`}
+          ref={strip}
+          className="tree-strip"
+          style={{ width: size.width, height: STRIP_HEIGHT }}
+          role="img"
+          aria-label={`The worst link around each of ${leaves.length} leaves, to and from spines and nodes`}
           onPointerMove={(event) => {
             const leaf = stripAt(columns, leaves, event.nativeEvent.offsetX / zoomOf());
             if (leaf) showTooltip(event.clientX, event.clientY, describe(leaf.leaf));
@@ -101,7 +147,10 @@ export function TreePicture({ tree, machine, measure, ratios = null, most, slice
       )}
       {plot && layout && (
         <Layers
-          size={plot} base={base} overlay={overlay} label={label}
+          size={plot}
+          base={base}
+          overlay={overlay}
+          label={label}
           onHover={(at) => {
             const router = at ? switchAt(layout, at.x, at.y) : null;
             setHovered(router);

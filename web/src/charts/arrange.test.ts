@@ -5,15 +5,26 @@ import { dragonfly } from "./testing";
 const plain = (part: Partial<Machine> & { size: number; kind: string }): Machine => {
   const none = () => Array.from({ length: part.size }, () => null);
   return {
-    name: Array.from({ length: part.size }, (_, i) => `s${i}`), group: none(), row: none(), col: none(), level: none(), coords: null, nodes: none(),
-    sampled: Array.from({ length: part.size }, () => false), ...part,
+    name: Array.from({ length: part.size }, (_, i) => `s${i}`),
+    group: none(),
+    row: none(),
+    col: none(),
+    level: none(),
+    coords: null,
+    nodes: none(),
+    sampled: Array.from({ length: part.size }, () => false),
+    ...part,
   };
 };
 
 describe("arrange", () => {
   it("gives a dragonfly one panel a group with its own rows and columns", () => {
     const { panels, rows, cols, rowOf, colOf } = arrange(dragonfly(3, 6, 16));
-    expect(panels.map((p) => [p.label, p.rows, p.cols, p.routers.length])).toEqual([["g0", 6, 16, 96], ["g1", 6, 16, 96], ["g2", 6, 16, 96]]);
+    expect(panels.map((p) => [p.label, p.rows, p.cols, p.routers.length])).toEqual([
+      ["g0", 6, 16, 96],
+      ["g1", 6, 16, 96],
+      ["g2", 6, 16, 96],
+    ]);
     expect([rows, cols, rowOf[20], colOf[20]]).toEqual([6, 16, 1, 4]);
   });
 
@@ -25,7 +36,11 @@ describe("arrange", () => {
 
   it("gives a tree one panel a level, leaves first", () => {
     const machine = plain({ kind: "fat_tree", size: 7, level: [0, 0, 0, 0, 1, 1, 2] });
-    expect(arrange(machine).panels.map((p) => [p.label, p.routers])).toEqual([["leaf", [0, 1, 2, 3]], ["spine", [4, 5]], ["core", [6]]]);
+    expect(arrange(machine).panels.map((p) => [p.label, p.routers])).toEqual([
+      ["leaf", [0, 1, 2, 3]],
+      ["spine", [4, 5]],
+      ["core", [6]],
+    ]);
   });
 
   it("gives a torus one slice a plane", () => {
@@ -36,10 +51,15 @@ describe("arrange", () => {
 
   it("cuts a torus across the axis that is asked for, and keeps a plane of two dimensions whole", () => {
     const coords = Array.from({ length: 24 }, (_, i) => [i % 4, Math.floor(i / 4) % 3, Math.floor(i / 12)]);
-    const across = (axis: number) => arrange(plain({ kind: "torus", size: 24, coords }), axis).panels.map((p) => [p.label, p.rows, p.cols]);
+    const across = (axis: number) =>
+      arrange(plain({ kind: "torus", size: 24, coords }), axis).panels.map((p) => [p.label, p.rows, p.cols]);
     expect(across(0)).toEqual(["x 0", "x 1", "x 2", "x 3"].map((label) => [label, 2, 3]));
     expect(across(1)).toEqual(["y 0", "y 1", "y 2"].map((label) => [label, 2, 4]));
-    expect(arrange(plain({ kind: "torus", size: 12, coords: coords.slice(0, 12).map((c) => c.slice(0, 2)) })).panels.map((p) => [p.label, p.rows, p.cols])).toEqual([["all", 3, 4]]);
+    expect(
+      arrange(plain({ kind: "torus", size: 12, coords: coords.slice(0, 12).map((c) => c.slice(0, 2)) })).panels.map(
+        (p) => [p.label, p.rows, p.cols],
+      ),
+    ).toEqual([["all", 3, 4]]);
   });
 
   it("wraps routers without a place so that each has a cell of its own", () => {
@@ -50,7 +70,13 @@ describe("arrange", () => {
   });
 
   it("does not stack routers that claim one place", () => {
-    const machine = plain({ kind: "dragonfly", size: 8, group: Array(8).fill(0), row: Array(8).fill(0), col: Array(8).fill(0) });
+    const machine = plain({
+      kind: "dragonfly",
+      size: 8,
+      group: Array(8).fill(0),
+      row: Array(8).fill(0),
+      col: Array(8).fill(0),
+    });
     expect([...cellsOf(arrange(machine))].filter((r) => r >= 0)).toHaveLength(8);
   });
 });

@@ -75,8 +75,13 @@ function planes(coords: (number[] | null)[], axis: number | undefined): Scheme {
   const rest = along < dimensions ? [along, ...left] : left;
   return {
     noun: "slice",
-    label: (_, members) => rest.map((d) => `${AXIS_NAMES[d] ?? `axis ${d}`} ${coords[members[0] ?? 0]?.[d] ?? "?"}`).join(", ") || "all",
-    place: (r) => ({ panel: rest.reduce((sum, d, i) => sum + (coords[r]?.[d] ?? 0) * 1024 ** i, 0), row: coords[r]?.[down] ?? null, col: coords[r]?.[across] ?? null }),
+    label: (_, members) =>
+      rest.map((d) => `${AXIS_NAMES[d] ?? `axis ${d}`} ${coords[members[0] ?? 0]?.[d] ?? "?"}`).join(", ") || "all",
+    place: (r) => ({
+      panel: rest.reduce((sum, d, i) => sum + (coords[r]?.[d] ?? 0) * 1024 ** i, 0),
+      row: coords[r]?.[down] ?? null,
+      col: coords[r]?.[across] ?? null,
+    }),
   };
 }
 
@@ -85,7 +90,11 @@ function scheme(machine: Machine, axis?: number): Scheme {
   if (machine.kind === "torus" && coords) return planes(coords, axis);
   const levels = routerLevels(machine);
   if (machine.kind === "fat_tree" && levels.length > 1) {
-    return { noun: "level", label: (key) => levelName(key, levels), place: (r) => ({ panel: level[r] ?? -1, row: null, col: null }) };
+    return {
+      noun: "level",
+      label: (key) => levelName(key, levels),
+      place: (r) => ({ panel: level[r] ?? -1, row: null, col: null }),
+    };
   }
   if (group.some((g) => g !== null)) {
     return {
@@ -116,22 +125,29 @@ export function arrange(machine: Machine, axis?: number): Arrangement {
   const panelOf = new Int32Array(machine.size);
   const rowOf = new Int32Array(machine.size);
   const colOf = new Int32Array(machine.size);
-  const panels = [...members.keys()].sort((a, b) => a - b).map((key, index): Panel => {
-    const routers = members.get(key) as number[];
-    const rows = Math.max(...routers.map((r) => (places[r] as Place).row ?? -1)) + 1;
-    const cols = Math.max(...routers.map((r) => (places[r] as Place).col ?? -1)) + 1;
-    const distinct = new Set(routers.map((r) => `${(places[r] as Place).row},${(places[r] as Place).col}`)).size;
-    const placed = distinct === routers.length && rows > 0 && cols > 0 && cols <= 64 && (rows > 1 || cols <= WIDEST / 2);
-    const grid = placed ? { rows, cols } : wrapped(routers.length);
-    routers.forEach((r, i) => {
-      panelOf[r] = index;
-      rowOf[r] = placed ? ((places[r] as Place).row as number) : Math.floor(i / grid.cols);
-      colOf[r] = placed ? ((places[r] as Place).col as number) : i % grid.cols;
+  const panels = [...members.keys()]
+    .sort((a, b) => a - b)
+    .map((key, index): Panel => {
+      const routers = members.get(key) as number[];
+      const rows = Math.max(...routers.map((r) => (places[r] as Place).row ?? -1)) + 1;
+      const cols = Math.max(...routers.map((r) => (places[r] as Place).col ?? -1)) + 1;
+      const distinct = new Set(routers.map((r) => `${(places[r] as Place).row},${(places[r] as Place).col}`)).size;
+      const placed =
+        distinct === routers.length && rows > 0 && cols > 0 && cols <= 64 && (rows > 1 || cols <= WIDEST / 2);
+      const grid = placed ? { rows, cols } : wrapped(routers.length);
+      routers.forEach((r, i) => {
+        panelOf[r] = index;
+        rowOf[r] = placed ? ((places[r] as Place).row as number) : Math.floor(i / grid.cols);
+        colOf[r] = placed ? ((places[r] as Place).col as number) : i % grid.cols;
+      });
+      return { key, label: label(key, routers), group: noun === "group" && key >= 0 ? key : null, ...grid, routers };
     });
-    return { key, label: label(key, routers), group: noun === "group" && key >= 0 ? key : null, ...grid, routers };
-  });
   return {
-    panels, panelOf, rowOf, colOf, noun,
+    panels,
+    panelOf,
+    rowOf,
+    colOf,
+    noun,
     rows: Math.max(1, ...panels.map((p) => p.rows)),
     cols: Math.max(1, ...panels.map((p) => p.cols)),
   };
@@ -143,14 +159,19 @@ export function neighbour(arrangement: Arrangement, router: number, dRow: number
   const index = panelOf[router] as number;
   const panel = panels[index];
   if (!panel) return null;
-  const at = (p: Panel, row: number, col: number) => p.routers.find((r) => rowOf[r] === row && colOf[r] === col) ?? null;
+  const at = (p: Panel, row: number, col: number) =>
+    p.routers.find((r) => rowOf[r] === row && colOf[r] === col) ?? null;
   const row = (rowOf[router] as number) + dRow;
   const col = (colOf[router] as number) + dCol;
   if (row >= 0 && row < panel.rows && col >= 0 && col < panel.cols) return at(panel, row, col);
   const next = panels[index + (dRow + dCol)];
   if (!next) return null;
   const wrap = (n: number, size: number) => (n < 0 ? size - 1 : n >= size ? 0 : Math.min(n, size - 1));
-  return at(next, wrap(row, dRow ? next.rows : panel.rows), wrap(col, dCol ? next.cols : panel.cols)) ?? next.routers[0] ?? null;
+  return (
+    at(next, wrap(row, dRow ? next.rows : panel.rows), wrap(col, dCol ? next.cols : panel.cols)) ??
+    next.routers[0] ??
+    null
+  );
 }
 
 /** Router by (panel, row, column); -1 where no router stands. */
@@ -164,7 +185,10 @@ export function cellsOf(arrangement: Arrangement): Int32Array {
 }
 
 /** The same arrangement with some panels only. Routers of the others point at panel 0 and are not in `members`. */
-export function selectPanels(whole: Arrangement, chosen: number[]): { arrangement: Arrangement; members: ReadonlySet<number> } {
+export function selectPanels(
+  whole: Arrangement,
+  chosen: number[],
+): { arrangement: Arrangement; members: ReadonlySet<number> } {
   const panels = chosen.map((panel) => whole.panels[panel]).filter((panel): panel is Panel => panel !== undefined);
   const members = new Set<number>();
   const panelOf = new Int32Array(whole.panelOf.length);
@@ -175,7 +199,11 @@ export function selectPanels(whole: Arrangement, chosen: number[]): { arrangemen
     }
   });
   const arrangement = {
-    ...whole, panels, panelOf, rows: Math.max(1, ...panels.map((p) => p.rows)), cols: Math.max(1, ...panels.map((p) => p.cols)),
+    ...whole,
+    panels,
+    panelOf,
+    rows: Math.max(1, ...panels.map((p) => p.rows)),
+    cols: Math.max(1, ...panels.map((p) => p.cols)),
   };
   return { arrangement, members };
 }

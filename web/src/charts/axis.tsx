@@ -20,7 +20,9 @@ export function ValueAxis({ ticks, y, left, right, gap = 8, text = axisText(tick
   return ticks.map((tick) => (
     <g key={tick}>
       <line className={tick === strong ? "grid strong" : "grid"} x1={left} x2={right} y1={y(tick)} y2={y(tick)} />
-      <text x={left - gap} y={y(tick) + 4} textAnchor="end">{text(tick)}</text>
+      <text x={left - gap} y={y(tick) + 4} textAnchor="end">
+        {text(tick)}
+      </text>
     </g>
   ));
 }
@@ -41,7 +43,9 @@ export function BaseAxis({ ticks, x, y, text = (value) => value, grid }: BaseAxi
   return ticks.map((tick, i) => (
     <g key={tick}>
       {grid && <line className="grid" x1={x(tick)} x2={x(tick)} y1={grid[0]} y2={grid[1]} />}
-      <text x={x(tick)} y={y} textAnchor="middle">{text(tick, i)}</text>
+      <text x={x(tick)} y={y} textAnchor="middle">
+        {text(tick, i)}
+      </text>
     </g>
   ));
 }

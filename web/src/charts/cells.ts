@@ -15,7 +15,12 @@ const buckets: number[][] = Array.from({ length: 256 }, () => []);
 
 /** Draws the cells whose code differs from `drawn` (all if `drawn` is null) and remembers what was drawn. */
 export function drawCells(
-  context: CanvasRenderingContext2D, codes: Uint8Array, drawn: Uint8Array | null, geometry: Geometry, palette: Palette, difference: boolean,
+  context: CanvasRenderingContext2D,
+  codes: Uint8Array,
+  drawn: Uint8Array | null,
+  geometry: Geometry,
+  palette: Palette,
+  difference: boolean,
 ): number {
   let changed = 0;
   for (let i = 0; i < codes.length; i++) {

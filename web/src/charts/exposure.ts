@@ -41,17 +41,35 @@ export function exposureLayout(runs: ExposedRun[], width: number, height: number
   const low = min(runs, (run) => run.time) ?? 0;
   const high = max(runs, (run) => run.time) ?? 1;
   const pad = (high - low || 1) * 0.08;
-  const y = scaleLinear().domain([Math.max(0, low - pad), high + pad]).nice(4).range([bottom, TOP]);
-  const x = scaleSqrt().domain([0, most || 1]).range([split + 10, width - RIGHT]);
+  const y = scaleLinear()
+    .domain([Math.max(0, low - pad), high + pad])
+    .nice(4)
+    .range([bottom, TOP]);
+  const x = scaleSqrt()
+    .domain([0, most || 1])
+    .range([split + 10, width - RIGHT]);
   const dots = runs.map(({ exposure, time }, run): ExposureDot => ({
-    run, exposed: exposure > 0, y: y(time), x: exposure > 0 ? x(exposure) : LEFT + 8 + spread(run) * (split - LEFT - 18),
+    run,
+    exposed: exposure > 0,
+    y: y(time),
+    x: exposure > 0 ? x(exposure) : LEFT + 8 + spread(run) * (split - LEFT - 18),
   }));
   const medians = [false, true].flatMap((exposed) => {
-    const value = median(runs.filter((run) => run.exposure > 0 === exposed), (run) => run.time);
+    const value = median(
+      runs.filter((run) => run.exposure > 0 === exposed),
+      (run) => run.time,
+    );
     if (value === undefined) return [];
     return [{ exposed, value, y: y(value), x0: exposed ? split + 4 : LEFT, x1: exposed ? width - RIGHT : split - 4 }];
   });
   return {
-    dots, medians, split, bottom, x, y, yTicks: y.ticks(4), xTicks: most > 0 ? x.ticks(4).filter((value) => value > 0) : [],
+    dots,
+    medians,
+    split,
+    bottom,
+    x,
+    y,
+    yTicks: y.ticks(4),
+    xTicks: most > 0 ? x.ticks(4).filter((value) => value > 0) : [],
   };
 }

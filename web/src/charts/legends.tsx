@@ -13,9 +13,17 @@ function Steps({ title, label, colours, cuts, width }: StepsProps) {
   const step = width / colours.length;
   return (
     <svg width={width} height={36} role="img" aria-label={label} className="legend">
-      <text x={0} y={10}>{title}</text>
-      {colours.map((colour, i) => <rect key={colour} x={i * step} y={15} width={step - 1} height={8} fill={colour} />)}
-      {cuts.map((cut, i) => <text key={cut} x={(i + 1) * step - 0.5} y={34} textAnchor="middle">{cut}</text>)}
+      <text x={0} y={10}>
+        {title}
+      </text>
+      {colours.map((colour, i) => (
+        <rect key={colour} x={i * step} y={15} width={step - 1} height={8} fill={colour} />
+      ))}
+      {cuts.map((cut, i) => (
+        <text key={cut} x={(i + 1) * step - 0.5} y={34} textAnchor="middle">
+          {cut}
+        </text>
+      ))}
     </svg>
   );
 }
@@ -23,8 +31,11 @@ function Steps({ title, label, colours, cuts, width }: StepsProps) {
 export function HeatLegend({ theme, what, width = 288 }: { theme: Theme; what: string; width?: number }) {
   return (
     <Steps
-      title={`stall cycles per flit · ${what}`} label="Colour scale: stall cycles per flit, doubling steps from below one half to above 32"
-      colours={HEAT[theme]} cuts={HEAT_LABELS} width={width}
+      title={`stall cycles per flit · ${what}`}
+      label="Colour scale: stall cycles per flit, doubling steps from below one half to above 32"
+      colours={HEAT[theme]}
+      cuts={HEAT_LABELS}
+      width={width}
     />
   );
 }
@@ -32,8 +43,11 @@ export function HeatLegend({ theme, what, width = 288 }: { theme: Theme; what: s
 export function ChangeLegend({ theme, against, width = 288 }: { theme: Theme; against: string; width?: number }) {
   return (
     <Steps
-      title={`change, this window ÷ ${against}`} label="Colour scale: change of the stall ratio, from below a quarter to above four times"
-      colours={CHANGE[theme]} cuts={CHANGE_LABELS} width={width}
+      title={`change, this window ÷ ${against}`}
+      label="Colour scale: change of the stall ratio, from below a quarter to above four times"
+      colours={CHANGE[theme]}
+      cuts={CHANGE_LABELS}
+      width={width}
     />
   );
 }
@@ -43,10 +57,35 @@ const GREYS = Array.from({ length: 20 }, (_, i) => i / 19);
 export function FractionLegend({ theme, width = 220 }: { theme: Theme; width?: number }) {
   const bar = width - 20;
   return (
-    <svg width={width} height={36} role="img" aria-label={`Congested fraction from 0 to 1; ${theme === "dark" ? "lighter" : "darker"} is worse`} className="legend">
-      <text x={0} y={10}>congested fraction · {theme === "dark" ? "lighter" : "darker"} is worse</text>
-      {GREYS.map((value, i) => <rect key={value} x={(i * bar) / 20} y={15} width={bar / 20 + 0.5} height={8} fill={fractionColour(value, theme)} />)}
-      <text x={0} y={34}>0</text><text x={bar / 2} y={34} textAnchor="middle">0.5</text><text x={bar} y={34} textAnchor="end">1</text>
+    <svg
+      width={width}
+      height={36}
+      role="img"
+      aria-label={`Congested fraction from 0 to 1; ${theme === "dark" ? "lighter" : "darker"} is worse`}
+      className="legend"
+    >
+      <text x={0} y={10}>
+        congested fraction · {theme === "dark" ? "lighter" : "darker"} is worse
+      </text>
+      {GREYS.map((value, i) => (
+        <rect
+          key={value}
+          x={(i * bar) / 20}
+          y={15}
+          width={bar / 20 + 0.5}
+          height={8}
+          fill={fractionColour(value, theme)}
+        />
+      ))}
+      <text x={0} y={34}>
+        0
+      </text>
+      <text x={bar / 2} y={34} textAnchor="middle">
+        0.5
+      </text>
+      <text x={bar} y={34} textAnchor="end">
+        1
+      </text>
     </svg>
   );
 }

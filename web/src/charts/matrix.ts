@@ -75,10 +75,20 @@ export function matrixLayout(groups: number, width: number): MatrixLayout {
 
 export function matrixRect({ cell, left, top }: MatrixLayout, groups: number, index: number): Rect {
   const gap = cell > 3 ? 1 : 0;
-  return { x: left + (index % groups) * cell, y: top + Math.floor(index / groups) * cell, w: cell - gap, h: cell - gap };
+  return {
+    x: left + (index % groups) * cell,
+    y: top + Math.floor(index / groups) * cell,
+    w: cell - gap,
+    h: cell - gap,
+  };
 }
 
-export function matrixAt(layout: MatrixLayout, groups: number, x: number, y: number): { column: number; row: number } | null {
+export function matrixAt(
+  layout: MatrixLayout,
+  groups: number,
+  x: number,
+  y: number,
+): { column: number; row: number } | null {
   const column = Math.floor((x - layout.left) / layout.cell);
   const row = Math.floor((y - layout.top) / layout.cell);
   return column >= 0 && row >= 0 && column < groups && row < groups ? { column, row } : null;
@@ -103,7 +113,12 @@ export interface MatrixMarks {
 }
 
 export function drawMatrix(
-  context: CanvasRenderingContext2D, layout: MatrixLayout, pairs: Pairs, marks: MatrixMarks, difference: boolean, palette: Palette,
+  context: CanvasRenderingContext2D,
+  layout: MatrixLayout,
+  pairs: Pairs,
+  marks: MatrixMarks,
+  difference: boolean,
+  palette: Palette,
 ): void {
   const { groups } = pairs;
   const n = groups.length;

@@ -53,7 +53,12 @@ function stroke(context: CanvasRenderingContext2D, colour: string, width: number
   context.stroke();
 }
 
-export function drawOverlay(context: CanvasRenderingContext2D, shape: CellShape, state: OverlayState, palette: Palette): void {
+export function drawOverlay(
+  context: CanvasRenderingContext2D,
+  shape: CellShape,
+  state: OverlayState,
+  palette: Palette,
+): void {
   context.lineCap = "square";
   for (const job of state.jobs) {
     const path = () => job.edges.forEach((edge) => shape.edge(context, edge));

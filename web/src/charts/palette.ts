@@ -20,8 +20,15 @@ export function readPalette(theme: Theme): Palette {
   const token = (name: string) => style.getPropertyValue(`--${name}`).trim();
   return {
     theme,
-    surface: token("surface"), surface2: token("surface-2"), line: token("line"), lineStrong: token("line-strong"),
-    ink: token("ink"), ink2: token("ink-2"), ink3: token("ink-3"), accent: token("accent"), node: token("switch"),
+    surface: token("surface"),
+    surface2: token("surface-2"),
+    line: token("line"),
+    lineStrong: token("line-strong"),
+    ink: token("ink"),
+    ink2: token("ink-2"),
+    ink3: token("ink-3"),
+    accent: token("accent"),
+    node: token("switch"),
   };
 }
 

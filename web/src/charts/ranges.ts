@@ -13,11 +13,18 @@ export const ROW = 30;
 
 export function rangesLayout(ranges: Range[], own: number | null, left: number, width: number) {
   const most = max([...ranges.map((range) => range.high ?? range.middle ?? 0), own ?? 0]) ?? 0;
-  const x = scaleLinear().domain([0, most * 1.04 || 1]).range([left, width - 10]);
+  const x = scaleLinear()
+    .domain([0, most * 1.04 || 1])
+    .range([left, width - 10]);
   return {
-    x, ticks: timeTicks({ from: 1000, to: most * 1000 }, 5).map((ms) => ms / 1000), own: own === null ? null : x(own), height: ranges.length * ROW + 24,
+    x,
+    ticks: timeTicks({ from: 1000, to: most * 1000 }, 5).map((ms) => ms / 1000),
+    own: own === null ? null : x(own),
+    height: ranges.length * ROW + 24,
     bars: ranges.map(({ low, middle, high }, i) => ({
-      y: i * ROW + 4, bar: low === null || high === null ? null : { x: x(low), width: Math.max(2, x(high) - x(low)) }, middle: middle === null ? null : x(middle),
+      y: i * ROW + 4,
+      bar: low === null || high === null ? null : { x: x(low), width: Math.max(2, x(high) - x(low)) },
+      middle: middle === null ? null : x(middle),
     })),
   };
 }

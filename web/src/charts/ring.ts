@@ -26,8 +26,15 @@ export function ringLayout(arrangement: Arrangement, width: number, height: numb
   const outer = Math.min(width, height) / 2 - 20;
   const rowHeight = Math.max(3, Math.min(panels > 20 ? 9 : 11, (outer * 0.34) / arrangement.rows));
   return {
-    cx: width / 2, cy: height / 2, inner: outer - arrangement.rows * rowHeight, rowHeight, panels, cols: arrangement.cols,
-    gap: Math.min(0.05, (TURN / panels) * 0.12), width, height,
+    cx: width / 2,
+    cy: height / 2,
+    inner: outer - arrangement.rows * rowHeight,
+    rowHeight,
+    panels,
+    cols: arrangement.cols,
+    gap: Math.min(0.05, (TURN / panels) * 0.12),
+    width,
+    height,
   };
 }
 
@@ -49,14 +56,25 @@ export function sectorOf(layout: RingLayout, arrangement: Arrangement, router: n
   const panel = arrangement.panelOf[router] as number;
   const col = arrangement.colOf[router] as number;
   const r0 = layout.inner + (arrangement.rowOf[router] as number) * layout.rowHeight;
-  return { a0: columnAngle(layout, panel, col), a1: columnAngle(layout, panel, col + 1), r0, r1: r0 + layout.rowHeight };
+  return {
+    a0: columnAngle(layout, panel, col),
+    a1: columnAngle(layout, panel, col + 1),
+    r0,
+    r1: r0 + layout.rowHeight,
+  };
 }
 
-export function ringAt(layout: RingLayout, arrangement: Arrangement, index: Int32Array, x: number, y: number): number | null {
+export function ringAt(
+  layout: RingLayout,
+  arrangement: Arrangement,
+  index: Int32Array,
+  x: number,
+  y: number,
+): number | null {
   const [dx, dy] = [x - layout.cx, y - layout.cy];
   const row = Math.floor((Math.hypot(dx, dy) - layout.inner) / layout.rowHeight);
   if (row < 0 || row >= arrangement.rows) return null;
-  const turn = (((Math.atan2(dy, dx) + Math.PI / 2) / TURN) + 1) % 1;
+  const turn = ((Math.atan2(dy, dx) + Math.PI / 2) / TURN + 1) % 1;
   const panel = Math.floor(turn * layout.panels);
   const within = turn * TURN - (panel / layout.panels) * TURN - layout.gap / 2;
   const col = Math.floor((within / (TURN / layout.panels - layout.gap)) * layout.cols);
@@ -65,8 +83,10 @@ export function ringAt(layout: RingLayout, arrangement: Arrangement, index: Int3
   return router !== undefined && router >= 0 ? router : null;
 }
 
-const point = (layout: RingLayout, angle: number, radius: number): [number, number] =>
-  [layout.cx + Math.cos(angle) * radius, layout.cy + Math.sin(angle) * radius];
+const point = (layout: RingLayout, angle: number, radius: number): [number, number] => [
+  layout.cx + Math.cos(angle) * radius,
+  layout.cy + Math.sin(angle) * radius,
+];
 
 function sectorPath(context: CanvasRenderingContext2D, layout: RingLayout, { a0, a1, r0, r1 }: Sector): void {
   context.moveTo(...point(layout, a0, r0));
@@ -100,11 +120,62 @@ export const ringShape = (layout: RingLayout, arrangement: Arrangement): CellSha
 
 /** One curve inside the ring: from a router or a group to another. */
 export interface Chord {
+  /** Its link, or null where it stands for all links of the pair of groups. */
+  link: number | null;
+  src: number;
+  dst: number;
   from: { panel: number; column: number };
   to: { panel: number; column: number };
   ratio: number;
   /** How the ratio changed (`changeFactor`); null where windows are not compared. */
   factor: number | null;
+}
+
+type Point = [number, number];
+
+/** Ends and control points of a chord: start, two controls, end. */
+function chordCurve(layout: RingLayout, { from, to }: Chord): [Point, Point, Point, Point] {
+  const middle = (panel: number) => panelAngle(layout, panel) + Math.PI / layout.panels;
+  const [m0, m1] = [middle(from.panel), middle(to.panel)];
+  let apart = Math.abs(m0 - m1);
+  if (apart > Math.PI) apart = TURN - apart;
+  const radius = layout.inner * (0.93 - 0.78 * (apart / Math.PI) ** 0.55);
+  return [
+    point(layout, columnAngle(layout, from.panel, from.column + 0.5), layout.inner - 3),
+    point(layout, m0, radius),
+    point(layout, m1, radius),
+    point(layout, columnAngle(layout, to.panel, to.column + 0.5), layout.inner - 3),
+  ];
+}
+
+/** Pixels by which a pointer may miss a chord. */
+const REACH = 4;
+const PIECES = 24;
+
+/** The chord under a place, the one drawn last (the hottest) where several cross; null where there is none. */
+export function chordAt(layout: RingLayout, chords: readonly Chord[], x: number, y: number): Chord | null {
+  if (Math.hypot(x - layout.cx, y - layout.cy) > layout.inner) return null;
+  for (let i = chords.length - 1; i >= 0; i--) {
+    const chord = chords[i] as Chord;
+    const [a, b, c, d] = chordCurve(layout, chord);
+    let before = a;
+    for (let k = 1; k <= PIECES; k++) {
+      const [t, s] = [k / PIECES, 1 - k / PIECES];
+      const at = (j: 0 | 1) => s ** 3 * a[j] + 3 * s * s * t * b[j] + 3 * s * t * t * c[j] + t ** 3 * d[j];
+      const next: Point = [at(0), at(1)];
+      if (distance(before, next, x, y) <= REACH) return chord;
+      before = next;
+    }
+  }
+  return null;
+}
+
+/** From a place to a straight piece. */
+function distance([ax, ay]: Point, [bx, by]: Point, x: number, y: number): number {
+  const [dx, dy] = [bx - ax, by - ay];
+  const length = dx * dx + dy * dy;
+  const t = length > 0 ? Math.max(0, Math.min(1, ((x - ax) * dx + (y - ay) * dy) / length)) : 0;
+  return Math.hypot(x - ax - t * dx, y - ay - t * dy);
 }
 
 /** A change by its size alone, on the scale of stalls: four times, and a quarter, weigh as eight stalls per flit do. */
@@ -129,7 +200,10 @@ export class RingDrawing {
   private colours: readonly string[] = [];
 
   constructor(
-    private context: CanvasRenderingContext2D, readonly layout: RingLayout, private arrangement: Arrangement, private palette: Palette,
+    private context: CanvasRenderingContext2D,
+    readonly layout: RingLayout,
+    private arrangement: Arrangement,
+    private palette: Palette,
   ) {}
 
   draw(window: RouterWindow, chords: Chord[], marks: TilesMarks, moving = false): void {
@@ -214,19 +288,16 @@ export class RingDrawing {
     context.beginPath();
     context.arc(layout.cx, layout.cy, layout.inner - 1.5, 0, TURN);
     context.fill();
-    for (const { from, to, ratio, factor } of chords) {
-      const middle = (panel: number) => panelAngle(layout, panel) + Math.PI / layout.panels;
-      const [m0, m1] = [middle(from.panel), middle(to.panel)];
-      let apart = Math.abs(m0 - m1);
-      if (apart > Math.PI) apart = TURN - apart;
-      const radius = layout.inner * (0.93 - 0.78 * (apart / Math.PI) ** 0.55);
+    for (const chord of chords) {
+      const { ratio, factor } = chord;
+      const [start, one, two, end] = chordCurve(layout, chord);
       const weight = factor === null ? ratio : ofChange(factor);
       context.strokeStyle = factor === null ? heatColour(ratio, palette.theme) : changeColour(factor, palette.theme);
       context.globalAlpha = weight < 2 ? 0.6 : weight < 4 ? 0.8 : 0.95;
       context.lineWidth = weight < 4 ? 0.9 : weight < 8 ? 1.3 : weight < 16 ? 1.8 : 2.4;
       context.beginPath();
-      context.moveTo(...point(layout, columnAngle(layout, from.panel, from.column + 0.5), layout.inner - 3));
-      context.bezierCurveTo(...point(layout, m0, radius), ...point(layout, m1, radius), ...point(layout, columnAngle(layout, to.panel, to.column + 0.5), layout.inner - 3));
+      context.moveTo(...start);
+      context.bezierCurveTo(...one, ...two, ...end);
       context.stroke();
     }
     context.globalAlpha = 1;

@@ -11,23 +11,31 @@ describe("stall scale", () => {
   });
 
   it("is one step higher for twice the stalls, within the scale", () => {
-    fc.assert(fc.property(fc.double({ min: 0.25, max: 15.9, noNaN: true }), (v) => heatStep(2 * v) === heatStep(v) + 1 || v < 0.25));
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0.25, max: 15.9, noNaN: true }),
+        (v) => heatStep(2 * v) === heatStep(v) + 1 || v < 0.25,
+      ),
+    );
   });
 
   it.each(["light", "dark"] as const)("has monotonic lightness and legible text in the %s theme", (theme) => {
     const lights = HEAT[theme].map(luminance);
     const sorted = [...lights].sort((a, b) => (theme === "light" ? b - a : a - b));
     expect(lights).toEqual(sorted);
-    for (const colour of [...HEAT[theme], ...CHANGE[theme]]) expect(contrast(luminance(colour), luminance(textOn(colour)))).toBeGreaterThan(4.1);
+    for (const colour of [...HEAT[theme], ...CHANGE[theme]])
+      expect(contrast(luminance(colour), luminance(textOn(colour)))).toBeGreaterThan(4.1);
   });
 });
 
 describe("change scale", () => {
   it("is symmetric about no change", () => {
-    fc.assert(fc.property(fc.double({ min: 1.26, max: 100, noNaN: true }), (f) => {
-      fc.pre(![1.25, 2, 4].some((cut) => Math.abs(f - cut) < 1e-9));
-      expect(changeStep(f) + changeStep(1 / f)).toBe(6);
-    }));
+    fc.assert(
+      fc.property(fc.double({ min: 1.26, max: 100, noNaN: true }), (f) => {
+        fc.pre(![1.25, 2, 4].some((cut) => Math.abs(f - cut) < 1e-9));
+        expect(changeStep(f) + changeStep(1 / f)).toBe(6);
+      }),
+    );
     expect(changeStep(1)).toBe(3);
   });
 });

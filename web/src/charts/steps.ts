@@ -2,6 +2,7 @@
 import { extent, max, quantile } from "d3-array";
 import { scaleLinear } from "d3-scale";
 import { area, line } from "d3-shape";
+import type { TimeWindow } from "../lib/time";
 
 type Column = (number | null)[];
 
@@ -13,8 +14,35 @@ export interface StepSeries {
   p90: Column | null;
   /** Runs laid beside it. */
   others: { label: string; time: Column }[];
-  /** What is foretold of the steps to come. */
+  /** The forecast of the steps to come. */
   ahead?: { step: number[]; expected: Column; low: Column; high: Column };
+}
+
+/** When steps were: epoch milliseconds at which each ends, by its number, and the axis that they lie on. */
+export interface StepClock {
+  end: (step: number) => number;
+  span: TimeWindow;
+  /** Pixels left and right of the picture. */
+  left: number;
+  right: number;
+}
+
+/** Steps laid end to end from a run's start: unknown ones last as the mean of other runs, those to come as forecast. */
+export function stepEnds(startMs: number, series: StepSeries): Map<number, number> {
+  const ends = new Map<number, number>();
+  let at = startMs;
+  const known_ = series.time.filter(known);
+  const usual = known_.reduce((a, b) => a + b, 0) / Math.max(1, known_.length);
+  series.step.forEach((step, i) => {
+    at += 1000 * (series.time[i] ?? series.mean?.[i] ?? usual);
+    ends.set(step, at);
+  });
+  series.ahead?.step.forEach((step, i) => {
+    if (ends.has(step)) return;
+    at += 1000 * (series.ahead?.expected[i] ?? usual);
+    ends.set(step, at);
+  });
+  return ends;
 }
 
 export interface StepsLayout {
@@ -32,36 +60,103 @@ export interface StepsLayout {
 
 const known = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
 
-export function stepsLayout(series: StepSeries, width: number, height: number): StepsLayout {
+export function stepsLayout(series: StepSeries, width: number, height: number, time?: StepClock): StepsLayout {
   const next = series.ahead;
   const [first = 0, last = 1] = extent([...series.step, ...(next?.step ?? [])]);
-  const x = scaleLinear().domain([first, Math.max(last, first + 1)]).range([44, width - 8]);
-  const all = [series.time, series.mean ?? [], series.p10 ?? [], series.p90 ?? [], ...series.others.map((other) => other.time), next?.expected ?? [], next?.low ?? [], next?.high ?? []].flat().filter(known);
+  const byStep = scaleLinear()
+    .domain([first, Math.max(last, first + 1)])
+    .range([44, width - 8]);
+  const byTime =
+    time &&
+    scaleLinear()
+      .domain([time.span.from, time.span.to])
+      .range([time.left, width - time.right]);
+  const x = (step: number) => (byTime ? byTime(time.end(step)) : byStep(step));
+  const all = [
+    series.time,
+    series.mean ?? [],
+    series.p10 ?? [],
+    series.p90 ?? [],
+    ...series.others.map((other) => other.time),
+    next?.expected ?? [],
+    next?.low ?? [],
+    next?.high ?? [],
+  ]
+    .flat()
+    .filter(known);
   const low = quantile(all, 0) ?? 0;
   const high = max(all) ?? 1;
   // A step chart may leave zero out when all of it lies far above, as in the dissertation's figures; the axis says where it starts.
   const floor = low > high * 0.4 ? low - (high - low) * 0.15 : 0;
-  const y = scaleLinear().domain([floor, high + (high - floor) * 0.05 || 1]).nice(4).range([height - 24, 8]);
-  const draw = (column: Column, at = series.step) => line<number | null>().defined(known).x((_, i) => x(at[i] ?? 0)).y((v) => y(v ?? 0))(column) ?? "";
-  const between = (low: Column | null, high: Column | null, at: number[]) => (low && high
-    ? area<number>().defined((i) => known(low[i]) && known(high[i])).x((i) => x(at[i] ?? 0)).y0((i) => y(low[i] ?? 0)).y1((i) => y(high[i] ?? 0))(at.map((_, i) => i)) ?? ""
-    : "");
+  const y = scaleLinear()
+    .domain([floor, high + (high - floor) * 0.05 || 1])
+    .nice(4)
+    .range([height - 24, 8]);
+  const draw = (column: Column, at = series.step) =>
+    line<number | null>()
+      .defined(known)
+      .x((_, i) => x(at[i] ?? 0))
+      .y((v) => y(v ?? 0))(column) ?? "";
+  const between = (low: Column | null, high: Column | null, at: number[]) =>
+    low && high
+      ? (area<number>()
+          .defined((i) => known(low[i]) && known(high[i]))
+          .x((i) => x(at[i] ?? 0))
+          .y0((i) => y(low[i] ?? 0))
+          .y1((i) => y(high[i] ?? 0))(at.map((_, i) => i)) ?? "")
+      : "";
   return {
-    x, y, run: draw(series.time), mean: series.mean ? draw(series.mean) : "", band: between(series.p10, series.p90, series.step),
-    expected: next ? draw(next.expected, next.step) : "", ahead: next ? between(next.low, next.high, next.step) : "",
-    others: series.others.map((other) => ({ label: other.label, path: draw(other.time) })), xTicks: x.ticks(8).filter(Number.isInteger), yTicks: y.ticks(4),
+    x,
+    y,
+    run: draw(series.time),
+    mean: series.mean ? draw(series.mean) : "",
+    band: between(series.p10, series.p90, series.step),
+    expected: next ? draw(next.expected, next.step) : "",
+    ahead: next ? between(next.low, next.high, next.step) : "",
+    others: series.others.map((other) => ({ label: other.label, path: draw(other.time) })),
+    xTicks: apart(
+      byStep.ticks(8).filter((tick) => Number.isInteger(tick) && tick <= last),
+      x,
+    ),
+    yTicks: y.ticks(4),
   };
+}
+
+const NEAREST_PX = 96;
+
+/** Ticks whose labels do not meet. */
+function apart(ticks: number[], x: (step: number) => number): number[] {
+  const kept: number[] = [];
+  for (const tick of ticks) {
+    const before = kept.at(-1);
+    if (before === undefined || x(tick) - x(before) >= NEAREST_PX) kept.push(tick);
+  }
+  return kept;
 }
 
 /** The same as rows, one a step. */
 export function stepRows({ step, time, mean, p10, p90, others, ahead }: StepSeries) {
   const observed = step.map((n, i) => ({
-    step: n, time: time[i] ?? null, mean: mean?.[i] ?? null, p10: p10?.[i] ?? null, p90: p90?.[i] ?? null, others: others.map((other) => other.time[i] ?? null),
-    expected: null as number | null, low: null as number | null, high: null as number | null,
+    step: n,
+    time: time[i] ?? null,
+    mean: mean?.[i] ?? null,
+    p10: p10?.[i] ?? null,
+    p90: p90?.[i] ?? null,
+    others: others.map((other) => other.time[i] ?? null),
+    expected: null as number | null,
+    low: null as number | null,
+    high: null as number | null,
   }));
   const next = ahead?.step.map((n, i) => ({
-    step: n, time: null, mean: null, p10: null, p90: null, others: others.map(() => null),
-    expected: ahead.expected[i] ?? null, low: ahead.low[i] ?? null, high: ahead.high[i] ?? null,
+    step: n,
+    time: null,
+    mean: null,
+    p10: null,
+    p90: null,
+    others: others.map(() => null),
+    expected: ahead.expected[i] ?? null,
+    low: ahead.low[i] ?? null,
+    high: ahead.high[i] ?? null,
   }));
   return [...observed, ...(next ?? [])];
 }
@@ -82,8 +177,12 @@ const RUN = 5;
 export function runVerdict(series: StepSeries): RunVerdict {
   const times = series.time.filter(known);
   const mean = times.reduce((a, b) => a + b, 0) / Math.max(1, times.length);
-  let taken = 0, usual = 0, both = 0;
-  let slowStart = -1, streak = 0, calm = 0;
+  let taken = 0,
+    usual = 0,
+    both = 0;
+  let slowStart = -1,
+    streak = 0,
+    calm = 0;
   series.time.forEach((time, i) => {
     const expected = series.mean?.[i];
     if (known(time) && known(expected)) {
@@ -101,7 +200,8 @@ export function runVerdict(series: StepSeries): RunVerdict {
       if (++calm >= RUN) slowStart = -1;
     }
   });
-  let slowTaken = 0, slowUsual = 0;
+  let slowTaken = 0,
+    slowUsual = 0;
   if (slowStart >= 0) {
     for (let i = slowStart; i < series.time.length; i++) {
       const [time, expected] = [series.time[i], series.mean?.[i]];
@@ -112,7 +212,11 @@ export function runVerdict(series: StepSeries): RunVerdict {
     }
   }
   return {
-    steps: times.length, mean, usual: both ? usual / both : null, factor: both ? taken / usual : null,
-    slowFrom: slowStart >= 0 ? series.step[slowStart] ?? null : null, slowFactor: slowUsual > 0 ? slowTaken / slowUsual : null,
+    steps: times.length,
+    mean,
+    usual: both ? usual / both : null,
+    factor: both ? taken / usual : null,
+    slowFrom: slowStart >= 0 ? (series.step[slowStart] ?? null) : null,
+    slowFactor: slowUsual > 0 ? slowTaken / slowUsual : null,
   };
 }

@@ -39,18 +39,33 @@ export function tilesLayout(arrangement: Arrangement, width: number, height: num
     bestArea = area;
     const used = cols * cellWidth;
     best = {
-      columns, cellWidth, cellHeight, width, height,
+      columns,
+      cellWidth,
+      cellHeight,
+      width,
+      height,
       panelWidth: columns === 1 ? width - 2 : Math.min(Math.floor((width - used - 2) / (columns - 1)), used + 40),
       panelHeight: Math.min(Math.floor(height / lines), rows * cellHeight + LABEL + 22),
     };
   }
-  return best ?? {
-    columns: 1, cellWidth: 2, cellHeight: 2, panelWidth: cols * 2 + GAP_X, panelHeight: rows * 2 + LABEL, width, height,
-  };
+  return (
+    best ?? {
+      columns: 1,
+      cellWidth: 2,
+      cellHeight: 2,
+      panelWidth: cols * 2 + GAP_X,
+      panelHeight: rows * 2 + LABEL,
+      width,
+      height,
+    }
+  );
 }
 
 export function panelOrigin(layout: TilesLayout, panel: number): { x: number; y: number } {
-  return { x: 2 + (panel % layout.columns) * layout.panelWidth, y: Math.floor(panel / layout.columns) * layout.panelHeight };
+  return {
+    x: 2 + (panel % layout.columns) * layout.panelWidth,
+    y: Math.floor(panel / layout.columns) * layout.panelHeight,
+  };
 }
 
 /** The cell of a router, without the hairline between cells. */
@@ -59,7 +74,10 @@ export function tileRect(layout: TilesLayout, arrangement: Arrangement, router: 
   const gap = layout.cellWidth >= 4 && layout.cellHeight >= 4 ? 1 : 0;
   return {
     x: 2 + (panel % layout.columns) * layout.panelWidth + (arrangement.colOf[router] as number) * layout.cellWidth,
-    y: Math.floor(panel / layout.columns) * layout.panelHeight + LABEL + (arrangement.rowOf[router] as number) * layout.cellHeight,
+    y:
+      Math.floor(panel / layout.columns) * layout.panelHeight +
+      LABEL +
+      (arrangement.rowOf[router] as number) * layout.cellHeight,
     w: layout.cellWidth - gap,
     h: layout.cellHeight - gap,
   };
@@ -70,7 +88,13 @@ export interface TileHit {
   router: number | null;
 }
 
-export function tileAt(layout: TilesLayout, arrangement: Arrangement, index: Int32Array, x: number, y: number): TileHit | null {
+export function tileAt(
+  layout: TilesLayout,
+  arrangement: Arrangement,
+  index: Int32Array,
+  x: number,
+  y: number,
+): TileHit | null {
   const column = Math.floor((x - 2) / layout.panelWidth);
   const line = Math.floor(y / layout.panelHeight);
   const panel = line * layout.columns + column;
@@ -107,7 +131,10 @@ export class TilesDrawing {
   private texts: string[] = [];
 
   constructor(
-    private context: CanvasRenderingContext2D, readonly layout: TilesLayout, private arrangement: Arrangement, private palette: Palette,
+    private context: CanvasRenderingContext2D,
+    readonly layout: TilesLayout,
+    private arrangement: Arrangement,
+    private palette: Palette,
   ) {}
 
   draw(window: RouterWindow, figures: PanelFigures[], marks: TilesMarks, moving = false): void {
@@ -119,7 +146,14 @@ export class TilesDrawing {
       this.context.fillRect(0, 0, this.layout.width, this.layout.height);
       this.drawn = new Uint8Array(window.codes.length).fill(255);
     }
-    drawCells(this.context, window.codes, this.drawn, (r) => tileRect(this.layout, this.arrangement, r), this.palette, difference);
+    drawCells(
+      this.context,
+      window.codes,
+      this.drawn,
+      (r) => tileRect(this.layout, this.arrangement, r),
+      this.palette,
+      difference,
+    );
     figures.forEach((figure, p) => this.label(p, panelText(figure, difference), marks));
   }
 

@@ -39,15 +39,31 @@ const Y_TICKS = [0, 1, 4, 16, 64, 256, 1024];
 
 const known = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);
 
-export function timelineLayout(series: TimelineSeries, marks: TimelineMark[], span: TimeWindow, box: TimelineBox): TimelineLayout {
+export function timelineLayout(
+  series: TimelineSeries,
+  marks: TimelineMark[],
+  span: TimeWindow,
+  box: TimelineBox,
+): TimelineLayout {
   const x = scaleLinear().domain([span.from, span.to]).range([box.left, box.right]);
   const most = Math.max(2, ...series.p95.filter(known), ...series.p50.filter(known));
-  const y = scaleSymlog().constant(1).domain([0, most * 1.1]).range([box.bottom, box.top]);
+  const y = scaleSymlog()
+    .constant(1)
+    .domain([0, most * 1.1])
+    .range([box.bottom, box.top]);
   const points = series.ts.map((ts, i) => ({ x: x(ts + series.stepMs / 2), p50: series.p50[i], p95: series.p95[i] }));
   type Point = (typeof points)[number];
   const draw = (value: (p: Point) => number | null | undefined) =>
-    line<Point>().defined((p) => known(value(p))).x((p) => p.x).y((p) => y(value(p) ?? 0))(points) ?? "";
-  const band = area<Point>().defined((p) => known(p.p50) && known(p.p95)).x((p) => p.x).y0((p) => y(p.p50 ?? 0)).y1((p) => y(p.p95 ?? 0))(points) ?? "";
+    line<Point>()
+      .defined((p) => known(value(p)))
+      .x((p) => p.x)
+      .y((p) => y(value(p) ?? 0))(points) ?? "";
+  const band =
+    area<Point>()
+      .defined((p) => known(p.p50) && known(p.p95))
+      .x((p) => p.x)
+      .y0((p) => y(p.p50 ?? 0))
+      .y1((p) => y(p.p95 ?? 0))(points) ?? "";
   const within = marks.filter((mark) => mark.ts >= span.from && mark.ts <= span.to).sort((a, b) => a.ts - b.ts);
   // A text stands only where it runs into neither the next mark nor the edge.
   const placed = within.map((mark, i) => {
@@ -57,8 +73,14 @@ export function timelineLayout(series: TimelineSeries, marks: TimelineMark[], sp
     return { ...mark, x: at, shown: end <= (next ? x(next.ts) : box.right + 8) };
   });
   return {
-    x, invert: (pixel) => x.invert(pixel), y, median: draw((p) => p.p50), high: draw((p) => p.p95), band,
-    ticks: Y_TICKS.filter((tick) => tick <= most * 1.1 && (tick > 0 || most < 4)), marks: placed,
+    x,
+    invert: (pixel) => x.invert(pixel),
+    y,
+    median: draw((p) => p.p50),
+    high: draw((p) => p.p95),
+    band,
+    ticks: Y_TICKS.filter((tick) => tick <= most * 1.1 && (tick > 0 || most < 4)),
+    marks: placed,
   };
 }
 
@@ -73,7 +95,14 @@ export function gripAt(window: TimeWindow | null, ms: number, slack: number): Gr
 }
 
 /** The window that a drag from `start` to `now` makes, kept inside the span and on the step's grid. */
-export function dragged(grip: Grip, original: TimeWindow | null, start: number, now: number, span: TimeWindow, stepMs: number): TimeWindow {
+export function dragged(
+  grip: Grip,
+  original: TimeWindow | null,
+  start: number,
+  now: number,
+  span: TimeWindow,
+  stepMs: number,
+): TimeWindow {
   const snap = (ms: number) => Math.round(ms / stepMs) * stepMs;
   const clamp = (ms: number) => Math.max(span.from, Math.min(span.to, ms));
   if (grip === "move" && original) {

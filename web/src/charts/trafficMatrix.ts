@@ -10,7 +10,8 @@ const DECADES = 4;
 /** Differences, as shares of the largest entry. */
 export const DIFFERENCE_CUTS = [0.001, 0.01, 0.1] as const;
 
-export const largest = (cells: Cells | null): number => (cells ? cells.reduce((most, row) => row.reduce<number>((m, v) => Math.max(m, Math.abs(v ?? 0)), most), 0) : 0);
+export const largest = (cells: Cells | null): number =>
+  cells ? cells.reduce((most, row) => row.reduce<number>((m, v) => Math.max(m, Math.abs(v ?? 0)), most), 0) : 0;
 
 /** 0 to 1 on a logarithmic scale of four decades below the largest. */
 export function shade(value: number, most: number): number {
@@ -26,7 +27,9 @@ export function differenceStep(value: number, most: number): number {
 }
 
 export function cellColour(part: MatrixPart, value: number, most: number, theme: Theme): string {
-  return part === "difference" ? (CHANGE[theme][differenceStep(value, most)] as string) : fractionColour(shade(value, most), theme);
+  return part === "difference"
+    ? (CHANGE[theme][differenceStep(value, most)] as string)
+    : fractionColour(shade(value, most), theme);
 }
 
 export interface MatrixFrame {
@@ -45,21 +48,34 @@ export function matrixFrame(n: number, width: number): MatrixFrame {
 
 export const frameHeight = (frame: MatrixFrame): number => frame.top + frame.n * frame.cell + 4;
 
-export function cellAt({ n, cell, left, top }: MatrixFrame, x: number, y: number): { column: number; row: number } | null {
+export function cellAt(
+  { n, cell, left, top }: MatrixFrame,
+  x: number,
+  y: number,
+): { column: number; row: number } | null {
   const [column, row] = [Math.floor((x - left) / cell), Math.floor((y - top) / cell)];
   return column >= 0 && row >= 0 && column < n && row < n ? { column, row } : null;
 }
 
-export function drawTraffic(context: CanvasRenderingContext2D, frame: MatrixFrame, part: MatrixPart, cells: Cells, most: number, palette: Palette): void {
+export function drawTraffic(
+  context: CanvasRenderingContext2D,
+  frame: MatrixFrame,
+  part: MatrixPart,
+  cells: Cells,
+  most: number,
+  palette: Palette,
+): void {
   const { n, cell, left, top } = frame;
   context.fillStyle = palette.surface;
   context.fillRect(0, 0, left + n * cell + 4, frameHeight(frame));
   const gap = cell >= 6 ? 1 : 0;
-  cells.forEach((row, r) => row.forEach((value, c) => {
-    if (value === null || (part !== "difference" && !(value > 0))) return;
-    context.fillStyle = cellColour(part, value, most, palette.theme);
-    context.fillRect(left + c * cell, top + r * cell, Math.max(0.6, cell - gap), Math.max(0.6, cell - gap));
-  }));
+  cells.forEach((row, r) =>
+    row.forEach((value, c) => {
+      if (value === null || (part !== "difference" && !(value > 0))) return;
+      context.fillStyle = cellColour(part, value, most, palette.theme);
+      context.fillRect(left + c * cell, top + r * cell, Math.max(0.6, cell - gap), Math.max(0.6, cell - gap));
+    }),
+  );
   context.strokeStyle = palette.line;
   context.lineWidth = 1;
   context.strokeRect(left - 0.5, top - 0.5, n * cell + 1, n * cell + 1);

@@ -6,8 +6,16 @@ import { switchAt, treeLayout } from "./treePlot";
 // Two leaves and two spines, all connected, both ways; leaf 0 - spine 2 has two cables.
 const links = { link: [0, 1, 2, 3, 4, 5, 6], src: [0, 2, 0, 2, 1, 3, 0], dst: [2, 0, 2, 0, 3, 1, null] };
 const machine: Machine = {
-  kind: "fat_tree", size: 4, name: ["l0", "l1", "s0", "s1"], group: [null, null, null, null], row: [null, null, null, null], col: [null, null, null, null],
-  level: [0, 0, 1, 1], coords: null, nodes: [2, 2, 0, 0], sampled: [false, false, false, false],
+  kind: "fat_tree",
+  size: 4,
+  name: ["l0", "l1", "s0", "s1"],
+  group: [null, null, null, null],
+  row: [null, null, null, null],
+  col: [null, null, null, null],
+  level: [0, 0, 1, 1],
+  coords: null,
+  nodes: [2, 2, 0, 0],
+  sampled: [false, false, false, false],
 };
 
 describe("tree", () => {
@@ -19,14 +27,18 @@ describe("tree", () => {
     expect(edges.find((e) => e.lower === 1)?.up.counted).toBe(0);
   });
   it("shows the change of each link between two windows, and nothing where either is unknown", () => {
-    const of = (stalls: number) => treeOf(machine, links, { link: [0, 3], flits: [10, 20], stall_cycles: [stalls, 20] });
+    const of = (stalls: number) =>
+      treeOf(machine, links, { link: [0, 3], flits: [10, 20], stall_cycles: [stalls, 20] });
     const edge = changeOf(of(80), of(20)).edges.find((e) => e.lower === 0 && e.upper === 2);
     expect(edge && [ratioOf(edge.up), ratioOf(edge.down)]).toEqual([4, 1]);
     expect(changeOf(of(80), treeOf(machine, links, null)).edges.every((e) => ratioOf(e.up) === -1)).toBe(true);
   });
   it("finds levels by the distance to nodes where the model has none", () => {
     const { order } = treeOf({ ...machine, level: [null, null, null, null] }, links, null);
-    expect(order).toEqual([[0, 1], [2, 3]]);
+    expect(order).toEqual([
+      [0, 1],
+      [2, 3],
+    ]);
   });
   it("draws leaves below spines, and finds a switch under the pointer", () => {
     const layout = treeLayout(treeOf(machine, links, null), machine, 600, 400);
@@ -44,9 +56,20 @@ describe("tree", () => {
     expect(sliceOf(tree, grouped, null)).toBe(tree);
   });
   it("keeps cables to nodes apart by direction, and unknown links unknown", () => {
-    const sums = { link: [3, 6, 7, 8], src: [2, 0, null, 0], dst: [0, null, 0, null], src_port: [1, 9, null, 4], dst_port: [1, null, 9, null], flits: [20, 8, 4, 2], stall_cycles: [10, 4, 4, 0] };
+    const sums = {
+      link: [3, 6, 7, 8],
+      src: [2, 0, null, 0],
+      dst: [0, null, 0, null],
+      src_port: [1, 9, null, 4],
+      dst_port: [1, null, 9, null],
+      flits: [20, 8, 4, 2],
+      stall_cycles: [10, 4, 4, 0],
+    };
     const tree = treeOf(machine, links, sums);
-    expect(tree.terminals.get(0)?.map((t) => [t.port, t.down.flits, t.up.flits])).toEqual([[4, 2, 0], [9, 8, 4]]);
+    expect(tree.terminals.get(0)?.map((t) => [t.port, t.down.flits, t.up.flits])).toEqual([
+      [4, 2, 0],
+      [9, 8, 4],
+    ]);
     const [first, second] = worstOfLeaves(tree);
     expect(first).toEqual({ leaf: 0, fromSpines: 0.5, toSpines: NaN, toNodes: 0.5, fromNodes: 1 });
     expect(second).toEqual({ leaf: 1, fromSpines: NaN, toSpines: NaN, toNodes: NaN, fromNodes: NaN });

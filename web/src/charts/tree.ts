@@ -60,7 +60,8 @@ export interface LinkSums {
 }
 
 /** Stalls per flit, congested fraction, or the change of either; -1 where nothing was counted. */
-export const ratioOf = (half: HalfEdge): number => (half.counted ? half.change ?? (half.flits > 0 ? half.stalls / half.flits : 0) : -1);
+export const ratioOf = (half: HalfEdge): number =>
+  half.counted ? (half.change ?? (half.flits > 0 ? half.stalls / half.flits : 0)) : -1;
 
 function changed(now: HalfEdge, before: HalfEdge | undefined): HalfEdge {
   if (!now.counted || !before?.counted) return { ...now, counted: 0 };
@@ -69,11 +70,24 @@ function changed(now: HalfEdge, before: HalfEdge | undefined): HalfEdge {
 
 /** The same tree in the changes of its links between two windows: both made of the same links. */
 export function changeOf(now: Tree, before: Tree): Tree {
-  const edges = now.edges.map((edge, i): TreeEdge => ({ ...edge, up: changed(edge.up, before.edges[i]?.up), down: changed(edge.down, before.edges[i]?.down) }));
-  const terminals = new Map([...now.terminals].map(([router, list]): [number, Terminal[]] => {
-    const earlier = new Map(before.terminals.get(router)?.map((terminal) => [terminal.port, terminal]));
-    return [router, list.map((one) => ({ port: one.port, up: changed(one.up, earlier.get(one.port)?.up), down: changed(one.down, earlier.get(one.port)?.down) }))];
+  const edges = now.edges.map((edge, i): TreeEdge => ({
+    ...edge,
+    up: changed(edge.up, before.edges[i]?.up),
+    down: changed(edge.down, before.edges[i]?.down),
   }));
+  const terminals = new Map(
+    [...now.terminals].map(([router, list]): [number, Terminal[]] => {
+      const earlier = new Map(before.terminals.get(router)?.map((terminal) => [terminal.port, terminal]));
+      return [
+        router,
+        list.map((one) => ({
+          port: one.port,
+          up: changed(one.up, earlier.get(one.port)?.up),
+          down: changed(one.down, earlier.get(one.port)?.down),
+        })),
+      ];
+    }),
+  );
   return { ...now, edges, terminals };
 }
 
@@ -151,7 +165,14 @@ export function treeOf(machine: Machine, links: LinkEnds, sums: LinkSums | null)
     if (value) take(side, value.flits, value.stalls);
   });
   const list = [...edges.values()];
-  return { level, levels, order: ordered(machine, level, levels, list), edges: list, sideways, terminals: terminalsOf(sums) };
+  return {
+    level,
+    levels,
+    order: ordered(machine, level, levels, list),
+    edges: list,
+    sideways,
+    terminals: terminalsOf(sums),
+  };
 }
 
 function ordered(machine: Machine, level: Int32Array, levels: number[], edges: TreeEdge[]): number[][] {
@@ -187,17 +208,27 @@ export function sliceOf(tree: Tree, machine: Machine, group: number | null): Tre
   if (group === null) return tree;
   const inside = new Set((tree.order[0] ?? []).filter((router) => machine.group[router] === group));
   // An edge belongs to the slice where its lower end does; so the slice grows level by level.
-  const edges = [...tree.edges].sort((a, b) => (tree.level[a.lower] as number) - (tree.level[b.lower] as number)).filter((edge) => {
-    const within = inside.has(edge.lower);
-    if (within) inside.add(edge.upper);
-    return within;
-  });
-  return { ...tree, edges, order: tree.order.map((routers) => routers.filter((router) => inside.has(router))).filter((routers) => routers.length > 0) };
+  const edges = [...tree.edges]
+    .sort((a, b) => (tree.level[a.lower] as number) - (tree.level[b.lower] as number))
+    .filter((edge) => {
+      const within = inside.has(edge.lower);
+      if (within) inside.add(edge.upper);
+      return within;
+    });
+  return {
+    ...tree,
+    edges,
+    order: tree.order
+      .map((routers) => routers.filter((router) => inside.has(router)))
+      .filter((routers) => routers.length > 0),
+  };
 }
 
 /** Groups of leaves that may be looked at by themselves. */
 export function slicesOf(tree: Tree, machine: Machine): number[] {
-  const groups = [...new Set((tree.order[0] ?? []).map((router) => machine.group[router] ?? null))].filter((g): g is number => g !== null).sort((a, b) => a - b);
+  const groups = [...new Set((tree.order[0] ?? []).map((router) => machine.group[router] ?? null))]
+    .filter((g): g is number => g !== null)
+    .sort((a, b) => a - b);
   return groups.length > 1 && groups.length <= 64 ? groups : [];
 }
 
@@ -211,8 +242,14 @@ export interface LeafWorst {
 }
 
 export function worstOfLeaves(tree: Tree): LeafWorst[] {
-  const rows = new Map((tree.order[0] ?? []).map((leaf): [number, LeafWorst] => [leaf, { leaf, fromSpines: NaN, toSpines: NaN, toNodes: NaN, fromNodes: NaN }]));
-  const raise = (old: number, half: HalfEdge) => (half.counted ? Math.max(Number.isNaN(old) ? 0 : old, ratioOf(half)) : old);
+  const rows = new Map(
+    (tree.order[0] ?? []).map((leaf): [number, LeafWorst] => [
+      leaf,
+      { leaf, fromSpines: NaN, toSpines: NaN, toNodes: NaN, fromNodes: NaN },
+    ]),
+  );
+  const raise = (old: number, half: HalfEdge) =>
+    half.counted ? Math.max(Number.isNaN(old) ? 0 : old, ratioOf(half)) : old;
   for (const edge of tree.edges) {
     const row = rows.get(edge.lower);
     if (!row) continue;
@@ -230,11 +267,14 @@ export function worstOfLeaves(tree: Tree): LeafWorst[] {
   return [...rows.values()];
 }
 
-export const mostTraffic = (tree: Tree): number => Math.max(0, ...tree.edges.flatMap(({ up, down }) => [up.flits, down.flits]));
+export const mostTraffic = (tree: Tree): number =>
+  Math.max(0, ...tree.edges.flatMap(({ up, down }) => [up.flits, down.flits]));
 
 /** The leaf with the most congested link to a spine, in words. */
 export function worstLeafText(tree: Tree, machine: Machine): string {
-  const leaves = worstOfLeaves(tree).map((leaf) => ({ leaf: leaf.leaf, value: Math.max(leaf.fromSpines || 0, leaf.toSpines || 0) })).sort((a, b) => b.value - a.value);
+  const leaves = worstOfLeaves(tree)
+    .map((leaf) => ({ leaf: leaf.leaf, value: Math.max(leaf.fromSpines || 0, leaf.toSpines || 0) }))
+    .sort((a, b) => b.value - a.value);
   const first = leaves[0];
   return first ? `worst at ${machine.name[first.leaf] ?? first.leaf}: ${fraction(first.value)}` : "";
 }

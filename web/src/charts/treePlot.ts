@@ -56,8 +56,17 @@ export function treeLayout(tree: Tree, machine: Machine, width: number, height: 
   const leaves = tree.order[0]?.length ?? 1;
   const pitch = space / Math.max(1, leaves);
   return {
-    left: GUTTER, x, y, radius, rows, nodesTop: bottom + 14, nodeStep: most ? Math.max(1.5, Math.min(7, nodesHeight / most)) : 0,
-    nodeWidth: Math.max(1, pitch * 0.66), widest: Math.max(NARROWEST, Math.min(WIDEST, pitch / 9)), width, height,
+    left: GUTTER,
+    x,
+    y,
+    radius,
+    rows,
+    nodesTop: bottom + 14,
+    nodeStep: most ? Math.max(1.5, Math.min(7, nodesHeight / most)) : 0,
+    nodeWidth: Math.max(1, pitch * 0.66),
+    widest: Math.max(NARROWEST, Math.min(WIDEST, pitch / 9)),
+    width,
+    height,
   };
 }
 
@@ -89,18 +98,34 @@ export interface TreePaint {
   palette: Palette;
 }
 
-export function drawTree(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, machine: Machine, paint: TreePaint): void {
+export function drawTree(
+  context: CanvasRenderingContext2D,
+  layout: TreeLayout,
+  tree: Tree,
+  machine: Machine,
+  paint: TreePaint,
+): void {
   const { palette, measure } = paint;
   context.fillStyle = palette.surface;
   context.fillRect(0, 0, layout.width, layout.height);
-  const halves = tree.edges.flatMap((edge) => [{ edge, half: edge.down, side: -1 }, { edge, half: edge.up, side: 1 }]).filter(({ half }) => half.links > 0);
+  const halves = tree.edges
+    .flatMap((edge) => [
+      { edge, half: edge.down, side: -1 },
+      { edge, half: edge.up, side: 1 },
+    ])
+    .filter(({ half }) => half.links > 0);
   halves.sort((a, b) => ratioOf(a.half) - ratioOf(b.half));
   const mostFlits = paint.most ?? mostTraffic(tree);
   const dense = halves.length > 3000;
   // Beside counted links the others are dashed; where none is counted the picture's caption says so, and strokes stay quick.
   const mixed = halves.some(({ half }) => half.counted > 0);
   for (const { edge, half, side } of halves) {
-    const [x0, y0, x1, y1] = [layout.x[edge.lower], layout.y[edge.lower], layout.x[edge.upper], layout.y[edge.upper]] as [number, number, number, number];
+    const [x0, y0, x1, y1] = [
+      layout.x[edge.lower],
+      layout.y[edge.lower],
+      layout.x[edge.upper],
+      layout.y[edge.upper],
+    ] as [number, number, number, number];
     const width = widthOf(half, mostFlits, layout.widest);
     const length = Math.hypot(x1 - x0, y1 - y0) || 1;
     // The normal that points down the page; an upright edge takes left for the down link.
@@ -134,9 +159,18 @@ export function drawTree(context: CanvasRenderingContext2D, layout: TreeLayout, 
 const plural = (name: string, n: number) => (n === 1 ? name : name === "leaf" ? "leaves" : `${name}s`);
 
 /** Nodes under their leaf: a pair of rectangles each where their cables are counted, else a bar. */
-function drawNodes(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, machine: Machine, { palette, measure }: TreePaint): void {
+function drawNodes(
+  context: CanvasRenderingContext2D,
+  layout: TreeLayout,
+  tree: Tree,
+  machine: Machine,
+  { palette, measure }: TreePaint,
+): void {
   const leaves = tree.order[0] ?? [];
-  const most = Math.max(0, ...leaves.flatMap((leaf) => (tree.terminals.get(leaf) ?? []).flatMap(({ up, down }) => [up.flits, down.flits])));
+  const most = Math.max(
+    0,
+    ...leaves.flatMap((leaf) => (tree.terminals.get(leaf) ?? []).flatMap(({ up, down }) => [up.flits, down.flits])),
+  );
   const thick = Math.max(0.7, layout.nodeStep * 0.42);
   let total = 0;
   for (const leaf of leaves) {
@@ -169,14 +203,26 @@ function drawNodes(context: CanvasRenderingContext2D, layout: TreeLayout, tree: 
 }
 
 /** Switches: in their own stall ratio, or all alike where links alone are known. */
-function drawSwitches(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, { palette, measure, ratios }: TreePaint): void {
+function drawSwitches(
+  context: CanvasRenderingContext2D,
+  layout: TreeLayout,
+  tree: Tree,
+  { palette, measure, ratios }: TreePaint,
+): void {
   for (const router of tree.order.flat()) {
     const value = ratios?.[router] ?? NaN;
     context.beginPath();
-    context.arc(layout.x[router] as number, layout.y[router] as number, layout.radius[router] as number, 0, 2 * Math.PI);
+    context.arc(
+      layout.x[router] as number,
+      layout.y[router] as number,
+      layout.radius[router] as number,
+      0,
+      2 * Math.PI,
+    );
     // Unknown is an outline without a fill, as a cell is.
     const unknown = Number.isNaN(value);
-    context.fillStyle = measure === "fraction" ? palette.node : unknown ? palette.surface : measureColour(measure, value, palette.theme);
+    context.fillStyle =
+      measure === "fraction" ? palette.node : unknown ? palette.surface : measureColour(measure, value, palette.theme);
     context.fill();
     context.strokeStyle = unknown && measure !== "fraction" ? palette.ink3 : palette.surface;
     context.lineWidth = 1;
@@ -185,7 +231,10 @@ function drawSwitches(context: CanvasRenderingContext2D, layout: TreeLayout, tre
 }
 
 export const LANES: { key: keyof Omit<LeafWorst, "leaf">; label: string }[] = [
-  { key: "fromSpines", label: "spine ↓" }, { key: "toSpines", label: "spine ↑" }, { key: "toNodes", label: "node ↓" }, { key: "fromNodes", label: "node ↑" },
+  { key: "fromSpines", label: "spine ↓" },
+  { key: "toSpines", label: "spine ↑" },
+  { key: "toNodes", label: "node ↓" },
+  { key: "fromNodes", label: "node ↑" },
 ];
 const LANE = 12;
 export const STRIP_HEIGHT = 16 + LANES.length * LANE;
@@ -209,7 +258,13 @@ export function stripLayout(leaves: LeafWorst[], machine: Machine, width: number
   return { x: (index) => GUTTER + index * cell, cell, groups };
 }
 
-export function drawStrip(context: CanvasRenderingContext2D, layout: StripLayout, leaves: LeafWorst[], slice: number | null, { palette, measure }: TreePaint): void {
+export function drawStrip(
+  context: CanvasRenderingContext2D,
+  layout: StripLayout,
+  leaves: LeafWorst[],
+  slice: number | null,
+  { palette, measure }: TreePaint,
+): void {
   LANES.forEach(({ key, label }, lane) => {
     const y = 16 + lane * LANE;
     context.font = font(11);

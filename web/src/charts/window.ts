@@ -24,7 +24,8 @@ export interface PanelFigures {
   size: number;
 }
 
-const ratioOf = (flits: number, stalls: number, coverage: number) => (coverage > 0 ? (flits > 0 ? stalls / flits : stalls > 0 ? Infinity : 0) : NaN);
+const ratioOf = (flits: number, stalls: number, coverage: number) =>
+  coverage > 0 ? (flits > 0 ? stalls / flits : stalls > 0 ? Infinity : 0) : NaN;
 
 export function routerWindow(sums: Sums, sampled: boolean[], before: Sums | null = null): RouterWindow {
   const size = sums.flits.length;
@@ -49,9 +50,18 @@ export function routerWindow(sums: Sums, sampled: boolean[], before: Sums | null
 }
 
 /** Figures of each panel: summed stalls over summed flits, never a mean of ratios. */
-export function panelFigures(window: RouterWindow, arrangement: Arrangement, before: Sums | null = null): PanelFigures[] {
+export function panelFigures(
+  window: RouterWindow,
+  arrangement: Arrangement,
+  before: Sums | null = null,
+): PanelFigures[] {
   return arrangement.panels.map((panel) => {
-    let flits = 0, stalls = 0, counted = 0, silent = 0, flitsBefore = 0, stallsBefore = 0;
+    let flits = 0,
+      stalls = 0,
+      counted = 0,
+      silent = 0,
+      flitsBefore = 0,
+      stallsBefore = 0;
     for (const r of panel.routers) {
       if (Number.isNaN(window.ratio[r] as number)) {
         if (window.codes[r] === SILENT) silent++;
@@ -76,7 +86,11 @@ export function sumsOf(
   size: number,
   columns: { router: number[]; flits: (number | null)[]; stall_cycles: (number | null)[]; coverage: (number | null)[] },
 ): Sums {
-  const sums: Sums = { flits: new Float64Array(size), stalls: new Float64Array(size), coverage: new Float32Array(size) };
+  const sums: Sums = {
+    flits: new Float64Array(size),
+    stalls: new Float64Array(size),
+    coverage: new Float32Array(size),
+  };
   columns.router.forEach((router, i) => {
     const flits = columns.flits[i] ?? null;
     if (router < 0 || router >= size || flits === null) return;

@@ -1,5 +1,6 @@
 import { useRouter } from "@tanstack/react-router";
-import { useState } from "react";
+import { useMemo, useRef, useState } from "react";
+import { useKeys } from "../lib/keys";
 import { stringifySearch } from "../lib/search";
 
 interface Props {
@@ -27,5 +28,15 @@ export function CopyMoment({ search }: Props) {
     if (clipboard) clipboard.writeText(location.origin + path).then(() => done("Copied"), fallBack);
     else fallBack();
   };
-  return <button className="button" onClick={copy} aria-label="Copy link to this moment" title="Copy link to this moment"><span role="status">{said || "Copy link"}</span></button>;
+  const newest = useRef(copy);
+  newest.current = copy;
+  useKeys(
+    "This moment",
+    useMemo(() => [{ keys: "y", label: "Copy link to this moment", run: () => newest.current() }], []),
+  );
+  return (
+    <button className="button" onClick={copy} aria-label="Copy link to this moment" title="Copy link to this moment">
+      <span role="status">{said || "Copy link"}</span>
+    </button>
+  );
 }

@@ -10,5 +10,14 @@ interface Props<R> {
 
 /** What a table holds, as a file. */
 export function CsvButton<R>({ name, rows, columns }: Props<R>) {
-  return <button className="button" onClick={() => save(`${name}.csv`, tableCsv(rows, columns))} disabled={!rows.length} aria-label={`Export CSV: ${name}`}>Export CSV</button>;
+  return (
+    <button
+      className="button"
+      onClick={() => save(`${name}.csv`, tableCsv(rows, columns))}
+      disabled={!rows.length}
+      aria-label={`Export CSV: ${name}`}
+    >
+      Export CSV
+    </button>
+  );
 }

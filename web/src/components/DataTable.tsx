@@ -20,7 +20,7 @@ export interface Sort {
   descending: boolean;
 }
 
-/** Rows in an order that somebody holds: the table itself, or the page in its address. */
+/** Rows in an order that is held elsewhere: by the table itself, or the page in its address. */
 export interface Ordered<R> {
   rows: R[];
   sort: Sort | null;
@@ -58,7 +58,10 @@ export function sorted<R>(rows: R[], column: Column<R> | undefined, descending: 
 
 export function tableCsv<R>(rows: R[], columns: Column<R>[]): string {
   const kept = columns.filter((column) => !column.acts);
-  return csv(kept.map((column) => column.header), rows.map((row) => kept.map((column) => column.value(row))));
+  return csv(
+    kept.map((column) => column.header),
+    rows.map((row) => kept.map((column) => column.value(row))),
+  );
 }
 
 const ROW = 28;
@@ -73,10 +76,15 @@ interface RowProps<R> {
 
 function PlainRow<R>({ row, index, columns, current, onPick }: RowProps<R>) {
   return (
-    <tr aria-rowindex={index + 2} data-current={current || undefined} onClick={onPick && (() => onPick(row))} style={onPick && { cursor: "pointer" }}>
+    <tr
+      aria-rowindex={index + 2}
+      data-current={current || undefined}
+      onClick={onPick && (() => onPick(row))}
+      style={onPick && { cursor: "pointer" }}
+    >
       {columns.map((column) => (
         <td key={column.key} className={column.numeric ? "numeric" : undefined}>
-          {column.render ? column.render(row) : column.value(row) ?? "–"}
+          {column.render ? column.render(row) : (column.value(row) ?? "–")}
         </td>
       ))}
     </tr>
@@ -87,8 +95,21 @@ function PlainRow<R>({ row, index, columns, current, onPick }: RowProps<R>) {
 const Row = memo(PlainRow) as typeof PlainRow;
 
 /** Rows sorted by a column of theirs. */
-export function useOrdered<R>(rows: R[], columns: Column<R>[], sort: Sort | null, onSort: (sort: Sort) => void): Ordered<R> {
-  const ordered = useMemo(() => sorted(rows, columns.find((column) => column.key === sort?.key), sort?.descending ?? false), [rows, columns, sort]);
+export function useOrdered<R>(
+  rows: R[],
+  columns: Column<R>[],
+  sort: Sort | null,
+  onSort: (sort: Sort) => void,
+): Ordered<R> {
+  const ordered = useMemo(
+    () =>
+      sorted(
+        rows,
+        columns.find((column) => column.key === sort?.key),
+        sort?.descending ?? false,
+      ),
+    [rows, columns, sort],
+  );
   return useMemo(() => ({ rows: ordered, sort, onSort }), [ordered, sort, onSort]);
 }
 
@@ -99,10 +120,23 @@ export function DataTable<R>({ rows, ...table }: Props<R> & { rows: R[] }) {
 }
 
 /** A table whose order the page holds: it shows the rows as they come. */
-export function OrderedTable<R>({ label, order, columns, id, current = null, onPick, onReachEnd }: Props<R> & { order: Ordered<R> }) {
+export function OrderedTable<R>({
+  label,
+  order,
+  columns,
+  id,
+  current = null,
+  onPick,
+  onReachEnd,
+}: Props<R> & { order: Ordered<R> }) {
   const box = useRef<HTMLDivElement>(null);
   const { rows: ordered, sort, onSort } = order;
-  const virtual = useVirtualizer({ count: ordered.length, getScrollElement: () => box.current, estimateSize: () => ROW, overscan: 12 });
+  const virtual = useVirtualizer({
+    count: ordered.length,
+    getScrollElement: () => box.current,
+    estimateSize: () => ROW,
+    overscan: 12,
+  });
   const items = virtual.getVirtualItems();
   const last = items.at(-1);
   useEffect(() => {
@@ -135,7 +169,8 @@ export function OrderedTable<R>({ label, order, columns, id, current = null, onP
     const next = ordered[currentAt + by];
     if (next) onPick(next);
   };
-  const toggle = (column: Column<R>) => onSort({ key: column.key, descending: sort?.key === column.key ? !sort.descending : Boolean(column.numeric) });
+  const toggle = (column: Column<R>) =>
+    onSort({ key: column.key, descending: sort?.key === column.key ? !sort.descending : Boolean(column.numeric) });
   const before = items[0]?.start ?? 0;
   const after = last ? virtual.getTotalSize() - last.end : 0;
   return (
@@ -149,22 +184,45 @@ export function OrderedTable<R>({ label, order, columns, id, current = null, onP
               const active = sort?.key === column.key;
               return (
                 <th
-                  key={column.key} scope="col" className={column.numeric ? "numeric" : undefined} style={{ width: column.width }}
+                  key={column.key}
+                  scope="col"
+                  className={column.numeric ? "numeric" : undefined}
+                  style={{ width: column.width }}
                   aria-sort={active ? (sort.descending ? "descending" : "ascending") : undefined}
                 >
-                  <button onClick={() => toggle(column)}>{column.header}{active ? (sort.descending ? " ↓" : " ↑") : ""}</button>
+                  <button onClick={() => toggle(column)}>
+                    {column.header}
+                    {active ? (sort.descending ? " ↓" : " ↑") : ""}
+                  </button>
                 </th>
               );
             })}
           </tr>
         </thead>
         <tbody>
-          {before > 0 && <tr aria-hidden="true"><td colSpan={columns.length} style={{ height: before, border: 0 }} /></tr>}
+          {before > 0 && (
+            <tr aria-hidden="true">
+              <td colSpan={columns.length} style={{ height: before, border: 0 }} />
+            </tr>
+          )}
           {items.map((item) => {
             const row = ordered[item.index] as R;
-            return <Row key={id(row)} row={row} index={item.index} columns={columns} current={id(row) === current} onPick={onPick && pick} />;
+            return (
+              <Row
+                key={id(row)}
+                row={row}
+                index={item.index}
+                columns={columns}
+                current={id(row) === current}
+                onPick={onPick && pick}
+              />
+            );
           })}
-          {after > 0 && <tr aria-hidden="true"><td colSpan={columns.length} style={{ height: after, border: 0 }} /></tr>}
+          {after > 0 && (
+            <tr aria-hidden="true">
+              <td colSpan={columns.length} style={{ height: after, border: 0 }} />
+            </tr>
+          )}
         </tbody>
       </table>
     </div>

@@ -14,7 +14,9 @@ export function Dialog({ open, title, onClose, children }: Props) {
       <Radix.Portal>
         <Radix.Overlay className="dialog-veil" />
         <Radix.Content className="dialog" aria-describedby={undefined}>
-          <Radix.Title asChild><h2>{title}</h2></Radix.Title>
+          <Radix.Title asChild>
+            <h2>{title}</h2>
+          </Radix.Title>
           {children}
         </Radix.Content>
       </Radix.Portal>

@@ -5,8 +5,14 @@ export function HowToRead({ lines, not }: { lines: [ReactNode, ReactNode, ReactN
   return (
     <section className="card how" aria-label="How to read this">
       <h2 className="block-title">How to read this</h2>
-      <ol>{lines.map((line, i) => <li key={i}>{line}</li>)}</ol>
-      <p><strong>What it does not prove.</strong> {not}</p>
+      <ol>
+        {lines.map((line, i) => (
+          <li key={i}>{line}</li>
+        ))}
+      </ol>
+      <p>
+        <strong>What it does not prove.</strong> {not}
+      </p>
     </section>
   );
 }

@@ -29,12 +29,21 @@ const SIGNS: Record<string, string> = {
   check: "M3 8.5l3 3 7-7",
   search: "M7 2.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM10.5 10.5L14 14",
   menu: "M2 4h12M2 8h12M2 12h12",
+  lock: "M3.5 7.5h9v6h-9zM5.5 7.5V5a2.5 2.5 0 015 0v2.5",
+  bell: "M4 11V7a4 4 0 018 0v4l1.2 1.5H2.8zM6.8 14.2h2.4",
 };
 
 export function Icon({ name }: { name: keyof typeof SIGNS & string }) {
   return (
     <svg width="16" height="16" viewBox="0 0 16 16" aria-hidden="true" className="icon">
-      <path d={SIGNS[name]} fill="none" stroke="currentColor" strokeWidth="1.4" strokeLinecap="round" strokeLinejoin="round" />
+      <path
+        d={SIGNS[name]}
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="1.4"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      />
     </svg>
   );
 }
@@ -43,9 +52,17 @@ export function Icon({ name }: { name: keyof typeof SIGNS & string }) {
 export function SeverityMark({ level }: { level: "high" | "medium" | "info" }) {
   return (
     <svg width="14" height="14" viewBox="0 0 14 14" aria-hidden="true" className={`severity severity-${level}`}>
-      {level === "info"
-        ? <circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" strokeWidth="1.4" />
-        : <path d="M7 2l5.5 10h-11z" fill={level === "high" ? "currentColor" : "none"} stroke="currentColor" strokeWidth="1.4" strokeLinejoin="round" />}
+      {level === "info" ? (
+        <circle cx="7" cy="7" r="4.5" fill="none" stroke="currentColor" strokeWidth="1.4" />
+      ) : (
+        <path
+          d="M7 2l5.5 10h-11z"
+          fill={level === "high" ? "currentColor" : "none"}
+          stroke="currentColor"
+          strokeWidth="1.4"
+          strokeLinejoin="round"
+        />
+      )}
     </svg>
   );
 }

@@ -5,10 +5,22 @@ import { ApiError } from "../api/client";
 /** `page`: the notice is all that the page says, so its title is the page's. */
 export function Empty({ title, page = false, children }: { title: string; page?: boolean; children?: ReactNode }) {
   const Title = page ? "h1" : "h2";
-  return <div className="notice"><Title>{title}</Title>{children && <p>{children}</p>}</div>;
+  return (
+    <div className="notice">
+      <Title>{title}</Title>
+      {children && <p>{children}</p>}
+    </div>
+  );
 }
 
-const SignIn = ({ plain = false }: { plain?: boolean }) => <a className={plain ? undefined : "button primary"} href={`/login?to=${encodeURIComponent(location.pathname + location.search)}`}>Sign in</a>;
+/** The login, which comes back to where the reader is. */
+export const loginHref = () => `/login?to=${encodeURIComponent(location.pathname + location.search)}`;
+
+const SignIn = ({ plain = false }: { plain?: boolean }) => (
+  <a className={plain ? undefined : "button primary"} href={loginHref()}>
+    Sign in
+  </a>
+);
 
 interface FailureProps {
   error: unknown;
@@ -23,8 +35,18 @@ export function Failure({ error, retry, page = false, line = false }: FailurePro
   const problem = error instanceof ApiError ? error.problem : null;
   const title = problem?.title ?? "This page failed";
   const detail = problem?.detail ?? (error instanceof Error ? error.message : String(error));
-  const again = retry && <button className={line ? "link" : "button"} onClick={retry}>Try again</button>;
-  if (line) return <p className="failure-line" role="alert"><span className="alarm">{detail || title}</span> {problem?.advice} {problem?.status === 401 ? <SignIn plain /> : again}</p>;
+  const again = retry && (
+    <button className={line ? "link" : "button"} onClick={retry}>
+      Try again
+    </button>
+  );
+  if (line)
+    return (
+      <p className="failure-line" role="alert">
+        <span className="alarm">{detail || title}</span> {problem?.advice}{" "}
+        {problem?.status === 401 ? <SignIn plain /> : again}
+      </p>
+    );
   return (
     <div className="notice" role="alert">
       <Title>{title}</Title>
@@ -40,26 +62,48 @@ export function Waiting({ what, line = false }: { what: string; line?: boolean }
   return (
     <div className={line ? "waiting-line" : "notice"} role="status">
       <p className="muted">Loading {what}…</p>
-      {!line && <div className="skeleton" aria-hidden="true"><i /><i /><i /></div>}
+      {!line && (
+        <div className="skeleton" aria-hidden="true">
+          <i />
+          <i />
+          <i />
+        </div>
+      )}
     </div>
   );
 }
 
-/** What is needed of a query to say how it stands. */
-export interface Asked {
+/** What is needed of a query to tell its state. */
+export interface QueryState {
   error: Error | null;
   data: unknown;
   refetch: () => unknown;
 }
 
 /** The first of some queries that was refused, if nothing older can be shown in its stead. */
-export const refused = (asked: readonly Asked[]): Asked | undefined => asked.find((query) => query.error && query.data === undefined);
+export const refused = (asked: readonly QueryState[]): QueryState | undefined =>
+  asked.find((query) => query.error && query.data === undefined);
 
-export const answered = (asked: readonly Asked[]): boolean => asked.every((query) => query.data !== undefined);
+export const answered = (asked: readonly QueryState[]): boolean => asked.every((query) => query.data !== undefined);
 
 /** Stands where answers have yet to come, or did not come: neither is "none". Nothing once all are there. */
-export function Unanswered({ what, asked, line = false }: { what: string; asked: readonly Asked[]; line?: boolean }) {
+export function Unanswered({
+  what,
+  asked,
+  line = false,
+}: {
+  what: string;
+  asked: readonly QueryState[];
+  line?: boolean;
+}) {
   const failed = refused(asked);
-  if (failed) return <Failure error={failed.error} line={line} retry={() => asked.forEach((query) => query.error && query.refetch())} />;
+  if (failed)
+    return (
+      <Failure
+        error={failed.error}
+        line={line}
+        retry={() => asked.forEach((query) => query.error && query.refetch())}
+      />
+    );
   return answered(asked) ? null : <Waiting what={what} line={line} />;
 }

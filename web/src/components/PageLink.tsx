@@ -6,7 +6,8 @@ export function PageLink({ href, children, ...rest }: ComponentProps<"a"> & { hr
   const navigate = useNavigate();
   return (
     <a
-      href={href} {...rest}
+      href={href}
+      {...rest}
       onClick={(event) => {
         if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
         event.preventDefault();

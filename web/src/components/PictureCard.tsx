@@ -28,15 +28,44 @@ export function PictureCard<R>({ title, note, name, rows, columns, id, className
   return (
     <section ref={box} className={`card picture-card ${className}`} aria-label={title}>
       <div className="card-head">
-        <div className="card-title"><h2>{title}</h2>{note && <span className="subtitle" title={typeof note === "string" ? note : undefined}>{note}</span>}</div>
+        <div className="card-title">
+          <h2>{title}</h2>
+          {note && (
+            <span className="subtitle" title={typeof note === "string" ? note : undefined}>
+              {note}
+            </span>
+          )}
+        </div>
         {actions}
-        <Segmented label={`${title} as`} value={shown} options={[{ value: "picture", label: "Picture" }, { value: "table", label: "Table" }]} onChange={setShown} />
+        <Segmented
+          label={`${title} as`}
+          value={shown}
+          options={[
+            { value: "picture", label: "Picture" },
+            { value: "table", label: "Table" },
+          ]}
+          onChange={setShown}
+        />
         <Menu
-          trigger={<>Export<Icon name="down" /></>}
-          entries={[{ id: "csv", label: "Table as CSV", onSelect: () => save(`${name}.csv`, tableCsv(rows, columns)) }, ...(shown === "picture" ? pictures : [])]}
+          trigger={
+            <>
+              Export
+              <Icon name="down" />
+            </>
+          }
+          entries={[
+            { id: "csv", label: "Table as CSV", onSelect: () => save(`${name}.csv`, tableCsv(rows, columns)) },
+            ...(shown === "picture" ? pictures : []),
+          ]}
         />
       </div>
-      {shown === "picture" ? <div className="picture-body">{children}</div> : <div className="picture-table"><DataTable label={title} rows={rows} columns={columns} id={id} /></div>}
+      {shown === "picture" ? (
+        <div className="picture-body">{children}</div>
+      ) : (
+        <div className="picture-table">
+          <DataTable label={title} rows={rows} columns={columns} id={id} />
+        </div>
+      )}
     </section>
   );
 }

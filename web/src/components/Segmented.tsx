@@ -17,13 +17,18 @@ interface Props<T extends string> {
 export function Segmented<T extends string>({ label, value, options, onChange }: Props<T>) {
   return (
     <ToggleGroup.Root
-      type="single" className="segmented" aria-label={label} value={value}
+      type="single"
+      className="segmented"
+      aria-label={label}
+      value={value}
       onValueChange={(next) => {
         if (next) onChange(next as T);
       }}
     >
       {options.map((option) => (
-        <ToggleGroup.Item key={option.value} value={option.value} title={option.title}>{option.label}</ToggleGroup.Item>
+        <ToggleGroup.Item key={option.value} value={option.value} title={option.title}>
+          {option.label}
+        </ToggleGroup.Item>
       ))}
     </ToggleGroup.Root>
   );

@@ -3,7 +3,11 @@ import { sortOf, sortText } from "./addressSort";
 
 describe("the order of a table in the address", () => {
   it("comes back as it was written", () => {
-    for (const sort of [{ key: "nodes", descending: true }, { key: "nodes", descending: false }]) expect(sortOf(sortText(sort), ["job", "nodes"])).toEqual(sort);
+    for (const sort of [
+      { key: "nodes", descending: true },
+      { key: "nodes", descending: false },
+    ])
+      expect(sortOf(sortText(sort), ["job", "nodes"])).toEqual(sort);
   });
   it("is none for what the table does not have", () => {
     for (const text of [undefined, "", "-", "nope", "--nodes"]) expect(sortOf(text, ["job", "nodes"])).toBeNull();

@@ -15,7 +15,18 @@ export function sortOf(text: string | undefined, keys: string[]): Sort | null {
 export function useAddressOrder<R>(rows: R[], columns: Column<R>[], initial: Sort | null = null): Ordered<R> {
   const { sort } = useSearch({ strict: false }) as { sort?: string };
   const navigate = useNavigate();
-  const set = useCallback((next: Sort) => void navigate({ to: ".", search: (old: object) => ({ ...old, sort: sortText(next) }), replace: true } as never), [navigate]);
-  const named = useMemo(() => sortOf(sort, columns.map((column) => column.key)), [sort, columns]);
+  const set = useCallback(
+    (next: Sort) =>
+      void navigate({ to: ".", search: (old: object) => ({ ...old, sort: sortText(next) }), replace: true } as never),
+    [navigate],
+  );
+  const named = useMemo(
+    () =>
+      sortOf(
+        sort,
+        columns.map((column) => column.key),
+      ),
+    [sort, columns],
+  );
   return useOrdered(rows, columns, named ?? initial, set);
 }

@@ -13,23 +13,63 @@ import { labSearch } from "./lab/address";
 import { loginSearch } from "./login/address";
 import { recommendationsSearch } from "./recommendations/address";
 
-const PAGES = { admin: adminSearch, alerts: alertsSearch, blame: blameSearch, drivers: driversSearch, fabric: fabricSearch, forecast: forecastSearch, job: jobSearch, jobs: jobsSearch, lab: labSearch, login: loginSearch, recommendations: recommendationsSearch };
+const PAGES = {
+  admin: adminSearch,
+  alerts: alertsSearch,
+  blame: blameSearch,
+  drivers: driversSearch,
+  fabric: fabricSearch,
+  forecast: forecastSearch,
+  job: jobSearch,
+  jobs: jobsSearch,
+  lab: labSearch,
+  login: loginSearch,
+  recommendations: recommendationsSearch,
+};
 
 /** What a page sees of an address, as the router hands it on: it lays what was understood over what was typed. */
 async function seen(address: string): Promise<Record<string, unknown>> {
   const root = createRootRoute();
-  const pages = Object.entries(PAGES).map(([path, validateSearch]) => createRoute({ getParentRoute: () => root, path, validateSearch: validateSearch as (raw: Record<string, unknown>) => object }));
-  const router = createRouter({ routeTree: root.addChildren(pages), parseSearch, stringifySearch, history: createMemoryHistory({ initialEntries: [address] }) });
+  const pages = Object.entries(PAGES).map(([path, validateSearch]) =>
+    createRoute({
+      getParentRoute: () => root,
+      path,
+      validateSearch: validateSearch as (raw: Record<string, unknown>) => object,
+    }),
+  );
+  const router = createRouter({
+    routeTree: root.addChildren(pages),
+    parseSearch,
+    stringifySearch,
+    history: createMemoryHistory({ initialEntries: [address] }),
+  });
   await router.load();
   return { ...router.state.matches.at(-1)?.search };
 }
 
 describe("what was typed into an address", () => {
   it.each([
-    ["/login?to=https://evil.example/", "to"], ["/login?to=//evil.example", "to"], ["/fabric?view=banana", "view"], ["/fabric?span=forever", "span"],
-    ["/fabric?router=-1", "router"], ["/fabric?from=later&to=earlier", "from"], ["/fabric?from=0&to=99999999999999", "to"], ["/alerts?alert=nope", "alert"],
-    ["/lab?task=x", "task"], ["/recommendations?id=x", "id"], ["/job?run=x", "run"], ["/blame?nodes=x", "nodes"], ["/forecast?run=x", "run"], ["/drivers?set=x", "set"], ["/admin?view=x", "view"], ["/jobs?state=banana", "state"],
+    ["/login?to=https://evil.example/", "to"],
+    ["/login?to=//evil.example", "to"],
+    ["/fabric?view=banana", "view"],
+    ["/fabric?span=forever", "span"],
+    ["/fabric?router=-1", "router"],
+    ["/fabric?from=later&to=earlier", "from"],
+    ["/fabric?from=0&to=99999999999999", "to"],
+    ["/alerts?alert=nope", "alert"],
+    ["/lab?task=x", "task"],
+    ["/recommendations?id=x", "id"],
+    ["/job?run=x", "run"],
+    ["/blame?nodes=x", "nodes"],
+    ["/forecast?run=x", "run"],
+    ["/drivers?set=x", "set"],
+    ["/admin?view=x", "view"],
+    ["/jobs?state=banana", "state"],
   ])("%s does not reach the page", async (address, key) => expect((await seen(address))[key]).toBeUndefined());
-  it.each([["/fabric?view=ring&router=7", { view: "ring", router: 7 }], ["/login?to=/jobs", { to: "/jobs" }], ["/jobs?state=NODE_FAIL", { state: "NODE_FAIL" }], ["/jobs?q=amg&sort=-nodes", { q: "amg", sort: "-nodes" }]])(
-    "%s reaches it", async (address, all) => expect(await seen(address)).toMatchObject(all));
+  it.each([
+    ["/fabric?view=ring&router=7", { view: "ring", router: 7 }],
+    ["/login?to=/jobs", { to: "/jobs" }],
+    ["/jobs?state=NODE_FAIL", { state: "NODE_FAIL" }],
+    ["/jobs?q=amg&sort=-nodes", { q: "amg", sort: "-nodes" }],
+  ])("%s reaches it", async (address, all) => expect(await seen(address)).toMatchObject(all));
 });

@@ -38,10 +38,16 @@ const token = (name: string) => getComputedStyle(document.documentElement).getPr
 /** A box within another, in the page's own lengths. */
 function within(part: Element, box: DOMRect): { x: number; y: number; width: number; height: number } {
   const [at, zoom] = [part.getBoundingClientRect(), zoomOf()];
-  return { x: (at.left - box.left) / zoom + MARGIN, y: (at.top - box.top) / zoom + HEAD, width: at.width / zoom, height: at.height / zoom };
+  return {
+    x: (at.left - box.left) / zoom + MARGIN,
+    y: (at.top - box.top) / zoom + HEAD,
+    width: at.width / zoom,
+    height: at.height / zoom,
+  };
 }
 const captions = (box: HTMLElement) => [...box.querySelectorAll<HTMLElement>("figcaption, [data-caption]")];
-const pictures = (box: HTMLElement) => [...box.querySelectorAll("svg")].filter((svg) => !svg.closest("button") && svg.getBoundingClientRect().width > SIGN);
+const pictures = (box: HTMLElement) =>
+  [...box.querySelectorAll("svg")].filter((svg) => !svg.closest("button") && svg.getBoundingClientRect().width > SIGN);
 
 type Vector = CanvasRenderingContext2D & { getSvg: () => SVGSVGElement };
 
@@ -52,7 +58,10 @@ export async function capture(box: HTMLElement, { title, subtitle }: Heading): P
     const drawn = record((size) => new Context(size), redraw);
     redraw();
     const place = box.getBoundingClientRect();
-    const [width, height] = [Math.ceil(place.width / zoomOf() + 2 * MARGIN), Math.ceil(place.height / zoomOf() + HEAD + MARGIN)];
+    const [width, height] = [
+      Math.ceil(place.width / zoomOf() + 2 * MARGIN),
+      Math.ceil(place.height / zoomOf() + HEAD + MARGIN),
+    ];
     const root = element("svg", { width, height, viewBox: `0 0 ${width} ${height}` });
     const words = (text: string, x: number, y: number, style: string) => {
       const line = element("text", { x, y, style });
@@ -86,7 +95,11 @@ export function captureEntries(box: () => HTMLElement | null, name: string, head
     if (found) void capture(found, heading()).then(write);
   };
   return [
-    { id: "svg", label: "Picture as SVG", onSelect: act((svg) => save(`${name}.svg`, new XMLSerializer().serializeToString(svg), "image/svg+xml")) },
+    {
+      id: "svg",
+      label: "Picture as SVG",
+      onSelect: act((svg) => save(`${name}.svg`, new XMLSerializer().serializeToString(svg), "image/svg+xml")),
+    },
     { id: "png", label: "Picture as PNG", onSelect: act((svg) => savePng(svg, name)) },
   ];
 }

@@ -11,7 +11,8 @@ function cell(value: Cell): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-export const csv = (header: string[], rows: Cell[][]): string => [header, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
+export const csv = (header: string[], rows: Cell[][]): string =>
+  [header, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 
 export function save(name: string, content: Blob | string, type = "text/csv"): void {
   const url = URL.createObjectURL(typeof content === "string" ? new Blob([content], { type }) : content);

@@ -5,25 +5,80 @@ import { csv } from "./csv";
 import { stringifySearch, wholeNumber } from "./search";
 
 describe("numbers", () => {
-  it.each([[0, "0.0"], [0.04, "0.04"], [0.096, "0.1"], [5.15, "5.2"], [9.94, "9.9"], [9.96, "10"], [1234.4, "1,234"], [null, "–"], [NaN, "–"], [Infinity, "–"]])("ratio %s is %s", (value, text) => {
+  it.each([
+    [0, "0.0"],
+    [0.04, "0.04"],
+    [0.096, "0.1"],
+    [5.15, "5.2"],
+    [9.94, "9.9"],
+    [9.96, "10"],
+    [1234.4, "1,234"],
+    [null, "–"],
+    [NaN, "–"],
+    [Infinity, "–"],
+  ])("ratio %s is %s", (value, text) => {
     expect(ratio(value)).toBe(text);
   });
-  it.each([[2.9, "×2.9"], [1.2, "+20 %"], [1, "±0 %"], [0.93, "−7 %"], [0.5, "÷2.0"], [0, "−100 %"], [12, "×12"]])("change %s is %s", (value, text) => {
+  it.each([
+    [2.9, "×2.9"],
+    [1.2, "+20 %"],
+    [1, "±0 %"],
+    [0.93, "−7 %"],
+    [0.5, "÷2.0"],
+    [0, "−100 %"],
+    [12, "×12"],
+  ])("change %s is %s", (value, text) => {
     expect(change(value)).toBe(text);
   });
-  it.each([[1.62e9, "/s", "1.62 G/s"], [999.6, "", "1.00 k"], [42, "", "42"], [4.4e6, "", "4.40 M"]])("si %s", (value, unit, text) => {
+  it.each([
+    [1.62e9, "/s", "1.62 G/s"],
+    [999.6, "", "1.00 k"],
+    [42, "", "42"],
+    [4.4e6, "", "4.40 M"],
+  ])("si %s", (value, unit, text) => {
     expect(si(value, unit)).toBe(text);
   });
-  it.each([[3, "3 s"], [0.9, "0.9 s"], [240, "4 min"], [7500, "2 h 05 min"], [3600 * 76, "3 d 4 h"], [3600, "1 h"]])("duration %s is %s", (value, text) => {
+  it.each([
+    [3, "3 s"],
+    [0.9, "0.9 s"],
+    [240, "4 min"],
+    [7500, "2 h 05 min"],
+    [3600 * 76, "3 d 4 h"],
+    [3600, "1 h"],
+  ])("duration %s is %s", (value, text) => {
     expect(duration(value)).toBe(text);
   });
   it("keeps units apart and plurals right", () => {
-    expect([bytes(212), bytes(2 ** 21), bytes(24.8e6), fraction(0.061), plural(1, "router"), plural(12, "router")]).toEqual(["212 B", "2.0 MiB", "24 MiB", "0.06", "1 router", "12 routers"]);
+    expect([
+      bytes(212),
+      bytes(2 ** 21),
+      bytes(24.8e6),
+      fraction(0.061),
+      plural(1, "router"),
+      plural(12, "router"),
+    ]).toEqual(["212 B", "2.0 MiB", "24 MiB", "0.06", "1 router", "12 routers"]);
   });
 });
 
 describe("axes", () => {
-  it.each([[[4, 6, 8, 10, 12], ["4", "6", "8", "10", "12"]], [[0, 0.5, 1, 1.5], ["0.0", "0.5", "1.0", "1.5"]], [[0, 1000, 2000], ["0", "1,000", "2,000"]], [[-0.25, 0], ["−0.25", "0.00"]]])("labels %s alike", (ticks, texts) => {
+  it.each([
+    [
+      [4, 6, 8, 10, 12],
+      ["4", "6", "8", "10", "12"],
+    ],
+    [
+      [0, 0.5, 1, 1.5],
+      ["0.0", "0.5", "1.0", "1.5"],
+    ],
+    [
+      [0, 1000, 2000],
+      ["0", "1,000", "2,000"],
+    ],
+    [
+      [-0.25, 0],
+      ["−0.25", "0.00"],
+    ],
+  ])("labels %s alike", (ticks, texts) => {
     expect(ticks.map(axisText(ticks))).toEqual(texts);
   });
 });
@@ -48,10 +103,26 @@ describe("time", () => {
 });
 
 it("writes CSV that a spreadsheet reads as text, not as a formula", () => {
-  expect(csv(["a", "b"], [['say "hi", twice', 1.5], ["=HYPERLINK(1)", null], ["x\ny", NaN]])).toBe('a,b\r\n"say ""hi"", twice",1.5\r\n\'=HYPERLINK(1),\r\n"x\ny",\r\n');
+  expect(
+    csv(
+      ["a", "b"],
+      [
+        ['say "hi", twice', 1.5],
+        ["=HYPERLINK(1)", null],
+        ["x\ny", NaN],
+      ],
+    ),
+  ).toBe('a,b\r\n"say ""hi"", twice",1.5\r\n\'=HYPERLINK(1),\r\n"x\ny",\r\n');
 });
 
 it("keeps addresses flat and short", () => {
-  expect(stringifySearch({ from: "2026-11-21T02:30:00Z", job: "12,13", view: undefined, router: 7 })).toBe("?from=2026-11-21T02:30:00Z&job=12,13&router=7");
-  expect([wholeNumber("12"), wholeNumber("-1"), wholeNumber("1e3"), wholeNumber("99999999999")]).toEqual([12, undefined, undefined, undefined]);
+  expect(stringifySearch({ from: "2026-11-21T02:30:00Z", job: "12,13", view: undefined, router: 7 })).toBe(
+    "?from=2026-11-21T02:30:00Z&job=12,13&router=7",
+  );
+  expect([wholeNumber("12"), wholeNumber("-1"), wholeNumber("1e3"), wholeNumber("99999999999")]).toEqual([
+    12,
+    undefined,
+    undefined,
+    undefined,
+  ]);
 });

@@ -26,7 +26,13 @@ export function count(value: number | null | undefined): string {
   return known(value) ? whole.format(value).replace("-", MINUS) : UNKNOWN;
 }
 
-const PREFIXES: [number, string][] = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
+const PREFIXES: [number, string][] = [
+  [1e15, "P"],
+  [1e12, "T"],
+  [1e9, "G"],
+  [1e6, "M"],
+  [1e3, "k"],
+];
 
 /** Three significant figures with an SI prefix: 1.62 G. */
 export function si(value: number | null | undefined, unit = ""): string {
@@ -34,19 +40,26 @@ export function si(value: number | null | undefined, unit = ""): string {
   const size = Math.abs(value);
   const [scale, prefix] = PREFIXES.find(([limit]) => size >= limit * 0.9995) ?? [1, ""];
   const scaled = value / scale;
-  const digits = (scale === 1 && Number.isInteger(value)) || Math.abs(scaled) >= 99.95 ? 0 : Math.abs(scaled) >= 9.995 ? 1 : 2;
+  const digits =
+    (scale === 1 && Number.isInteger(value)) || Math.abs(scaled) >= 99.95 ? 0 : Math.abs(scaled) >= 9.995 ? 1 : 2;
   const text = scaled.toFixed(digits).replace("-", MINUS);
   return prefix || unit ? `${text} ${prefix}${unit}` : text;
 }
 
 /** The labels of an axis: on every one the decimals that its finest needs. */
 export function axisText(ticks: number[]): (tick: number) => string {
-  const digits = [0, 1, 2, 3].find((n) => ticks.every((tick) => Math.abs(tick * 10 ** n - Math.round(tick * 10 ** n)) < 1e-6)) ?? 4;
+  const digits =
+    [0, 1, 2, 3].find((n) => ticks.every((tick) => Math.abs(tick * 10 ** n - Math.round(tick * 10 ** n)) < 1e-6)) ?? 4;
   const shown = new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   return (tick) => shown.format(tick).replace("-", MINUS);
 }
 
-const BINARY: [number, string][] = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"]];
+const BINARY: [number, string][] = [
+  [2 ** 40, "TiB"],
+  [2 ** 30, "GiB"],
+  [2 ** 20, "MiB"],
+  [2 ** 10, "KiB"],
+];
 
 export function bytes(value: number | null | undefined): string {
   if (!known(value)) return UNKNOWN;
@@ -80,6 +93,15 @@ export function duration(seconds: number | null | undefined): string {
   if (hours < 48) return minutes % 60 ? `${hours} h ${String(minutes % 60).padStart(2, "0")} min` : `${hours} h`;
   const rest = hours % 24;
   return rest ? `${Math.floor(hours / 24)} d ${rest} h` : `${Math.floor(hours / 24)} d`;
+}
+
+/** Seconds as mm:ss, or h:mm:ss: how long a job took, to the second. */
+export function exactDuration(seconds: number | null | undefined): string {
+  if (!known(seconds)) return UNKNOWN;
+  const whole = Math.round(seconds);
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (value: number) => String(value).padStart(2, "0");
+  return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${two(minutes)}:${two(rest)}`;
 }
 
 /** "1 router", "12 routers"; irregular plurals are given. */

@@ -27,7 +27,8 @@ const isTyping = (target: EventTarget | null) =>
 const WIDGETS = '[role="menu"],[role="listbox"],[role="radiogroup"],[role="dialog"],[role="separator"],[role="group"]';
 const ownsKeys = (target: EventTarget | null, key: string) =>
   target instanceof HTMLElement &&
-  ((/^(Arrow|Home|End)/.test(key) && target.closest(WIDGETS) !== null) || ((key === "Enter" || key === " ") && /^(A|BUTTON)$/.test(target.tagName)));
+  ((/^(Arrow|Home|End)/.test(key) && target.closest(WIDGETS) !== null) ||
+    ((key === "Enter" || key === " ") && /^(A|BUTTON)$/.test(target.tagName)));
 
 export function listenForKeys(): () => void {
   let prefix = "";
@@ -38,7 +39,8 @@ export function listenForKeys(): () => void {
     if (document.querySelector('[role="dialog"]') && event.key !== "?") return;
     const pressed = prefix && event.timeStamp - since < SEQUENCE_MS ? `${prefix} ${event.key}` : event.key;
     const bindings = [...keySections.get().values()].reverse().flatMap((section) => section.bindings);
-    const hit = bindings.find((binding) => binding.keys === pressed) ?? bindings.find((binding) => binding.keys === event.key);
+    const hit =
+      bindings.find((binding) => binding.keys === pressed) ?? bindings.find((binding) => binding.keys === event.key);
     const opens = bindings.some((binding) => binding.keys.startsWith(`${event.key} `));
     prefix = !hit && opens ? event.key : "";
     since = event.timeStamp;

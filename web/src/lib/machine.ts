@@ -24,7 +24,7 @@ export function rememberMachine(name: string): void {
 
 interface Named {
   name: string;
-  timeless: boolean;
+  snapshot: boolean;
   last_ts: string | null;
 }
 
@@ -32,6 +32,8 @@ interface Named {
 export function currentMachine<F extends Named>(fabrics: F[], name: string | null): F | null {
   const chosen = fabrics.find((fabric) => fabric.name === name);
   if (chosen) return chosen;
-  const byNewest = [...fabrics].sort((a, b) => (b.last_ts ?? "").localeCompare(a.last_ts ?? "") || Number(b.timeless) - Number(a.timeless));
+  const byNewest = [...fabrics].sort(
+    (a, b) => (b.last_ts ?? "").localeCompare(a.last_ts ?? "") || Number(b.snapshot) - Number(a.snapshot),
+  );
   return byNewest[0] ?? null;
 }

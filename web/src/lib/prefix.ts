@@ -68,12 +68,32 @@ export class PrefixSums {
     const { flits, stalls, counted, routers } = this;
     // Sum up to frame a + part of the next one. The loop is what a drag costs, so it is written flat.
     for (let r = 0; r < routers; r++) {
-      const a0 = a + r, a1 = a0 + routers, b0 = b + r, b1 = b0 + routers;
-      const fa = flits[a0] as number, sa = stalls[a0] as number, ca = counted[a0] as number;
-      const fb = flits[b0] as number, sb = stalls[b0] as number, cb = counted[b0] as number;
-      out.flits[r] = fb - fa + (bPart ? bPart * ((flits[b1] as number) - fb) : 0) - (aPart ? aPart * ((flits[a1] as number) - fa) : 0);
-      out.stalls[r] = sb - sa + (bPart ? bPart * ((stalls[b1] as number) - sb) : 0) - (aPart ? aPart * ((stalls[a1] as number) - sa) : 0);
-      out.coverage[r] = (cb - ca + (bPart ? bPart * ((counted[b1] as number) - cb) : 0) - (aPart ? aPart * ((counted[a1] as number) - ca) : 0)) / length;
+      const a0 = a + r,
+        a1 = a0 + routers,
+        b0 = b + r,
+        b1 = b0 + routers;
+      const fa = flits[a0] as number,
+        sa = stalls[a0] as number,
+        ca = counted[a0] as number;
+      const fb = flits[b0] as number,
+        sb = stalls[b0] as number,
+        cb = counted[b0] as number;
+      out.flits[r] =
+        fb -
+        fa +
+        (bPart ? bPart * ((flits[b1] as number) - fb) : 0) -
+        (aPart ? aPart * ((flits[a1] as number) - fa) : 0);
+      out.stalls[r] =
+        sb -
+        sa +
+        (bPart ? bPart * ((stalls[b1] as number) - sb) : 0) -
+        (aPart ? aPart * ((stalls[a1] as number) - sa) : 0);
+      out.coverage[r] =
+        (cb -
+          ca +
+          (bPart ? bPart * ((counted[b1] as number) - cb) : 0) -
+          (aPart ? aPart * ((counted[a1] as number) - ca) : 0)) /
+        length;
     }
   }
 

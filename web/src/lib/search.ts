@@ -12,12 +12,14 @@ export function parseSearch(text: string): FlatSearch {
 
 export function stringifySearch(search: Record<string, unknown>): string {
   const parameters = new URLSearchParams();
-  for (const [key, value] of Object.entries(search)) if (value !== undefined && value !== null && value !== "") parameters.set(key, String(value));
+  for (const [key, value] of Object.entries(search))
+    if (value !== undefined && value !== null && value !== "") parameters.set(key, String(value));
   const query = parameters.toString().replaceAll("%3A", ":").replaceAll("%2C", ",");
   return query ? `?${query}` : "";
 }
 
-export const text = (value: unknown): string | undefined => (typeof value === "string" && value !== "" ? value : undefined);
+export const text = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;
 
 export const oneOf = <T extends string>(value: unknown, allowed: readonly T[]): T | undefined =>
   typeof value === "string" && (allowed as readonly string[]).includes(value) ? (value as T) : undefined;
@@ -29,6 +31,7 @@ export function instant(value: unknown): string | undefined {
 }
 
 export function wholeNumber(value: unknown): number | undefined {
-  const n = typeof value === "number" ? value : typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : NaN;
+  const n =
+    typeof value === "number" ? value : typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : NaN;
   return Number.isInteger(n) && n >= 0 ? n : undefined;
 }

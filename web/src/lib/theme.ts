@@ -18,7 +18,7 @@ function chosen(): ThemeName | null {
 let printing = false;
 
 /** Paper is white. */
-const effective = (): ThemeName => (printing ? "light" : chosen() ?? (dark.matches ? "dark" : "light"));
+const effective = (): ThemeName => (printing ? "light" : (chosen() ?? (dark.matches ? "dark" : "light")));
 
 export const themeStore = new Store<ThemeName>(effective());
 
@@ -31,7 +31,10 @@ function apply(): void {
 export function startTheme(): void {
   apply();
   dark.addEventListener("change", apply);
-  for (const [event, on] of [["beforeprint", true], ["afterprint", false]] as const) {
+  for (const [event, on] of [
+    ["beforeprint", true],
+    ["afterprint", false],
+  ] as const) {
     window.addEventListener(event, () => {
       printing = on;
       apply();

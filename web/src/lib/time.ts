@@ -18,6 +18,12 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString().replace(".000Z", "Z");
 }
 
+/** What a `datetime-local` field holds for an instant: UTC, to the second. */
+export const inputTime = (ms: number): string => new Date(ms).toISOString().slice(0, 19);
+
+/** Milliseconds of what a `datetime-local` field holds, taken as UTC; null where it is empty or half filled. */
+export const parseInputTime = (text: string): number | null => parseTime(text && `${text}Z`);
+
 export function clock(ms: number, seconds = false): string {
   const d = new Date(ms);
   const text = `${pad(d.getUTCHours())}:${pad(d.getUTCMinutes())}`;
@@ -45,14 +51,20 @@ export interface TimeWindow {
 }
 
 /** Seconds are shown where an end has some; a text that follows the clock asks for them always, so that its width stays. */
-export function intervalText({ from, to }: TimeWindow, reference: number, seconds = from % 60_000 !== 0 || to % 60_000 !== 0): string {
+export function intervalText(
+  { from, to }: TimeWindow,
+  reference: number,
+  seconds = from % 60_000 !== 0 || to % 60_000 !== 0,
+): string {
   const days = Math.floor(from / 86_400_000) !== Math.floor(to / 86_400_000);
   return `${moment(from, reference, seconds)}–${days ? moment(to, from, seconds) : clock(to, seconds)}`;
 }
 
 export const shifted = (window: TimeWindow, by: number): TimeWindow => ({ from: window.from + by, to: window.to + by });
 
-const TICK_STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800];
+const TICK_STEPS = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800,
+];
 
 /** Round instants between the ends of a window, at most `most` of them. */
 export function timeTicks({ from, to }: TimeWindow, most: number): number[] {

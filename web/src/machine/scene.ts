@@ -25,8 +25,16 @@ export function sceneOf(fabric: Fabric, routers: Routers, axis?: number): Scene 
   });
   const pick = <T>(column: T[]): T[] => Array.from(order, (i) => column[i] as T);
   const machine: Machine = {
-    kind: fabric.kind, size, name: pick(routers.name), group: pick(routers.group), row: pick(routers.row), col: pick(routers.col),
-    level: pick(routers.level), coords: routers.coords && pick(routers.coords), nodes: pick(routers.nodes), sampled: pick(routers.sampled),
+    kind: fabric.kind,
+    size,
+    name: pick(routers.name),
+    group: pick(routers.group),
+    row: pick(routers.row),
+    col: pick(routers.col),
+    level: pick(routers.level),
+    coords: routers.coords && pick(routers.coords),
+    nodes: pick(routers.nodes),
+    sampled: pick(routers.sampled),
   };
   const arrangement = arrange(machine, axis);
   const groups = [...new Set(machine.group.filter((g): g is number => g !== null))].sort((a, b) => a - b);
@@ -35,7 +43,9 @@ export function sceneOf(fabric: Fabric, routers: Routers, axis?: number): Scene 
 
 /** "1,440 routers", or "160 switches" where the field says switch. */
 export const devices = (fabric: Pick<Fabric, "kind" | "routers">): string =>
-  (fabric.kind === "dragonfly" || fabric.kind === "torus" ? plural(fabric.routers, "router") : plural(fabric.routers, "switch", "switches"));
+  fabric.kind === "dragonfly" || fabric.kind === "torus"
+    ? plural(fabric.routers, "router")
+    : plural(fabric.routers, "switch", "switches");
 
 /** What is shown now; replaced on each frame of a drag. */
 export interface Values {
@@ -60,14 +70,16 @@ export function placeOf(scene: Scene, router: number): string {
   const group = machine.group[router];
   const [row, col] = [machine.row[router], machine.col[router]];
   const panel = arrangement.panels[arrangement.panelOf[router] as number];
-  const start = group == null ? (panel?.label ?? "") : arrangement.noun === "group" ? `g${group}` : `${panel?.label ?? ""}`;
+  const start =
+    group == null ? (panel?.label ?? "") : arrangement.noun === "group" ? `g${group}` : `${panel?.label ?? ""}`;
   return row == null || col == null ? start : `${start} · row ${row} · column ${col}`;
 }
 
 export function shortPlace(scene: Scene, router: number): string {
   const { machine } = scene;
   const [group, row, col] = [machine.group[router], machine.row[router], machine.col[router]];
-  if (group == null || row == null || col == null || machine.kind !== "dragonfly") return machine.name[router] ?? `router ${router}`;
+  if (group == null || row == null || col == null || machine.kind !== "dragonfly")
+    return machine.name[router] ?? `router ${router}`;
   return `g${group} r${row} c${col}`;
 }
 

@@ -28,6 +28,8 @@ interface BaseDrawing {
 export interface PictureGeometry {
   shape: CellShape;
   at: (x: number, y: number) => number | null;
+  /** What else than a router is there: its text, and what a click opens. */
+  beside?: (x: number, y: number) => { text: string; open: () => void } | null;
   drawing: (context: CanvasRenderingContext2D, palette: Palette) => BaseDrawing;
 }
 
@@ -35,10 +37,11 @@ export interface PictureGeometry {
 function useJobPanels(scene: Scene, jobs: JobOverlay[]): ReadonlySet<number> {
   return useMemo(() => {
     const panels = new Set<number>();
-    for (const job of jobs) for (const router of job.routers) {
-      const panel = scene.arrangement.panelOf[router];
-      if (panel !== undefined) panels.add(panel);
-    }
+    for (const job of jobs)
+      for (const router of job.routers) {
+        const panel = scene.arrangement.panelOf[router];
+        if (panel !== undefined) panels.add(panel);
+      }
     return panels;
   }, [scene, jobs]);
 }
@@ -56,7 +59,8 @@ export function usePicture(props: ViewProps, layout: (size: { width: number; hei
   const geometry = useMemo(() => (size && size.width > 40 && size.height > 40 ? layout(size) : null), [layout, size]);
   const jobPanels = useJobPanels(scene, jobs);
   const marks = useMemo<TilesMarks>(
-    () => ({ selectedPanel: selected === null ? null : arrangement.panelOf[selected] ?? null, jobPanels }), [arrangement, selected, jobPanels],
+    () => ({ selectedPanel: selected === null ? null : (arrangement.panelOf[selected] ?? null), jobPanels }),
+    [arrangement, selected, jobPanels],
   );
 
   const drawing = useRef<BaseDrawing | null>(null);
@@ -77,7 +81,8 @@ export function usePicture(props: ViewProps, layout: (size: { width: number; hei
   }, [values, marks, arrangement, geometry, size, palette, font]);
 
   const outlines = useMemo(
-    () => jobs.map((job, i) => ({ edges: outline(arrangement, index, job.routers), dashed: i > 0 })), [jobs, arrangement, index],
+    () => jobs.map((job, i) => ({ edges: outline(arrangement, index, job.routers), dashed: i > 0 })),
+    [jobs, arrangement, index],
   );
   const surface = useRef<CanvasRenderingContext2D | null>(null);
   useLayoutEffect(() => {
@@ -92,16 +97,23 @@ export function usePicture(props: ViewProps, layout: (size: { width: number; hei
   useEffect(() => hideTooltip, []);
 
   const layers = size && {
-    size, base, overlay, label: props.label,
+    size,
+    base,
+    overlay,
+    label: props.label,
     onHover: (place: { x: number; y: number; clientX: number; clientY: number } | null) => {
       const router = place && geometry ? geometry.at(place.x, place.y) : null;
       setHovered(router);
-      if (place && router !== null) showTooltip(place.clientX, place.clientY, routerText(scene, values.get(), router, jobsAt(router)));
+      const beside = place && router === null ? geometry?.beside?.(place.x, place.y) : null;
+      if (place && router !== null)
+        showTooltip(place.clientX, place.clientY, routerText(scene, values.get(), router, jobsAt(router)));
+      else if (place && beside) showTooltip(place.clientX, place.clientY, beside.text);
       else hideTooltip();
     },
     onPick: ({ x, y }: { x: number; y: number }) => {
       const router = geometry?.at(x, y) ?? null;
       if (router !== null) onSelect(router);
+      else geometry?.beside?.(x, y)?.open();
     },
     onDescend: ({ x, y }: { x: number; y: number }) => {
       const router = geometry?.at(x, y) ?? null;

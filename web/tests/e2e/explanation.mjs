@@ -12,13 +12,29 @@ await check("the job's page names who was planted, as the API does", async (page
   assert.equal(told.named, planted);
   await page.goto(`${url}/jobs/${job}`);
   const verdict = page.locator('section[aria-label="Verdict"]');
-  await until(() => verdict.locator("h2").textContent(), (text) => text === told.title, "the API's title");
+  await until(
+    () => verdict.locator("h2").textContent(),
+    (text) => text === told.title,
+    "the API's title",
+  );
   assert.match(told.title, new RegExp(`when job ${planted} started on`));
   assert.ok((await verdict.textContent()).includes(told.detail), "the API's detail");
-  assert.equal(await verdict.locator('ul[aria-label="What would help"] li').count(), told.remedies.length);
+  // The chain in the API's words, each remedy with its minutes or the reason why they are unknown, and one click to the replay.
+  const chain = page.locator('section[aria-label="Why, and what would help"]');
+  for (const one of told.chain) assert.ok((await chain.textContent()).includes(one.text), one.text);
+  assert.equal(await chain.locator('ul[aria-label="What would help"] li').count(), told.remedies.length);
+  await until(
+    () => page.locator(".job-steps .onset text").textContent(),
+    (text) => text.endsWith(`${planted} started`),
+    "the start of the named job as a labelled line",
+  );
   // Who is named stands first among the neighbours, and nobody else is.
   const first = page.locator('section[aria-label="Neighbours"] tbody tr').first();
-  await until(() => first.textContent(), (text) => text.includes(planted) && text.includes("named"), "the named job first");
+  await until(
+    () => first.textContent(),
+    (text) => text.includes(planted) && text.includes("named"),
+    "the named job first",
+  );
   assert.equal(await page.locator('section[aria-label="Neighbours"] .tag', { hasText: "named" }).count(), 1);
 });
 

@@ -18,7 +18,11 @@ await suite.check("somebody signs in at the provider and out again", async (page
   await page.locator("a", { hasText: "Sign in with Centre login" }).click();
   await atTheProvider(page, "s-1");
   await page.locator(".account-name", { hasText: "ann" }).waitFor();
-  await until(() => page.url(), (at) => at === `${suite.url}/jobs?sort=-start`, "the place that asked");
+  await until(
+    () => page.url(),
+    (at) => at === `${suite.url}/jobs?sort=-start`,
+    "the place that asked",
+  );
   assert.equal(await page.evaluate(() => document.cookie), "", "the session is out of scripts' reach");
   await page.goto(`${suite.url}/admin`);
   await page.locator("button", { hasText: "New token…" }).click();
@@ -27,7 +31,11 @@ await suite.check("somebody signs in at the provider and out again", async (page
   assert.match(await page.locator(".people-secret").textContent(), /^fwt_/);
   await page.goto(`${suite.url}/login`);
   await page.locator("button", { hasText: "Sign out of Centre login, too" }).click();
-  await until(() => page.url(), (at) => !at.startsWith(suite.url), "the provider's own logout");
+  await until(
+    () => page.url(),
+    (at) => !at.startsWith(suite.url),
+    "the provider's own logout",
+  );
   await page.locator("button", { hasText: "Yes" }).click();
   await page.waitForURL(`${suite.url}/login**`);
   await page.locator("header a", { hasText: "Sign in" }).waitFor();

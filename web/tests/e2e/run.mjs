@@ -1,27 +1,38 @@
 // The page in a real Chromium: `npm run e2e [part of a name]` against FLITWATCH_URL, or against the fixture server where none is named.
 // Checks that need the fixture's switches (silence, failure, hostile names) are said to be skipped elsewhere.
+import { access } from "./checks/access.mjs";
 import { alerts } from "./checks/alerts.mjs";
 import { accessible } from "./checks/axe.mjs";
+import { dates } from "./checks/dates.mjs";
 import { estimates } from "./checks/estimates.mjs";
 import { fabricPage } from "./checks/fabric.mjs";
+import { home } from "./checks/home.mjs";
+import { jobPage } from "./checks/job.mjs";
 import { layout } from "./checks/layout.mjs";
 import { people } from "./checks/people.mjs";
 import { moments } from "./checks/moments.mjs";
 import { recommendations } from "./checks/recommendations.mjs";
 import { switches } from "./checks/switches.mjs";
 import { refusals } from "./checks/refusals.mjs";
+import { search } from "./checks/search.mjs";
 import { stale } from "./checks/stale.mjs";
+import { ways } from "./checks/ways.mjs";
+import { touch } from "./checks/touch.mjs";
 import { visits } from "./checks/visits.mjs";
 import { start } from "./harness.mjs";
 
 const suite = await start({ groups: 34, only: process.argv[2] });
 const { items: fabrics } = await suite.api("/fabrics");
-const timed = fabrics.find((f) => !f.timeless && f.last_ts !== null && f.kind === "dragonfly") ?? fabrics[0];
+const timed = fabrics.find((f) => !f.snapshot && f.last_ts !== null && f.kind === "dragonfly") ?? fabrics[0];
 const site = { ...suite, fabrics, timed, fabricUrl: `${suite.url}/fabric/${encodeURIComponent(timed.name)}` };
 const inTurn = async (parts) => {
   for (const part of parts) await part(site);
 };
 // What only reads runs beside the rest; the others change what is stored, or stop the fixture's clock, and have the platform to themselves.
-await Promise.all([inTurn([accessible]), inTurn([fabricPage, estimates, layout]), inTurn([switches, moments, refusals])]);
-await inTurn([alerts, people, recommendations, stale, visits]);
+await Promise.all([
+  inTurn([accessible, touch]),
+  inTurn([fabricPage, estimates, layout, dates, home]),
+  inTurn([switches, moments, refusals, ways, access, search]),
+]);
+await inTurn([jobPage, alerts, people, recommendations, stale, visits]);
 await suite.finish();

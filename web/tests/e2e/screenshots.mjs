@@ -16,7 +16,10 @@ mkdirSync(folder, { recursive: true });
 const { url, fixture, stop } = await platform({ groups: 34 });
 const browser = await launch();
 const api = async (path, body) => {
-  const response = await fetch(`${url}/api/v1${path}`, body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  const response = await fetch(
+    `${url}/api/v1${path}`,
+    body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) },
+  );
   return response.ok ? response.json() : null;
 };
 const at = (fabric, search = "") => `/fabric/${encodeURIComponent(fabric.name)}${search}`;
@@ -24,28 +27,58 @@ const jobAt = (job, search = "") => `/jobs/${encodeURIComponent(job.job_id)}${se
 
 const { items: fabrics } = await api("/fabrics");
 const dragonfly = fabrics.find((f) => f.kind === "dragonfly" && f.last_ts !== null);
-const running = (await api("/jobs?state=RUNNING&limit=200")).items.filter((j) => j.fabric_id === dragonfly?.id || j.cluster === dragonfly?.name);
+const running = (await api("/jobs?state=RUNNING&limit=200")).items.filter(
+  (j) => j.fabric_id === dragonfly?.id || j.cluster === dragonfly?.name,
+);
 
 /** Pages of a machine that is watched: [name, path]. */
 async function watched() {
-  const withRun = running.find((j) => (j.runs ?? 0) > 0) ?? (await api("/jobs?limit=200")).items.find((j) => (j.runs ?? 0) > 0);
+  const withRun =
+    running.find((j) => (j.runs ?? 0) > 0) ?? (await api("/jobs?limit=200")).items.find((j) => (j.runs ?? 0) > 0);
   const job = withRun ?? running[0] ?? (await api("/jobs?limit=1")).items[0];
   const pages = [
-    ["home", "/"], ["jobs", "/jobs"], ["blame", "/blame"], ["drivers", "/drivers"], ["forecast", "/forecast"], ["lab", "/lab"], ["lab-noise", "/lab?view=noise"], ["lab-replay", "/lab?replay=on"],
-    ["recommendations", "/recommendations"], ["alerts", "/alerts"], ["alerts-rules", "/alerts?view=rules&rule=group-stalls"], ["alerts-silences", "/alerts?view=silences"], ["health", "/health"],
+    ["home", "/"],
+    ["jobs", "/jobs"],
+    ["blame", "/blame"],
+    ["drivers", "/drivers"],
+    ["forecast", "/forecast"],
+    ["lab", "/lab"],
+    ["lab-noise", "/lab?view=noise"],
+    ["lab-replay", "/lab?replay=on"],
+    ["recommendations", "/recommendations"],
+    ["alerts", "/alerts"],
+    ["alerts-rules", "/alerts?view=rules&rule=group-stalls"],
+    ["alerts-silences", "/alerts?view=silences"],
+    ["health", "/health"],
   ];
-  const overlay = running[0] ? `&job=${encodeURIComponent((running.find((j) => j.job_id === job?.job_id) ?? running[0]).job_id)}` : "";
-  for (const view of ["tiles", "ring", "group", "table"]) pages.push([`fabric-${view}`, at(dragonfly, `?view=${view}${overlay}`)]);
+  const overlay = running[0]
+    ? `&job=${encodeURIComponent((running.find((j) => j.job_id === job?.job_id) ?? running[0]).job_id)}`
+    : "";
+  for (const view of ["tiles", "ring", "group", "table"])
+    pages.push([`fabric-${view}`, at(dragonfly, `?view=${view}${overlay}`)]);
   pages.push(["fabric-difference", at(dragonfly, `?view=tiles&diff=on${overlay}`)]);
-  const tree = fabrics.find((f) => f.kind === "fat_tree" && f.timeless) ?? fabrics.find((f) => f.kind === "fat_tree");
-  if (tree) pages.push(["tree", at(tree, "?measure=stalls")], ["tree-slice", at(tree, `?measure=stalls&slice=${tree.groups[1] ?? 0}`)]);
-  const sampled = tree && (await api(`/fabrics/${tree.id}/samples/contexts`))?.items.findLast((one) => one.phase !== null);
-  if (sampled) pages.push(["tree-packets", at(tree, `?measure=packets&phase=${encodeURIComponent(sampled.phase)}&slice=${tree.groups[1] ?? 0}`)]);
+  const tree = fabrics.find((f) => f.kind === "fat_tree" && f.snapshot) ?? fabrics.find((f) => f.kind === "fat_tree");
+  if (tree)
+    pages.push(
+      ["tree", at(tree, "?measure=stalls")],
+      ["tree-slice", at(tree, `?measure=stalls&slice=${tree.groups[1] ?? 0}`)],
+    );
+  const sampled =
+    tree && (await api(`/fabrics/${tree.id}/samples/contexts`))?.items.findLast((one) => one.phase !== null);
+  if (sampled)
+    pages.push([
+      "tree-packets",
+      at(tree, `?measure=packets&phase=${encodeURIComponent(sampled.phase)}&slice=${tree.groups[1] ?? 0}`),
+    ]);
   const torus = fabrics.find((f) => f.kind === "torus");
   if (torus) pages.push(["torus", at(torus, "?axis=x")]);
   if (job) pages.push(["job", jobAt(job)]);
   const [own] = (job?.runs ?? 0) > 0 ? (await api(jobAt(job))).runs : [];
-  const others = own ? (await api(`/runs?exe=${encodeURIComponent(own.exe)}&limit=50`)).items.filter((run) => run.run_id !== own.run_id && run.ranks === own.ranks).slice(0, 2) : [];
+  const others = own
+    ? (await api(`/runs?exe=${encodeURIComponent(own.exe)}&limit=50`)).items
+        .filter((run) => run.run_id !== own.run_id && run.ranks === own.ranks)
+        .slice(0, 2)
+    : [];
   if (others.length) pages.push(["job-compare", jobAt(job, `?compare=${others.map((run) => run.run_id).join(",")}`)]);
   const plain = running.find((j) => !(j.runs ?? 0));
   if (plain) pages.push(["job-without-steps", jobAt(plain)]);
@@ -55,16 +88,26 @@ async function watched() {
 
 /** A replay that has come to its end. */
 async function replayed(job) {
-  const args = { fabric: dragonfly.name, job: job.job_id, at_s: Date.now() / 1000, placements: ["as-it-was", "random-router"], routings: ["adaptive0", "adaptive3"], seeds: 5, pattern: "stencil3d", bytes: 102_400 };
+  const args = {
+    fabric: dragonfly.name,
+    job: job.job_id,
+    at_s: Date.now() / 1000,
+    placements: ["as-it-was", "random-router"],
+    routings: ["adaptive0", "adaptive3"],
+    seeds: 5,
+    pattern: "stencil3d",
+    bytes: 102_400,
+  };
   const { task_id: task } = await api("/tasks", { name: "sim.whatif", args });
-  while (!["succeeded", "failed"].includes((await api(`/tasks/${task}`)).state)) await new Promise((resolve) => setTimeout(resolve, 500));
+  while (!["succeeded", "failed"].includes((await api(`/tasks/${task}`)).state))
+    await new Promise((resolve) => setTimeout(resolve, 500));
   return `/lab?task=${task}`;
 }
 
 /** Measured machines that have one sample of counters, or none: [name, path]. */
 async function measured() {
   const pages = [];
-  const sample = fabrics.find((f) => f.timeless && !f.simulated && f.kind === "dragonfly");
+  const sample = fabrics.find((f) => f.snapshot && !f.simulated && f.kind === "dragonfly");
   if (sample) {
     const { jobs = [] } = (await api(`/fabrics/${sample.id}/occupancy`)) ?? {};
     // Of a snapshot the job whose routers were counted is the one that its counters tell about.
@@ -73,14 +116,15 @@ async function measured() {
     const share = (j) => j.routers.filter((r) => counted.has(r)).length;
     const named = [...jobs].sort((a, b) => share(b) - share(a))[0];
     const overlay = named ? `&job=${encodeURIComponent(named.job_id)}` : "";
-    for (const view of ["ring", "tiles", "group"]) pages.push([`measured-${view}`, at(sample, `?view=${view}${overlay}`)]);
+    for (const view of ["ring", "tiles", "group"])
+      pages.push([`measured-${view}`, at(sample, `?view=${view}${overlay}`)]);
     for (const kind of ["black", "blue"]) pages.push([`measured-${kind}`, at(sample, `?view=tiles&class=${kind}`)]);
     if (named) pages.push(["measured-job", jobAt(named)]);
     pages.push(["measured-home", "/"], ["measured-jobs", "/jobs"]);
   }
   const tree = fabrics.find((f) => f.kind === "fat_tree" && !f.simulated);
   if (tree) pages.push(["measured-tree", at(tree)]);
-  const bare = fabrics.find((f) => f.kind === "dragonfly" && !f.timeless && f.last_ts === null);
+  const bare = fabrics.find((f) => f.kind === "dragonfly" && !f.snapshot && f.last_ts === null);
   if (bare) pages.push(["measured-without-counters", at(bare)]);
   return pages;
 }
@@ -89,7 +133,11 @@ async function measured() {
 async function settled(page) {
   await page.waitForSelector("h1");
   await page.waitForTimeout(800);
-  await page.waitForFunction(() => ![...document.querySelectorAll('[role="status"]')].some((one) => /^Loading/.test(one.textContent)), null, { timeout: 30_000 });
+  await page.waitForFunction(
+    () => ![...document.querySelectorAll('[role="status"]')].some((one) => /^Loading/.test(one.textContent)),
+    null,
+    { timeout: 30_000 },
+  );
   await page.waitForTimeout(1500);
 }
 
@@ -127,22 +175,57 @@ const silent = async (page) => {
   await fetch(`${url}/fixture/mend`);
 };
 
-const timed = dragonfly ? (await watched()).map(([name, path]) => [name, path, name === "job-compare" ? beside : undefined]) : [];
+const timed = dragonfly
+  ? (await watched()).map(([name, path]) => [name, path, name === "job-compare" ? beside : undefined])
+  : [];
 const still = fixture ? [] : await measured();
 for (const theme of ["light", "dark"]) {
   await on(DESK, theme, async (page, context) => {
     await show(page, [...timed, ...still], theme);
     if (!dragonfly) return;
     if (wanted.test(`visit-${theme}`)) await firstVisit(page, url, (name) => shoot(page, name, theme));
-    await show(page, [["keys", at(dragonfly), keys], ["login", "/login"]], theme);
+    await show(
+      page,
+      [
+        ["keys", at(dragonfly), keys],
+        ["login", "/login"],
+      ],
+      theme,
+    );
     if (!fixture) return;
     await show(page, [["fabric-stale", at(dragonfly, "?view=tiles"), silent]], theme);
     await context.request.post(`${url}/api/v1/session`, { data: { name: "admin", password: "fixture-password" } });
-    await show(page, [["admin", "/admin"], ["admin-tokens", "/admin?view=tokens"], ["admin-audit", "/admin?view=audit"]], theme);
+    await show(
+      page,
+      [
+        ["admin", "/admin"],
+        ["admin-tokens", "/admin?view=tokens"],
+        ["admin-audit", "/admin?view=audit"],
+      ],
+      theme,
+    );
   });
   if (!dragonfly) continue;
-  await on(PHONE, theme, (page) => show(page, [["home-phone", "/"], ["alerts-phone", "/alerts"]], theme));
-  await on(WALL, theme, (page) => show(page, [["fabric-wall", at(dragonfly, "?view=tiles")], ["home-wall", "/"]], theme));
+  await on(PHONE, theme, (page) =>
+    show(
+      page,
+      [
+        ["home-phone", "/"],
+        ["alerts-phone", "/alerts"],
+      ],
+      theme,
+    ),
+  );
+  await on(WALL, theme, (page) =>
+    show(
+      page,
+      [
+        ["fabric-wall", at(dragonfly, "?view=tiles")],
+        ["home-wall", "/"],
+      ],
+      theme,
+    ),
+  );
 }
 await browser.close();
 stop();

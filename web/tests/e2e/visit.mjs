@@ -13,9 +13,15 @@ export async function firstVisit(page, url, shot = async () => {}) {
   await page.waitForTimeout(1500);
   await shot("visit-1-home");
   // With a job in trouble home says so first; on a calm machine the table of jobs leads to the same evidence.
-  const foretold = page.locator(".home-item", { hasText: "predicted to be slow" }).locator("a");
+  const forecast = page.locator(".home-item", { hasText: "predicted to be slow" }).locator("a");
   const slow = page.locator(".home-item a", { hasText: /Why slow|Details/ });
-  await click((await foretold.count()) ? foretold : (await slow.count()) ? slow : page.locator('section[aria-label="Jobs by stalls"] td a'));
+  await click(
+    (await forecast.count())
+      ? forecast
+      : (await slow.count())
+        ? slow
+        : page.locator('section[aria-label="Jobs by stalls"] td a'),
+  );
   await page.waitForSelector('section[aria-label="Verdict"] h2');
   assert.match(await page.locator('section[aria-label="Verdict"]').textContent(), /stall/);
   const neighbours = page.locator('section[aria-label="Neighbours"] tbody tr');

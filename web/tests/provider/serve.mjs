@@ -28,25 +28,39 @@ async function spoilt(token, how) {
   if (how === "signature") return [head, body, signature.replace(/^./, (c) => (c === "A" ? "B" : "A"))].join(".");
   const claims = JSON.parse(Buffer.from(body, "base64url"));
   if (how === "none") return new UnsecuredJWT(claims).encode();
-  return new SignJWT(changes[how]?.(claims) ?? claims).setProtectedHeader({ alg: "RS256", kid: "one" }).sign(how === "key" ? foreign : signing);
+  return new SignJWT(changes[how]?.(claims) ?? claims)
+    .setProtectedHeader({ alg: "RS256", kid: "one" })
+    .sign(how === "key" ? foreign : signing);
 }
 
 async function make(issuer, sites) {
   const provider = new Provider(issuer, {
-    clients: [{
-      client_id: "flitwatch", client_secret: "the-client-secret",
-      redirect_uris: sites.map((site) => `${site}/api/v1/session/oidc/back`), post_logout_redirect_uris: sites.map((site) => `${site}/login`),
-    }],
+    clients: [
+      {
+        client_id: "flitwatch",
+        client_secret: "the-client-secret",
+        redirect_uris: sites.map((site) => `${site}/api/v1/session/oidc/back`),
+        post_logout_redirect_uris: sites.map((site) => `${site}/login`),
+      },
+    ],
     jwks: { keys: [{ ...(await exportJWK(signing)), kid: "one", alg: "RS256", use: "sig" }] },
     cookies: { keys: ["only-for-tests"] },
     claims: { openid: ["sub"], profile: ["preferred_username", "groups"] },
     pkce: { required: () => true },
-    ttl: { AuthorizationCode: () => held.codeS, AccessToken: 600, IdToken: 600, Interaction: 600, Session: 600, Grant: 600 },
+    ttl: {
+      AuthorizationCode: () => held.codeS,
+      AccessToken: 600,
+      IdToken: 600,
+      Interaction: 600,
+      Session: 600,
+      Grant: 600,
+    },
     findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId, ...held.people[accountId] }) }),
   });
   provider.use(async (context, next) => {
     await next();
-    if (held.spoil && context.oidc?.route === "token" && context.body?.id_token) context.body.id_token = await spoilt(context.body.id_token, held.spoil);
+    if (held.spoil && context.oidc?.route === "token" && context.body?.id_token)
+      context.body.id_token = await spoilt(context.body.id_token, held.spoil);
   });
   return provider.callback();
 }

@@ -129,9 +129,30 @@ export interface paths {
         };
         /**
          * Congestion
+         * @deprecated
          * @description Stalls per flit of a window, by router, link class and pair of groups.
          */
         get: operations["congestion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/stalls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stalls
+         * @description Stalls per flit of a window, by router, link class and pair of groups.
+         */
+        get: operations["stalls"];
         put?: never;
         post?: never;
         delete?: never;
@@ -149,9 +170,30 @@ export interface paths {
         };
         /**
          * Congestion Links
+         * @deprecated
          * @description Stalls per flit of a window by counted link; a link that is absent has no counter.
          */
         get: operations["congestion_links"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/stalls/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Stalls Of Links
+         * @description Stalls per flit of a window by counted link; a link that is absent has no counter.
+         */
+        get: operations["stalls_of_links"];
         put?: never;
         post?: never;
         delete?: never;
@@ -240,6 +282,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fabrics/{fabric}/links/hot": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Hot Links
+         * @description Links with the most stalls per flit, and the jobs that use them with their estimated shares.
+         */
+        get: operations["hot_links"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/links/paths": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Job Paths
+         * @description Links that a job's traffic is expected to use, with how much.
+         */
+        get: operations["job_paths"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/fabrics/{fabric}/roots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Roots
+         * @description Where congestion begins on a machine, by use and stalls of its links, with the links that wait behind and the jobs that feed it.
+         */
+        get: operations["roots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/diagnosis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Job Diagnosis
+         * @description Where the congestion that holds a job up begins: by its packet samples where there are some, else by counters of ports.
+         */
+        get: operations["job_diagnosis"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/fabrics/{fabric}/samples": {
         parameters: {
             query?: never;
@@ -269,7 +391,7 @@ export interface paths {
         };
         /**
          * Sample Contexts
-         * @description Contexts of which there are samples, the newest first.
+         * @description Contexts that have samples, the newest first.
          */
         get: operations["sample_contexts"];
         put?: never;
@@ -380,6 +502,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incident": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Incident
+         * @description The present incident of a machine: which job slows which others, over which links, since when, and what would help.
+         */
+        get: operations["incident"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/case": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Case
+         * @description The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, what it does not prove, and the hash of its content.
+         */
+        get: operations["case"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/counters": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counters
+         * @description What was counted on a job's own network cards and on the links of its routers while it ran.
+         */
+        get: operations["counters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job_id}/network-noise": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Network Noise
+         * @description How much longer a job's network cards took to send than in its own quiet times, and the share of that in its slowdown.
+         */
+        get: operations["network_noise"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -393,7 +595,11 @@ export interface paths {
          */
         get: operations["runs"];
         put?: never;
-        post?: never;
+        /**
+         * Report Run
+         * @description Report a run of any program, with the steps it has made so far; the same key again is the same run.
+         */
+        post: operations["report_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -413,7 +619,11 @@ export interface paths {
          */
         get: operations["steps"];
         put?: never;
-        post?: never;
+        /**
+         * Report Steps
+         * @description Add steps to a run that goes on; a step that comes again replaces itself.
+         */
+        post: operations["report_steps"];
         delete?: never;
         options?: never;
         head?: never;
@@ -472,6 +682,26 @@ export interface paths {
          * @description Who: names ranked by how much exposure to their jobs goes with slow runs. Not proof of cause.
          */
         get: operations["blame"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/estimates/blame/several": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Blame Several
+         * @description Who, over all applications: names that several sets of runs find, with the evidence of each. Not proof of cause.
+         */
+        get: operations["blame_several"];
         put?: never;
         post?: never;
         delete?: never;
@@ -549,7 +779,7 @@ export interface paths {
         };
         /**
          * Forecasts
-         * @description Running instrumented jobs and what is foretold of them, the slowest first.
+         * @description Running instrumented jobs and their forecasts, the slowest first.
          */
         get: operations["forecasts"];
         put?: never;
@@ -715,7 +945,7 @@ export interface paths {
         put?: never;
         /**
          * Test Alert Rule
-         * @description What a rule would have done over a span, as a task; its result has {fired, alerts[], samples, series}. Nobody is told.
+         * @description What a rule would have done over a span, as a task; its result has {fired, alerts[], samples, series}. It sends no notification.
          */
         post: operations["test_alert_rule"];
         delete?: never;
@@ -768,6 +998,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/alerts/contacts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Alert Contacts
+         * @description Contact points, by name; receivers of the engine's file are not among them.
+         */
+        get: operations["alert_contacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/contacts/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Put Alert Contact
+         * @description Make or change a contact point.
+         */
+        put: operations["put_alert_contact"];
+        post?: never;
+        /**
+         * Delete Alert Contact
+         * @description Remove a contact point: nothing is mailed there any more.
+         */
+        delete: operations["delete_alert_contact"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/contacts/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test Alert Contact
+         * @description Have the engine send a test mail there within seconds; `GET /alerts/contacts` says how it went.
+         */
+        post: operations["test_alert_contact"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/alerts/{alert_id}": {
         parameters: {
             query?: never;
@@ -777,7 +1071,7 @@ export interface paths {
         };
         /**
          * Alert
-         * @description One alert, its evidence as it was when it began to fire, and who was told.
+         * @description One alert, its evidence as it was when it began to fire, and its notifications.
          */
         get: operations["alert"];
         put?: never;
@@ -1377,7 +1671,7 @@ export interface paths {
         };
         /**
          * Metrics
-         * @description Figures of this process and of ingest, for Prometheus.
+         * @description Figures of this process and of ingest, for Prometheus; to whoever may view also the newest findings: stalls, gaps, predicted slowdowns, firing alerts.
          */
         get: operations["metrics"];
         put?: never;
@@ -1459,9 +1753,16 @@ export interface components {
              * Observations
              * @description By routing mode; ADAPTIVE_0 and at least one other.
              */
-            observations: {
+            observations?: {
                 [key: string]: components["schemas"]["Observation"][];
-            };
+            } | null;
+            /**
+             * Intervals
+             * @description In the place of observations: when `job` ran with which mode; the database has the counters.
+             */
+            intervals?: {
+                [key: string]: components["schemas"]["Interval"][];
+            } | null;
             check?: components["schemas"]["Check"] | null;
             /**
              * Simulated
@@ -1507,7 +1808,7 @@ export interface components {
             reasons: components["schemas"]["Reason"][];
             /**
              * Stale
-             * @description A worker or the database is away; the answer is from what was known before.
+             * @description A worker or the database is down; the answer is from what was known before.
              */
             stale: boolean;
             /**
@@ -1561,7 +1862,7 @@ export interface components {
          */
         AdviceState: {
             /** Applications */
-            applications: components["schemas"]["Askable"][];
+            applications: components["schemas"]["KnownApplication"][];
             /** Groups */
             groups: components["schemas"]["GroupNodes"][];
             /**
@@ -1794,23 +2095,8 @@ export interface components {
             applications?: ("fft" | "milc" | "sweep" | "amg")[] | null;
         };
         /**
-         * Askable
-         * @description An application of a size that past runs or estimates know.
-         */
-        Askable: {
-            /** Application */
-            application: string;
-            /** Nodes */
-            nodes: number;
-            /**
-             * Users
-             * @description Whose answers differ from those for everybody; pseudonyms below operator.
-             */
-            users: string[];
-        };
-        /**
          * AuditEntry
-         * @description Something that somebody did or saw.
+         * @description Something that a caller did or saw.
          */
         AuditEntry: {
             /** Audit Id */
@@ -2145,7 +2431,7 @@ export interface components {
             sign: number;
             /**
              * P
-             * @description One-sided; null where not testable.
+             * @description One-sided; null where too few runs are shared.
              */
             p: number | null;
             /**
@@ -2157,7 +2443,7 @@ export interface components {
             testable: boolean;
             /**
              * Reason
-             * @description Why it is not testable.
+             * @description Why it cannot be tested: too few shared runs, for example.
              */
             reason: string | null;
             /** Exposed Runs */
@@ -2171,6 +2457,58 @@ export interface components {
              * Mi Bits
              * @description Mutual information of presence and optimality.
              */
+            mi_bits: number;
+            /** Mi Sign */
+            mi_sign: number;
+            /** Mi P */
+            mi_p: number | null;
+            /** Mi Q */
+            mi_q: number | null;
+        };
+        /**
+         * BlameEvidence
+         * @description What one set of runs, an application on as many nodes, says of a name.
+         */
+        BlameEvidence: {
+            /** Estimate Id */
+            estimate_id: number;
+            /** Exe */
+            exe: string;
+            /** Nodes */
+            nodes: number;
+            /** Runs */
+            runs: number;
+            /**
+             * Place
+             * @description In that estimate's ranking.
+             */
+            place: number;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "named" | "cannot tell" | "no evidence";
+            /** Testable */
+            testable: boolean;
+            /** Score */
+            score: number;
+            /** P */
+            p: number | null;
+            /** Q */
+            q: number | null;
+            /** Effect S */
+            effect_s: number | null;
+            /** Effect Low S */
+            effect_low_s: number | null;
+            /** Effect High S */
+            effect_high_s: number | null;
+            /** Lost Node Hours */
+            lost_node_hours: number | null;
+            /** Exposed Runs */
+            exposed_runs: number;
+            /** Mi Bits */
             mi_bits: number;
             /** Mi Sign */
             mi_sign: number;
@@ -2257,6 +2595,11 @@ export interface components {
              */
             exposure: number;
             /**
+             * Footprint
+             * @description Stall cycles gained at the routers of its nodes over the mean of all counted routers; null: not counted.
+             */
+            footprint: number | null;
+            /**
              * Change
              * @enum {string}
              */
@@ -2298,7 +2641,7 @@ export interface components {
         };
         /**
          * CarryingGroup
-         * @description The counted links that end in a group.
+         * @description The counted routers of a group.
          */
         CarryingGroup: {
             /** Stall Ratio Before */
@@ -2342,6 +2685,22 @@ export interface components {
             to_name: string;
             /** To Group */
             to_group: number;
+        };
+        /**
+         * ChainSentence
+         * @description One sentence of the causal chain.
+         */
+        ChainSentence: {
+            /**
+             * Part
+             * @enum {string}
+             */
+            part: "steps" | "links" | "jobs" | "since" | "certainty" | "help";
+            /**
+             * Text
+             * @description Names jobs by number, and nobody by name.
+             */
+            text: string;
         };
         /**
          * Change
@@ -2537,37 +2896,114 @@ export interface components {
             patterns?: ("allreduce" | "alltoall" | "barrier" | "broadcast" | "halo3d" | "sweep3d")[] | null;
         };
         /**
-         * Congestion
-         * @description A window of time [at - window_s, at).
+         * CongestionRoot
+         * @description A link at which congestion begins.
          */
-        Congestion: {
+        CongestionRoot: {
+            /** Link */
+            link: number;
+            /** Link Class */
+            link_class: string;
             /**
-             * At
-             * @description End of the window that was used; null without data or time.
+             * Src
+             * @description Vertex that sends: a router, or the number of routers plus an endpoint.
              */
-            at: string | null;
-            /** Window S */
-            window_s: number | null;
+            src: number;
+            /** Src Name */
+            src_name: string;
+            /** Dst */
+            dst: number;
+            /** Dst Name */
+            dst_name: string;
             /**
-             * Complete Through
-             * @description Rows are complete up to here.
+             * Utilisation
+             * @description Part of the capacity that was used; of samples by the job's own packets alone.
              */
-            complete_through: string | null;
-            routers: components["schemas"]["RouterFigures"];
-            /** Classes */
-            classes: {
-                [key: string]: components["schemas"]["ClassFigures"];
-            };
-            groups: components["schemas"]["PairFigures"];
+            utilisation: number | null;
+            /** Stalls Per Flit */
+            stalls_per_flit: number | null;
             /**
-             * Note
-             * @description Says so where figures of classes of a long window are estimates.
+             * Congested Fraction
+             * @description Part of the job's sampled packets that found the link congested.
              */
-            note?: string | null;
-            /** Simulated */
-            simulated: boolean;
-            /** Timeless */
-            timeless: boolean;
+            congested_fraction: number | null;
+            /**
+             * Cause
+             * @description The first three by counters of ports, the others by packet samples.
+             * @enum {string}
+             */
+            cause: "full-link" | "full-endpoint" | "slow-endpoint" | "communication-pattern" | "mapping-or-bandwidth" | "static-routes" | "background-traffic";
+            /**
+             * Confidence
+             * @description 0.5 to 1, by counters of ports; null by packet samples.
+             */
+            confidence: number | null;
+            /** Advice */
+            advice: string;
+            /**
+             * Victims
+             * @description Its tree, the nearest first.
+             */
+            victims: components["schemas"]["VictimLink"][];
+            /** Victims Total */
+            victims_total: number;
+            /**
+             * Jobs
+             * @description The largest share first.
+             */
+            jobs: components["schemas"]["Feeder"][];
+            /**
+             * Jobs Unknown Because
+             * @description Why no job is named; null where one is.
+             */
+            jobs_unknown_because: string | null;
+        };
+        /**
+         * Contact
+         * @description A contact point: where alerts are mailed.
+         */
+        Contact: {
+            /** Name */
+            name: string;
+            /**
+             * Addresses
+             * @description Null below scope operate.
+             */
+            addresses: string[] | null;
+            /**
+             * Least Severity
+             * @description Alerts below it are not mailed there.
+             * @enum {string}
+             */
+            least_severity: "info" | "warning" | "critical";
+            /**
+             * Updated
+             * Format: date-time
+             */
+            updated: string;
+            /**
+             * Test Asked At
+             * @description When the last test mail was asked for.
+             */
+            test_asked_at: string | null;
+            /**
+             * Test Tried At
+             * @description When the engine last tried one; before `test_asked_at`: one waits for the engine.
+             */
+            test_tried_at: string | null;
+            /**
+             * Test Error
+             * @description Why the last test mail was not sent; below scope operate only that.
+             */
+            test_error: string | null;
+        };
+        /**
+         * ContactList
+         * @description Contact points, by name.
+         */
+        ContactList: {
+            /** Items */
+            items: components["schemas"]["Contact"][];
         };
         /**
          * Count
@@ -2894,7 +3330,7 @@ export interface components {
             verdict: "named" | "cannot tell" | "not slow";
             /**
              * Reasons
-             * @description Why it cannot be told; empty otherwise.
+             * @description Why nobody can tell; empty otherwise.
              */
             reasons: string[];
             /** Title */
@@ -2908,6 +3344,8 @@ export interface components {
              * @description Those that gained most stalls first.
              */
             links: components["schemas"]["CarryingLink"][];
+            /** @description Where the congestion on its links begins, by its packet samples or counters of ports in the minute after the onset; null where that is not found. */
+            root: components["schemas"]["CongestionRoot"] | null;
             /** Groups */
             groups: components["schemas"]["CarryingGroup"][];
             /**
@@ -2924,6 +3362,11 @@ export interface components {
             named: string | null;
             /** Remedies */
             remedies: components["schemas"]["Remedy"][];
+            /**
+             * Chain
+             * @description The same as sentences, as alerts, evidence and commands print it.
+             */
+            chain: components["schemas"]["ChainSentence"][];
         };
         /**
          * Fabric
@@ -2947,10 +3390,10 @@ export interface components {
             /** Simulated */
             simulated: boolean;
             /**
-             * Timeless
+             * Snapshot
              * @description Its counters are one sample without a time.
              */
-            timeless: boolean;
+            snapshot: boolean;
             /**
              * Counted At
              * @description receiver or sender: at which end of a link its counters stand.
@@ -3002,10 +3445,10 @@ export interface components {
             /** Simulated */
             simulated: boolean;
             /**
-             * Timeless
+             * Snapshot
              * @description Its counters are one sample without a time.
              */
-            timeless: boolean;
+            snapshot: boolean;
             /**
              * Counted At
              * @description receiver or sender: at which end of a link its counters stand.
@@ -3057,6 +3500,27 @@ export interface components {
             items: components["schemas"]["Fabric"][];
             /** Next Cursor */
             next_cursor: string | null;
+        };
+        /**
+         * Feeder
+         * @description A job that feeds a root.
+         */
+        Feeder: {
+            /** Job Pk */
+            job_pk: number;
+            /** Job Id */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Name */
+            name: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /**
+             * Share
+             * @description Estimated part of what the link carried; null for the job that holds the node at its end.
+             */
+            share: number | null;
         };
         /** Fig11 */
         Fig11: {
@@ -3264,6 +3728,18 @@ export interface components {
              * @default 1048576
              */
             size_bytes: number;
+        };
+        /**
+         * Finding
+         * @description One finding.
+         */
+        Finding: {
+            /** Text */
+            text: string;
+            /** Value */
+            value: number | null;
+            /** Unit */
+            unit: string | null;
         };
         /**
          * Forecast
@@ -3565,6 +4041,165 @@ export interface components {
             routers: number[];
         };
         /**
+         * HotLink
+         * @description A counted link between routers.
+         */
+        HotLink: {
+            /** Link */
+            link: number;
+            /** Link Class */
+            link_class: string;
+            /**
+             * Src
+             * @description Router that sends.
+             */
+            src: number;
+            /** Src Name */
+            src_name: string;
+            /** Src Group */
+            src_group: number;
+            /** Src Port */
+            src_port: number | null;
+            /**
+             * Dst
+             * @description Router that receives.
+             */
+            dst: number;
+            /** Dst Name */
+            dst_name: string;
+            /** Dst Group */
+            dst_group: number;
+            /** Dst Port */
+            dst_port: number | null;
+            /** Flits */
+            flits: number | null;
+            /** Stall Cycles */
+            stall_cycles: number | null;
+            /**
+             * Ratio
+             * @description Stall cycles per flit.
+             */
+            ratio: number | null;
+            /**
+             * Jobs
+             * @description The largest share first; shares of at least 1 %.
+             */
+            jobs: components["schemas"]["LinkUser"][];
+            /**
+             * Jobs More
+             * @description Further jobs with such a share.
+             */
+            jobs_more: number;
+            /**
+             * Explained
+             * @description What the jobs are expected to put on it over what it carried; null where bytes are not counted.
+             */
+            explained: number | null;
+            /**
+             * Cannot Tell
+             * @description Why no job is given a share; null where a job is.
+             */
+            cannot_tell: string | null;
+        };
+        /**
+         * HotLinks
+         * @description The hottest links of a window and who uses them.
+         */
+        HotLinks: {
+            /** At */
+            at: string | null;
+            /** Window S */
+            window_s: number | null;
+            /**
+             * Links Counted
+             * @description Counted links that meet the filter.
+             */
+            links_counted: number;
+            /**
+             * Items
+             * @description Most stall cycles per flit first.
+             */
+            items: components["schemas"]["HotLink"][];
+            /**
+             * Detour
+             * @description Estimated part of traffic between groups that went through a third group; null without shares.
+             */
+            detour: number | null;
+            /**
+             * Note
+             * @description Says so where the sums of a long window are estimates.
+             */
+            note: string | null;
+            /** Simulated */
+            simulated: boolean;
+        };
+        /**
+         * Incident
+         * @description The present incident of a machine, or that there is none, or that nobody can tell.
+         */
+        Incident: {
+            /** Title */
+            title: string;
+            /** Detail */
+            detail: string;
+            /** Since */
+            since: string | null;
+            /** Until */
+            until: string | null;
+            /** @description The job that is named. */
+            aggressor: components["schemas"]["CandidateJob"] | null;
+            /**
+             * Links
+             * @description The hottest first.
+             */
+            links: components["schemas"]["CarryingLink"][];
+            /**
+             * Victims
+             * @description Jobs for which it is named; those that waste most nodes first.
+             */
+            victims: components["schemas"]["SlowJob"][];
+            /**
+             * Others
+             * @description Jobs that are slow too, for which another job is named, or none.
+             */
+            others: components["schemas"]["SlowJob"][];
+            /**
+             * Remedies
+             * @description Of the job that wastes most nodes.
+             */
+            remedies: components["schemas"]["Remedy"][];
+            /** Fabric */
+            fabric: string;
+            /**
+             * As Of
+             * Format: date-time
+             */
+            as_of: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "incident" | "none" | "cannot tell";
+            /**
+             * Reasons
+             * @description Why nobody can tell; empty otherwise.
+             */
+            reasons: string[];
+            judged: components["schemas"]["Judged"];
+            /** @description The newest incident of the last day that is over; null while one is present. */
+            last: components["schemas"]["Story"] | null;
+        };
+        /**
+         * Interval
+         * @description A part of a job's run time, in epoch seconds.
+         */
+        Interval: {
+            /** From S */
+            from_s: number;
+            /** To S */
+            to_s: number;
+        };
+        /**
          * Job
          * @description A job in a list.
          */
@@ -3617,6 +4252,21 @@ export interface components {
             routers: number | null;
             /** Runs */
             runs: number;
+        };
+        /**
+         * JobCounters
+         * @description What was counted on a job's own network cards and links; a figure that nothing counts is left out.
+         */
+        JobCounters: {
+            /**
+             * Ts
+             * @description Start of each step.
+             */
+            ts: string[];
+            /** Step S */
+            step_s: number;
+            /** Parts */
+            parts: components["schemas"]["JobPart"][];
         };
         /**
          * JobDetail
@@ -3700,6 +4350,73 @@ export interface components {
             next_cursor: string | null;
         };
         /**
+         * JobNetworkNoise
+         * @description The network noise of a job, from the counters of its network cards (De Sensi 2019).
+         */
+        JobNetworkNoise: {
+            /** Job Pk */
+            job_pk: number;
+            /** Job Id */
+            job_id: string;
+            /**
+             * Verdict
+             * @description `estimated`: seconds are known. `not computed`: the job runs, or ended moments ago.
+             * @enum {string}
+             */
+            verdict: "estimated" | "cannot tell" | "not computed";
+            /** Computed At */
+            computed_at: string | null;
+            /** Fabric Id */
+            fabric_id: number | null;
+            /** Window S */
+            window_s: number | null;
+            /**
+             * Windows
+             * @description Windows with traffic.
+             */
+            windows: number;
+            /** Cards */
+            cards: number;
+            /** Cards Counted */
+            cards_counted: number;
+            /** Figures */
+            figures: components["schemas"]["NoiseFigure"][];
+            /**
+             * Message Dispersion
+             * @description Of the modelled time of a message of 64 KiB.
+             */
+            message_dispersion: number | null;
+            /**
+             * Noise S
+             * @description Modelled seconds of sending beyond the job's own quiet level, mean over its cards.
+             */
+            noise_s: number | null;
+            /**
+             * Worst Noise S
+             * @description The same of the card that has most.
+             */
+            worst_noise_s: number | null;
+            of_runtime: components["schemas"]["Share"];
+            /** @description Of the seconds beyond the median of finished jobs of its kind. */
+            of_slowdown: components["schemas"]["Share"];
+            /**
+             * Counters
+             * @description Columns of the tables endpoint_* that it was made from.
+             */
+            counters: string[];
+            /**
+             * Unknown
+             * @description Why a figure is unknown.
+             */
+            unknown: {
+                [key: string]: string;
+            };
+            /** Method */
+            method: string;
+            /** Simulated */
+            simulated: boolean;
+        };
+        /**
          * JobOnRouter
          * @description A job that holds nodes of a router.
          */
@@ -3714,6 +4431,62 @@ export interface components {
             name: string | null;
             /** Nodes */
             nodes: number | null;
+        };
+        /**
+         * JobPart
+         * @description A figure of a job's own parts over time.
+         */
+        JobPart: {
+            /** Key */
+            key: string;
+            /** Label */
+            label: string;
+            /**
+             * Unit
+             * @description By the catalogue of counters.
+             */
+            unit: string;
+            /**
+             * Values
+             * @description One a step; null is unknown.
+             */
+            values: (number | null)[];
+        };
+        /**
+         * JobPaths
+         * @description Links between routers that a job's traffic is expected to use, by column; the most loaded first.
+         */
+        JobPaths: {
+            /** At */
+            at: string | null;
+            /** Window S */
+            window_s: number | null;
+            /** Job Pk */
+            job_pk: number | null;
+            /** Job Id */
+            job_id: string;
+            /** Link */
+            link: number[];
+            /** Src */
+            src: number[];
+            /** Dst */
+            dst: number[];
+            /** Class */
+            class: string[];
+            /**
+             * Bytes Per S
+             * @description Expected, in the mean of the window.
+             */
+            bytes_per_s: number[];
+            /**
+             * Links Used
+             * @description Links with any of its traffic; the answer lists the most loaded of them.
+             */
+            links_used: number;
+            /** Cannot Tell */
+            cannot_tell: string | null;
+            /** Simulated */
+            simulated: boolean;
         };
         /**
          * JobSlowdown
@@ -3796,6 +4569,38 @@ export interface components {
             node_list: string | null;
         };
         /**
+         * Judged
+         * @description How many of the jobs that run could be judged.
+         */
+        Judged: {
+            /** Running */
+            running: number;
+            /** Slow */
+            slow: number;
+            /** Not Slow */
+            not_slow: number;
+            /**
+             * Unknown
+             * @description Not comparable with earlier runs.
+             */
+            unknown: number;
+        };
+        /**
+         * KnownApplication
+         * @description An application of a size that past runs or estimates know.
+         */
+        KnownApplication: {
+            /** Application */
+            application: string;
+            /** Nodes */
+            nodes: number;
+            /**
+             * Users
+             * @description Whose answers differ from those for everybody; pseudonyms below operator.
+             */
+            users: string[];
+        };
+        /**
          * Lacking
          * @description An application without this estimate.
          */
@@ -3875,6 +4680,27 @@ export interface components {
              * @description Says so where the sums of a long window are estimates.
              */
             note?: string | null;
+        };
+        /**
+         * LinkUser
+         * @description A job that uses a link.
+         */
+        LinkUser: {
+            /** Job Pk */
+            job_pk: number;
+            /** Job Id */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Name */
+            name: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /**
+             * Share
+             * @description Estimated part of what the link carried in the window, 0 to 1.
+             */
+            share: number;
         };
         /**
          * Links
@@ -4146,7 +4972,7 @@ export interface components {
             least_nodes: number;
             /**
              * Min Exposed
-             * @description Fewer exposed runs: not testable.
+             * @description Fewer exposed runs are too few to test.
              */
             min_exposed: number;
             /**
@@ -4234,6 +5060,19 @@ export interface components {
             sizes?: number[] | null;
         };
         /**
+         * MoreSteps
+         * @description Further steps of a run.
+         */
+        MoreSteps: {
+            /**
+             * Key
+             * @description Drawn once for each run, so that a repeated request adds nothing.
+             */
+            key: string;
+            /** Steps */
+            steps: components["schemas"]["ReportedStep"][];
+        };
+        /**
          * Neighbour
          * @description A job that ran at the same time on the same routers or groups.
          */
@@ -4274,6 +5113,20 @@ export interface components {
             password?: string | null;
         };
         /**
+         * NewContact
+         * @description Where to mail, and from which severity on.
+         */
+        NewContact: {
+            /** Addresses */
+            addresses: string[];
+            /**
+             * Least Severity
+             * @default info
+             * @enum {string}
+             */
+            least_severity: "info" | "warning" | "critical";
+        };
+        /**
          * NewPassword
          * @description Another password for one's own account.
          */
@@ -4298,7 +5151,7 @@ export interface components {
              * Signal
              * @enum {string}
              */
-            signal: "slowdown" | "stall_ratio" | "congested_routers" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
+            signal: "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
             /** Above */
             above: number;
             /** Clear */
@@ -4366,7 +5219,7 @@ export interface components {
         };
         /**
          * NewSilence
-         * @description Which alerts are not to be told, until when, and why.
+         * @description Which alerts send no notification, until when, and why.
          */
         NewSilence: {
             /**
@@ -4397,7 +5250,7 @@ export interface components {
             /** Label */
             label: string;
             /** Scopes */
-            scopes: ("read" | "names" | "advice" | "tasks" | "operate" | "admin")[];
+            scopes: ("read" | "names" | "advice" | "tasks" | "runs" | "operate" | "admin")[];
             /**
              * Days
              * @default 90
@@ -4463,6 +5316,36 @@ export interface components {
             seed?: number | null;
             /** Threads */
             threads?: number | null;
+        };
+        /**
+         * NoiseFigure
+         * @description A figure of a job's network cards.
+         */
+        NoiseFigure: {
+            /**
+             * Key
+             * @enum {string}
+             */
+            key: "latency_us" | "waits";
+            /** Label */
+            label: string;
+            /** Unit */
+            unit: string;
+            /**
+             * Mean
+             * @description Over the job.
+             */
+            mean: number;
+            /**
+             * Quiet
+             * @description Lower quartile over the job's windows.
+             */
+            quiet: number;
+            /**
+             * Dispersion
+             * @description Quartile coefficient of dispersion over the windows: (Q3 - Q1) / (Q3 + Q1).
+             */
+            dispersion: number;
         };
         /**
          * Notice
@@ -4533,7 +5416,7 @@ export interface components {
         };
         /**
          * Occupancy
-         * @description Jobs that hold routers at a moment; of a timeless fabric those that its snapshot names.
+         * @description Jobs that hold routers at a moment; of a snapshot those that its snapshot names.
          */
         Occupancy: {
             /** At */
@@ -5000,10 +5883,10 @@ export interface components {
             authorised: boolean;
             /**
              * Figures
-             * @description Where its figures come from: observations that its author handed in, or a simulation.
+             * @description Where its figures come from: observations that its author handed in, a simulation, or the counters in the database.
              * @enum {string}
              */
-            figures: "given" | "simulated";
+            figures: "given" | "simulated" | "counted";
         };
         /**
          * RecommendationDetail
@@ -5069,12 +5952,12 @@ export interface components {
             authorised: boolean;
             /**
              * Figures
-             * @description Where its figures come from: observations that its author handed in, or a simulation.
+             * @description Where its figures come from: observations that its author handed in, a simulation, or the counters in the database.
              * @enum {string}
              */
-            figures: "given" | "simulated";
+            figures: "given" | "simulated" | "counted";
             /** Why */
-            why: components["schemas"]["Why"][];
+            why: components["schemas"]["Finding"][];
             before: components["schemas"]["Side"] | null;
             after: components["schemas"]["Side"] | null;
             /** Alternatives */
@@ -5202,11 +6085,106 @@ export interface components {
             text: string;
             /**
              * Minutes Saved
-             * @description Null where only a simulation can tell.
+             * @description Null where it cannot be estimated; why_unknown says why.
              */
             minutes_saved: number | null;
+            /** Why Unknown */
+            why_unknown: string | null;
             /** In Past */
             in_past: boolean;
+        };
+        /**
+         * ReportedRun
+         * @description A run of any program.
+         */
+        ReportedRun: {
+            /**
+             * Key
+             * @description Drawn once for each run, so that a repeated request adds nothing.
+             */
+            key: string;
+            /** Application */
+            application: string;
+            /**
+             * Job Id
+             * @description As the scheduler prints it.
+             */
+            job_id?: string | null;
+            /**
+             * Start
+             * @description Without a zone: UTC.
+             */
+            start?: string | null;
+            /**
+             * Nodes
+             * @default []
+             */
+            nodes: string[];
+            /**
+             * Steps
+             * @default []
+             */
+            steps: components["schemas"]["ReportedStep"][];
+        };
+        /**
+         * ReportedStep
+         * @description One time step.
+         */
+        ReportedStep: {
+            /** Step */
+            step: number;
+            /**
+             * Time S
+             * @description How long it took; kept to the nanosecond.
+             */
+            time_s: number;
+        };
+        /**
+         * RootsOfCongestion
+         * @description Where congestion begins in a window, or that there is none, or why nobody can tell.
+         */
+        RootsOfCongestion: {
+            /** Fabric Id */
+            fabric_id: number | null;
+            /** From */
+            from: string | null;
+            /** To */
+            to: string | null;
+            /**
+             * Method
+             * @description What it rests on: counters of ports, or the job's packet samples.
+             * @enum {string}
+             */
+            method: "ports" | "samples";
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "named" | "none" | "cannot tell";
+            /**
+             * Reasons
+             * @description Why stalls are left that no root explains.
+             */
+            reasons: string[];
+            /**
+             * Roots
+             * @description Those behind which most waits first.
+             */
+            roots: components["schemas"]["CongestionRoot"][];
+            /** Links Counted */
+            links_counted: number;
+            /**
+             * Links Stalled
+             * @description Stalled links; by samples, congested ones.
+             */
+            links_stalled: number;
+            /**
+             * Links Explained
+             * @description Those of them that wait behind a root.
+             */
+            links_explained: number;
+            /** Simulated */
+            simulated: boolean;
         };
         /**
          * RouterDetail
@@ -5303,7 +6281,7 @@ export interface components {
              * Signal
              * @enum {string}
              */
-            signal: "slowdown" | "stall_ratio" | "congested_routers" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
+            signal: "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
             /**
              * Above
              * @description Fires at or above this value.
@@ -5427,7 +6405,7 @@ export interface components {
         };
         /**
          * RunForecast
-         * @description A run, what is foretold of it, and what was foretold before.
+         * @description A run, its forecast, and the forecasts before it.
          */
         RunForecast: {
             /** Run Id */
@@ -5452,7 +6430,7 @@ export interface components {
             backtest: components["schemas"]["Serving"] | null;
             /**
              * Lacks
-             * @description Why nothing is foretold.
+             * @description Why no forecast is made.
              */
             lacks: string | null;
         };
@@ -5465,6 +6443,24 @@ export interface components {
             items: components["schemas"]["Run"][];
             /** Next Cursor */
             next_cursor: string | null;
+        };
+        /**
+         * RunReport
+         * @description What a report changed.
+         */
+        RunReport: {
+            /** Run Id */
+            run_id: number;
+            /**
+             * Created
+             * @description False where the run had been reported before.
+             */
+            created: boolean;
+            /**
+             * New Steps
+             * @description Steps that were not there; one that comes again replaces itself.
+             */
+            new_steps: number;
         };
         /**
          * RunSteps
@@ -5534,7 +6530,7 @@ export interface components {
         };
         /**
          * RunningList
-         * @description Those that are foretold to be slowest first.
+         * @description Those with the slowest forecast first.
          */
         RunningList: {
             /** Items */
@@ -5542,7 +6538,7 @@ export interface components {
         };
         /**
          * SampleContext
-         * @description What packets belonged to, as the receiving hosts were told.
+         * @description What packets belonged to, as registered at the receiving hosts.
          */
         SampleContext: {
             /** Context Id */
@@ -5717,7 +6713,7 @@ export interface components {
             timing: number;
             /**
              * Load
-             * @description 0 to 1: its share of what the jobs that changed added where it meets the slow job.
+             * @description 0 to 1: its share of what the jobs that changed added, weighted by footprint (else by place).
              */
             load: number;
             /**
@@ -5793,6 +6789,93 @@ export interface components {
              * @description Whether that login vouches for the session's account, so that it has no password here.
              */
             vouched: boolean;
+        };
+        /**
+         * SeveralSets
+         * @description Names found in several sets of runs (table III of the paper), those of most sets first.
+         */
+        SeveralSets: {
+            /**
+             * By
+             * @enum {string}
+             */
+            by: "user" | "application";
+            /**
+             * Definition
+             * @enum {string}
+             */
+            definition: "ours" | "paper";
+            /** Least Sets */
+            least_sets: number;
+            /**
+             * Sets
+             * @description Sets that have an estimate of blame.
+             */
+            sets: number;
+            /**
+             * Total
+             * @description Names that are found in as many sets.
+             */
+            total: number;
+            /** Items */
+            items: components["schemas"]["SeveralSetsEntry"][];
+            /** Caveat */
+            caveat: string;
+        };
+        /**
+         * SeveralSetsEntry
+         * @description A name that several sets of runs find, and what all of them together say.
+         */
+        SeveralSetsEntry: {
+            /** Name */
+            name: string;
+            /** Pseudonym */
+            pseudonym: boolean;
+            /**
+             * Found In
+             * @description Sets that find it by the definition asked for.
+             */
+            found_in: number;
+            /** Tested In */
+            tested_in: number;
+            /**
+             * P
+             * @description Of all tested sets together (Cauchy combination); null: no set could test it.
+             */
+            p: number | null;
+            /**
+             * Q
+             * @description Over all names, listed or not.
+             */
+            q: number | null;
+            /**
+             * Verdict
+             * @description `named` needs a set that names it and none that finds it and doubts it.
+             * @enum {string}
+             */
+            verdict: "named" | "cannot tell" | "no evidence";
+            /** Reasons */
+            reasons: string[];
+            /**
+             * Evidence
+             * @description The strongest first.
+             */
+            evidence: components["schemas"]["BlameEvidence"][];
+        };
+        /**
+         * Share
+         * @description Network noise over a time; null: cannot tell, and why.
+         */
+        Share: {
+            /** Share */
+            share: number | null;
+            /**
+             * Of S
+             * @description The time that it is a share of.
+             */
+            of_s: number | null;
+            /** Cannot Tell */
+            cannot_tell: string | null;
         };
         /**
          * Side
@@ -5929,6 +7012,55 @@ export interface components {
             largest_bytes: number;
         };
         /**
+         * SlowJob
+         * @description A job that an incident slows, or that is slow beside it.
+         */
+        SlowJob: {
+            /** Job Pk */
+            job_pk: number;
+            /** Job Id */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Account */
+            account: string | null;
+            /** Name */
+            name: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /** State */
+            state: string;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "named" | "cannot tell" | "not slow";
+            /**
+             * Reasons
+             * @description Why nobody is named for it; empty otherwise.
+             */
+            reasons: string[];
+            /**
+             * Factor
+             * @description Time over usual time.
+             */
+            factor: number;
+            /**
+             * Lost S
+             * @description Seconds beyond the usual time.
+             */
+            lost_s: number;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Until */
+            until: string | null;
+        };
+        /**
          * Slowdown
          * @description Time over the application's mean run; the interval is 90 % of comparable runs.
          */
@@ -5957,6 +7089,39 @@ export interface components {
             to: string;
             /** Devices */
             devices: number;
+        };
+        /**
+         * StallFigures
+         * @description A window of time [at - window_s, at).
+         */
+        StallFigures: {
+            /**
+             * At
+             * @description End of the window that was used; null without data or time.
+             */
+            at: string | null;
+            /** Window S */
+            window_s: number | null;
+            /**
+             * Complete Through
+             * @description Rows are complete up to here.
+             */
+            complete_through: string | null;
+            routers: components["schemas"]["RouterFigures"];
+            /** Classes */
+            classes: {
+                [key: string]: components["schemas"]["ClassFigures"];
+            };
+            groups: components["schemas"]["PairFigures"];
+            /**
+             * Note
+             * @description Says so where figures of classes of a long window are estimates.
+             */
+            note?: string | null;
+            /** Simulated */
+            simulated: boolean;
+            /** Snapshot */
+            snapshot: boolean;
         };
         /**
          * Stalls
@@ -6202,6 +7367,42 @@ export interface components {
             /** Through */
             through: string | null;
         };
+        /**
+         * Story
+         * @description Who slows whom, where and since when, and what would help.
+         */
+        Story: {
+            /** Title */
+            title: string;
+            /** Detail */
+            detail: string;
+            /** Since */
+            since: string | null;
+            /** Until */
+            until: string | null;
+            /** @description The job that is named. */
+            aggressor: components["schemas"]["CandidateJob"] | null;
+            /**
+             * Links
+             * @description The hottest first.
+             */
+            links: components["schemas"]["CarryingLink"][];
+            /**
+             * Victims
+             * @description Jobs for which it is named; those that waste most nodes first.
+             */
+            victims: components["schemas"]["SlowJob"][];
+            /**
+             * Others
+             * @description Jobs that are slow too, for which another job is named, or none.
+             */
+            others: components["schemas"]["SlowJob"][];
+            /**
+             * Remedies
+             * @description Of the job that wastes most nodes.
+             */
+            remedies: components["schemas"]["Remedy"][];
+        };
         /** Tables */
         "Tables-Input": {
             /**
@@ -6312,7 +7513,7 @@ export interface components {
             name: string;
             /**
              * Args
-             * @description Null, as result and error are, below scope names where somebody else started it and it may be about people.
+             * @description Null, as result and error are, below scope names where another account started it and it may be about people.
              */
             args: {
                 [key: string]: unknown;
@@ -6491,6 +7692,49 @@ export interface components {
             /** Difference */
             difference: (number | null)[][] | null;
         };
+        /**
+         * VictimLink
+         * @description A link whose traffic waits behind a root.
+         */
+        VictimLink: {
+            /** Link */
+            link: number;
+            /** Link Class */
+            link_class: string;
+            /**
+             * Src
+             * @description Vertex that sends: a router, or the number of routers plus an endpoint.
+             */
+            src: number;
+            /** Src Name */
+            src_name: string;
+            /** Dst */
+            dst: number;
+            /** Dst Name */
+            dst_name: string;
+            /**
+             * Utilisation
+             * @description Part of the capacity that was used; of samples by the job's own packets alone.
+             */
+            utilisation: number | null;
+            /** Stalls Per Flit */
+            stalls_per_flit: number | null;
+            /**
+             * Congested Fraction
+             * @description Part of the job's sampled packets that found the link congested.
+             */
+            congested_fraction: number | null;
+            /**
+             * Behind
+             * @description The link that it waits for.
+             */
+            behind: number;
+            /**
+             * Distance
+             * @description Links from the root.
+             */
+            distance: number;
+        };
         /** Wang */
         Wang: {
             /**
@@ -6668,18 +7912,6 @@ export interface components {
              */
             packet_bytes: number;
         };
-        /**
-         * Why
-         * @description One finding.
-         */
-        Why: {
-            /** Text */
-            text: string;
-            /** Value */
-            value: number | null;
-            /** Unit */
-            unit: string | null;
-        };
     };
     responses: never;
     parameters: never;
@@ -6735,7 +7967,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6835,7 +8067,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -6942,7 +8174,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7055,7 +8287,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7162,7 +8394,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7268,7 +8500,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7344,7 +8576,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Congestion"];
+                    "application/json": components["schemas"]["StallFigures"];
                 };
             };
             /** @description The request cannot be understood */
@@ -7375,7 +8607,114 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stalls: {
+        parameters: {
+            query?: {
+                /** @description End of the window; without it the newest complete window. */
+                at?: string | null;
+                /** @description Length of the window that ends at `at`. */
+                window?: string;
+                /** @description Links of this class only. */
+                class?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StallFigures"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7486,7 +8825,118 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stalls_of_links: {
+        parameters: {
+            query?: {
+                /** @description End of the window; without it the newest complete window. */
+                at?: string | null;
+                /** @description Length of the window that ends at `at`. */
+                window?: string;
+                /** @description Links with this router at either end. */
+                router?: number | null;
+                /** @description Links with this group at either end. */
+                group?: number | null;
+                /** @description Links of this class only. */
+                class?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkFigures"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7600,7 +9050,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7704,7 +9154,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7810,7 +9260,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7921,7 +9371,447 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    hot_links: {
+        parameters: {
+            query?: {
+                /** @description End of the window; without it the newest complete window. */
+                at?: string | null;
+                /** @description Length of the window that ends at `at`. */
+                window?: string;
+                /** @description Most links in the answer. */
+                limit?: number;
+                /** @description Links of this class only. */
+                class?: string | null;
+                /** @description This link only. */
+                link?: number | null;
+                /** @description Links with this router at either end. */
+                router?: number | null;
+                /** @description Links from this group. */
+                src_group?: number | null;
+                /** @description Links to this group. */
+                dst_group?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HotLinks"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_paths: {
+        parameters: {
+            query: {
+                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                job: string;
+                /** @description End of the window; without it the newest complete window. */
+                at?: string | null;
+                /** @description Length of the window that ends at `at`. */
+                window?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobPaths"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    roots: {
+        parameters: {
+            query?: {
+                /** @description End of the window; without it the newest complete window. */
+                at?: string | null;
+                /** @description Length of the window that ends at `at`, at most an hour. */
+                window?: string;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RootsOfCongestion"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    job_diagnosis: {
+        parameters: {
+            query?: {
+                /** @description Where several clusters use the same id; else the newest. */
+                cluster?: string | null;
+                /** @description End of the window; without it the job's end, or now. */
+                at?: string | null;
+                /** @description Length of the window that ends at `at`, at most an hour. */
+                window?: string;
+                /** @description Sampled messages of this tag only. */
+                tag?: string | null;
+                /** @description Samples of this phase only. */
+                phase?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RootsOfCongestion"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8032,7 +9922,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8143,7 +10033,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8248,7 +10138,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8367,7 +10257,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8470,7 +10360,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8573,7 +10463,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8678,7 +10568,426 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    incident: {
+        parameters: {
+            query: {
+                /** @description The machine, by number or name. */
+                fabric: string;
+                /** @description The answer of this moment; without it, of now. */
+                at?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Incident"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    case: {
+        parameters: {
+            query?: {
+                /** @description Where several clusters use the same id; else the newest. */
+                cluster?: string | null;
+                /** @description The evidence of this moment; without it, of now. */
+                at?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    counters: {
+        parameters: {
+            query?: {
+                /** @description Where several clusters use the same id; else the newest. */
+                cluster?: string | null;
+                /** @description Without it, the job's start. */
+                from?: string | null;
+                /** @description Without it, the job's end, or now. */
+                to?: string | null;
+                /** @description At most so many steps. */
+                points?: number;
+            };
+            header?: never;
+            path: {
+                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobCounters"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    network_noise: {
+        parameters: {
+            query?: {
+                /** @description Where several clusters use the same id; else the newest. */
+                cluster?: string | null;
+            };
+            header?: never;
+            path: {
+                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                job_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobNetworkNoise"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8784,7 +11093,117 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    report_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportedRun"];
+            };
+        };
+        responses: {
+            /** @description It had been reported; what is new was added. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunReport"];
+                };
+            };
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunReport"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8883,7 +11302,110 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    report_steps: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MoreSteps"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunReport"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8980,7 +11502,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9087,7 +11609,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9197,7 +11719,113 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    blame_several: {
+        parameters: {
+            query?: {
+                /** @description Users, or jobs of one name. */
+                by?: "user" | "application";
+                /** @description Found means named, or (the paper's) mutual information beyond chance. */
+                definition?: "ours" | "paper";
+                /** @description Found in at least so many sets; 0 lists every name. */
+                least_sets?: number;
+                /** @description Most items in the answer. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeveralSets"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9298,7 +11926,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9398,7 +12026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9502,7 +12130,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9602,7 +12230,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9701,7 +12329,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9803,7 +12431,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9905,7 +12533,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10005,7 +12633,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10113,7 +12741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10210,7 +12838,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10314,7 +12942,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10412,7 +13040,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10513,7 +13141,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10613,7 +13241,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10714,7 +13342,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10811,7 +13439,406 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    alert_contacts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContactList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    put_alert_contact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The contact point's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewContact"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Contact"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_alert_contact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The contact point's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    test_alert_contact: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The contact point's name. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Contact"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -10910,7 +13937,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11011,7 +14038,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11112,7 +14139,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11209,7 +14236,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11315,7 +14342,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11414,7 +14441,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11513,7 +14540,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11615,7 +14642,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11714,7 +14741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11818,7 +14845,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -11919,7 +14946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12018,7 +15045,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12117,7 +15144,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12224,7 +15251,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12326,7 +15353,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12425,7 +15452,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12525,7 +15552,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12630,7 +15657,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12727,7 +15754,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12828,7 +15855,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -12923,7 +15950,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13022,7 +16049,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13119,7 +16146,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13220,7 +16247,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13334,7 +16361,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13441,7 +16468,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13542,7 +16569,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13639,7 +16666,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13742,7 +16769,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13840,7 +16867,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -13940,7 +16967,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14035,7 +17062,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description There is no such thing */
+            /** @description Not found */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -14145,13 +17172,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description OpenMetrics. */
+            /** @description OpenMetrics, or Prometheus' text format where it is asked for alone. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/openmetrics-text": string;
+                    "text/plain": string;
                 };
             };
         };

@@ -15,7 +15,10 @@ export function AccountDialog({ account, onClose }: { account: Account | null; o
   const mayHave = role !== "service" && !account?.issuer;
   const secret = password && mayHave ? { password } : {};
   const save = useMutation({
-    mutationFn: () => (account ? changeAccount(account.name, { ...(role !== account.role && { role }), ...secret }) : addAccount({ name: name.trim(), role, ...secret })),
+    mutationFn: () =>
+      account
+        ? changeAccount(account.name, { ...(role !== account.role && { role }), ...secret })
+        : addAccount({ name: name.trim(), role, ...secret }),
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ["people"] });
       onClose();
@@ -24,15 +27,65 @@ export function AccountDialog({ account, onClose }: { account: Account | null; o
   const changed = account === null ? Boolean(name.trim()) : role !== account.role || "password" in secret;
   return (
     <Dialog open title={account ? `Change ${account.name}` : "New user"} onClose={onClose}>
-      <form className="form" autoComplete="off" onSubmit={(event) => { event.preventDefault(); save.mutate(); }}>
-        {!account && <label>Name, as the scheduler writes it<input className="field" value={name} onChange={(event) => setName(event.target.value)} required maxLength={200} autoCapitalize="none" spellCheck={false} /></label>}
-        <label>Role<select className="field" value={role} onChange={(event) => setRole(event.target.value)}>{Object.entries(ROLES).map(([value, what]) => <option key={value} value={value}>{value}: {what}</option>)}</select></label>
-        {mayHave && <label>{account ? "New password; empty keeps the old" : "Password"}<input className="field" type="password" value={password} onChange={(event) => setPassword(event.target.value)} minLength={12} maxLength={1024} autoComplete="new-password" /></label>}
+      <form
+        className="form"
+        autoComplete="off"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        {!account && (
+          <label>
+            Name, as the scheduler writes it
+            <input
+              className="field"
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+              required
+              maxLength={200}
+              autoCapitalize="none"
+              spellCheck={false}
+            />
+          </label>
+        )}
+        <label>
+          Role
+          <select className="field" value={role} onChange={(event) => setRole(event.target.value)}>
+            {Object.entries(ROLES).map(([value, what]) => (
+              <option key={value} value={value}>
+                {value}: {what}
+              </option>
+            ))}
+          </select>
+        </label>
+        {mayHave && (
+          <label>
+            {account ? "New password; empty keeps the old" : "Password"}
+            <input
+              className="field"
+              type="password"
+              value={password}
+              onChange={(event) => setPassword(event.target.value)}
+              minLength={12}
+              maxLength={1024}
+              autoComplete="new-password"
+            />
+          </label>
+        )}
         {account && <p className="muted">Its sessions end; it logs in again.</p>}
-        {save.error && <p className="alarm" role="alert">{save.error.message}</p>}
+        {save.error && (
+          <p className="alarm" role="alert">
+            {save.error.message}
+          </p>
+        )}
         <div className="dialog-buttons">
-          <button type="button" className="button" onClick={onClose}>Cancel</button>
-          <button type="submit" className="button primary" disabled={save.isPending || !changed}>{account ? "Change" : "Make"}</button>
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={save.isPending || !changed}>
+            {account ? "Change" : "Make"}
+          </button>
         </div>
       </form>
     </Dialog>

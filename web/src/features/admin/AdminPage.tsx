@@ -12,7 +12,11 @@ import { AuditView } from "./AuditView";
 import { TokensView } from "./TokensView";
 import { UsersView } from "./UsersView";
 
-const VIEWS: { value: AdminView; label: string }[] = [{ value: "users", label: "Users" }, { value: "tokens", label: "Tokens" }, { value: "audit", label: "Audit log" }];
+const VIEWS: { value: AdminView; label: string }[] = [
+  { value: "users", label: "Users" },
+  { value: "tokens", label: "Tokens" },
+  { value: "audit", label: "Audit log" },
+];
 
 export function AdminPage() {
   const search = useSearch({ from: "/admin" });
@@ -24,21 +28,44 @@ export function AdminPage() {
   if (known.user === null)
     return (
       <div className="estimate-page admin-page">
-        <div className="context"><h1>People</h1></div>
-        <Empty title="Tokens and accounts belong to people">Nobody is signed in. <Link className="link strong" to="/login" search={{ to: "/admin" }}>Sign in</Link>; the password of the first admin is in the file that the service named when it first started.</Empty>
+        <div className="context">
+          <h1>People</h1>
+        </div>
+        <Empty title="Tokens and accounts belong to people">
+          Nobody is signed in.{" "}
+          <Link className="link strong" to="/login" search={{ to: "/admin" }}>
+            Sign in
+          </Link>
+          ; the password of the first admin is in the file that the service named when it first started.
+        </Empty>
       </div>
     );
   const manages = known.scopes.includes("admin");
-  const view: AdminView = manages ? search.view ?? "users" : "tokens";
+  const view: AdminView = manages ? (search.view ?? "users") : "tokens";
   return (
     <div className="estimate-page admin-page">
       <div className="context">
         <h1>{manages ? "People" : "My tokens"}</h1>
-        <span className="subtitle">you are {known.user}, {known.role} · times are {ZONE}</span>
+        <span className="subtitle">
+          you are {known.user}, {known.role} · times are {ZONE}
+        </span>
         <span className="spacer" />
-        {manages && <Segmented label="Show" value={view} options={VIEWS} onChange={(next) => void navigate({ search: next === "users" ? {} : { view: next } })} />}
+        {manages && (
+          <Segmented
+            label="Show"
+            value={view}
+            options={VIEWS}
+            onChange={(next) => void navigate({ search: next === "users" ? {} : { view: next } })}
+          />
+        )}
       </div>
-      {view === "users" ? <UsersView self={known.user} /> : view === "audit" ? <AuditView actor={search.actor} /> : <TokensView session={known} />}
+      {view === "users" ? (
+        <UsersView self={known.user} />
+      ) : view === "audit" ? (
+        <AuditView actor={search.actor} />
+      ) : (
+        <TokensView session={known} />
+      )}
     </div>
   );
 }

@@ -7,7 +7,12 @@ import { Dialog } from "../../components/Dialog";
 import { Unanswered } from "../../components/Notice";
 import { SCOPES, scopesOf } from "./words";
 
-const LIVES = [["7", "1 week"], ["30", "30 days"], ["90", "90 days"], ["365", "1 year"]] as const;
+const LIVES = [
+  ["7", "1 week"],
+  ["30", "30 days"],
+  ["90", "90 days"],
+  ["365", "1 year"],
+] as const;
 
 export function TokenDialog({ session, onClose }: { session: Session; onClose: () => void }) {
   const queries = useQueryClient();
@@ -22,7 +27,8 @@ export function TokenDialog({ session, onClose }: { session: Session; onClose: (
   const offered = scopesOf(accounts.find((one) => one.name === account)?.role ?? session.role ?? "");
   const scopes = chosen.filter((scope) => offered.includes(scope));
   const make = useMutation({
-    mutationFn: () => addToken({ label: label.trim(), scopes, days: Number(days), ...(account !== self && { account }) }),
+    mutationFn: () =>
+      addToken({ label: label.trim(), scopes, days: Number(days), ...(account !== self && { account }) }),
     onSuccess: () => void queries.invalidateQueries({ queryKey: ["people"] }),
   });
   if (make.data)
@@ -30,25 +36,79 @@ export function TokenDialog({ session, onClose }: { session: Session; onClose: (
       <Dialog open title="The token's secret" onClose={onClose}>
         <p>It is shown this once; only its hash is kept.</p>
         <code className="people-secret">{make.data.secret}</code>
-        <div className="dialog-buttons"><button className="button primary" onClick={onClose}>Done</button></div>
+        <div className="dialog-buttons">
+          <button className="button primary" onClick={onClose}>
+            Done
+          </button>
+        </div>
       </Dialog>
     );
-  const toggle = (scope: string) => setChosen((old) => (old.includes(scope) ? old.filter((one) => one !== scope) : [...old, scope]));
+  const toggle = (scope: string) =>
+    setChosen((old) => (old.includes(scope) ? old.filter((one) => one !== scope) : [...old, scope]));
   return (
     <Dialog open title="New token" onClose={onClose}>
-      <form className="form" onSubmit={(event) => { event.preventDefault(); make.mutate(); }}>
-        <label>What it is for<input className="field" value={label} onChange={(event) => setLabel(event.target.value)} required maxLength={200} placeholder="Slurm agent of perlis" /></label>
+      <form
+        className="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          make.mutate();
+        }}
+      >
+        <label>
+          What it is for
+          <input
+            className="field"
+            value={label}
+            onChange={(event) => setLabel(event.target.value)}
+            required
+            maxLength={200}
+            placeholder="Slurm agent of perlis"
+          />
+        </label>
         {manages && <Unanswered line what="the accounts" asked={[listed]} />}
-        {accounts.length > 1 && <label>Acts for<select className="field" value={account} onChange={(event) => setAccount(event.target.value)}>{accounts.map((one) => <option key={one.name} value={one.name}>{one.name} ({one.role})</option>)}</select></label>}
+        {accounts.length > 1 && (
+          <label>
+            Acts for
+            <select className="field" value={account} onChange={(event) => setAccount(event.target.value)}>
+              {accounts.map((one) => (
+                <option key={one.name} value={one.name}>
+                  {one.name} ({one.role})
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         <fieldset className="people-scopes">
           <legend className="subtitle">It may</legend>
-          {offered.map((scope) => <label key={scope}><input type="checkbox" checked={chosen.includes(scope)} onChange={() => toggle(scope)} />{SCOPES[scope]}</label>)}
+          {offered.map((scope) => (
+            <label key={scope}>
+              <input type="checkbox" checked={chosen.includes(scope)} onChange={() => toggle(scope)} />
+              {SCOPES[scope]}
+            </label>
+          ))}
         </fieldset>
-        <label>For<select className="field" value={days} onChange={(event) => setDays(event.target.value)}>{LIVES.map(([value, name]) => <option key={value} value={value}>{name}</option>)}</select></label>
-        {make.error && <p className="alarm" role="alert">{make.error.message}</p>}
+        <label>
+          For
+          <select className="field" value={days} onChange={(event) => setDays(event.target.value)}>
+            {LIVES.map(([value, name]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        {make.error && (
+          <p className="alarm" role="alert">
+            {make.error.message}
+          </p>
+        )}
         <div className="dialog-buttons">
-          <button type="button" className="button" onClick={onClose}>Cancel</button>
-          <button type="submit" className="button primary" disabled={make.isPending || !label.trim() || !scopes.length}>Make</button>
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={make.isPending || !label.trim() || !scopes.length}>
+            Make
+          </button>
         </div>
       </form>
     </Dialog>

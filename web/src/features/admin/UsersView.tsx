@@ -31,11 +31,25 @@ function columnsOf(now: number, { self, busy, edit, toggle }: Acts): Column<Acco
     { key: "created", header: "Made", numeric: true, value: (a) => a.created, render: (a) => at(a.created) },
     { key: "tokens", header: "Tokens", numeric: true, value: (a) => a.tokens },
     {
-      key: "acts", header: "Change", acts: true, value: () => null,
+      key: "acts",
+      header: "Change",
+      acts: true,
+      value: () => null,
       render: (a) => (
         <span className="admin-acts">
-          <button className="button" onClick={() => edit(a)} aria-label={`Change ${a.name}`}>Change…</button>
-          {a.name !== self && <button className="button" onClick={() => toggle(a)} disabled={busy} aria-label={`${a.disabled ? "Enable" : "Disable"} ${a.name}`}>{a.disabled ? "Enable" : "Disable"}</button>}
+          <button className="button" onClick={() => edit(a)} aria-label={`Change ${a.name}`}>
+            Change…
+          </button>
+          {a.name !== self && (
+            <button
+              className="button"
+              onClick={() => toggle(a)}
+              disabled={busy}
+              aria-label={`${a.disabled ? "Enable" : "Disable"} ${a.name}`}
+            >
+              {a.disabled ? "Enable" : "Disable"}
+            </button>
+          )}
         </span>
       ),
     },
@@ -46,21 +60,39 @@ export function UsersView({ self }: { self: string }) {
   const queries = useQueryClient();
   const { data, error, refetch, dataUpdatedAt } = useQuery(accountsQuery());
   const [edited, setEdited] = useState<Account | "new" | null>(null);
-  const { mutate, isPending, error: refused } = useMutation({
+  const {
+    mutate,
+    isPending,
+    error: refused,
+  } = useMutation({
     mutationFn: (account: Account) => changeAccount(account.name, { disabled: !account.disabled }),
     onSettled: () => void queries.invalidateQueries({ queryKey: ["people"] }),
   });
-  const columns = useMemo(() => columnsOf(dataUpdatedAt, { self, busy: isPending, edit: setEdited, toggle: mutate }), [dataUpdatedAt, self, isPending, mutate]);
+  const columns = useMemo(
+    () => columnsOf(dataUpdatedAt, { self, busy: isPending, edit: setEdited, toggle: mutate }),
+    [dataUpdatedAt, self, isPending, mutate],
+  );
   if (error && !data) return <Failure error={error} retry={() => void refetch()} />;
   if (!data) return <Waiting what="the accounts" />;
   return (
     <section className="card admin-body" aria-label="Users">
       <div className="card-head">
-        <div className="card-title"><h2>Users</h2><span className="subtitle">{plural(data.items.length, "account")}, {data.items.filter((account) => account.disabled).length} disabled</span></div>
+        <div className="card-title">
+          <h2>Users</h2>
+          <span className="subtitle">
+            {plural(data.items.length, "account")}, {data.items.filter((account) => account.disabled).length} disabled
+          </span>
+        </div>
         <CsvButton name="users" rows={data.items} columns={columns} />
-        <button className="button primary" onClick={() => setEdited("new")}>New user…</button>
+        <button className="button primary" onClick={() => setEdited("new")}>
+          New user…
+        </button>
       </div>
-      {refused && <p className="alarm admin-note" role="alert">{refused.message}</p>}
+      {refused && (
+        <p className="alarm admin-note" role="alert">
+          {refused.message}
+        </p>
+      )}
       <DataTable label="Users" rows={data.items} columns={columns} id={(a) => a.name} />
       {edited !== null && <AccountDialog account={edited === "new" ? null : edited} onClose={() => setEdited(null)} />}
     </section>

@@ -3,7 +3,17 @@ import type { Account, Token } from "../../api/peopleShapes";
 import { door, scopesOf, stateOf, tokenText } from "./words";
 
 const now = Date.parse("2026-03-02T12:00:00Z");
-const token = { token_id: 1, account: "slurm", role: "service", label: "agent", scopes: ["advice"], created: "2026-03-01T12:00:00Z", expires: "2026-03-02T14:00:00Z", revoked: null, used: null } as Token;
+const token = {
+  token_id: 1,
+  account: "slurm",
+  role: "service",
+  label: "agent",
+  scopes: ["advice"],
+  created: "2026-03-01T12:00:00Z",
+  expires: "2026-03-02T14:00:00Z",
+  revoked: null,
+  used: null,
+} as Token;
 const account = { name: "ann", role: "user", disabled: false, password: true, issuer: null } as Account;
 
 describe("a token", () => {

@@ -12,15 +12,21 @@ export const ROLES: Record<string, string> = {
 };
 
 export const SCOPES: Record<string, string> = {
-  read: "read data", names: "see names", advice: "ask for advice", tasks: "start and cancel tasks", operate: "change rules and silences", admin: "manage people",
+  read: "read data",
+  names: "see names",
+  advice: "ask for advice",
+  tasks: "start and cancel tasks",
+  runs: "report runs",
+  operate: "change rules and silences",
+  admin: "manage people",
 };
 
 const SCOPES_OF: Record<string, string[]> = {
   viewer: ["read"],
-  user: ["read", "advice", "tasks"],
-  operator: ["read", "names", "advice", "tasks", "operate"],
+  user: ["read", "advice", "tasks", "runs"],
+  operator: ["read", "names", "advice", "tasks", "runs", "operate"],
   admin: Object.keys(SCOPES),
-  service: ["read", "names", "advice", "tasks", "operate"],
+  service: ["read", "names", "advice", "tasks", "runs", "operate"],
 };
 
 /** What an account of a role can hand to a token; the server has the last word. */

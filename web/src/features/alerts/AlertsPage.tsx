@@ -7,7 +7,7 @@ import type { Alert, Rule, Silence } from "../../api/alertShapes";
 import { CsvButton } from "../../components/CsvButton";
 import { DataTable, tableCsv, type Column } from "../../components/DataTable";
 import { SeverityMark } from "../../components/Icon";
-import { Empty, Unanswered } from "../../components/Notice";
+import { Empty, Unanswered, refused } from "../../components/Notice";
 import { PageLink } from "../../components/PageLink";
 import { Segmented } from "../../components/Segmented";
 import { save } from "../../lib/csv";
@@ -18,13 +18,19 @@ import "../estimates/estimates.css";
 import type { AlertsView } from "./address";
 import { AlertPanel } from "./AlertPanel";
 import "./alerts.css";
+import { ContactsView } from "./ContactsView";
 import { RulesView } from "./RulesView";
 import { SilencesView } from "./SilencesView";
 import { lasted, levelOf, ownPath, silencing, valueText } from "./standing";
 
-const VIEWS: { value: AlertsView; label: string }[] = [{ value: "alerts", label: "Alerts" }, { value: "rules", label: "Rules" }, { value: "silences", label: "Silences" }];
+const VIEWS: { value: AlertsView; label: string }[] = [
+  { value: "alerts", label: "Alerts" },
+  { value: "rules", label: "Rules" },
+  { value: "silences", label: "Silences" },
+  { value: "contacts", label: "Contacts" },
+];
 
-/** The clock of this page: times of alerts are told to the minute. */
+/** The clock of this page: times of alerts are shown to the minute. */
 function useNow(): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -47,14 +53,33 @@ export function AlertsPage() {
     <div className="estimate-page alerts-page">
       <div className="context">
         <h1>Alerts</h1>
-        <span className="subtitle">{open && `${open.length ? plural(open.length, "alert") : "nothing"} firing · times are ${ZONE}`}</span>
+        <span className="subtitle">
+          {open && `${open.length ? plural(open.length, "alert") : "nothing"} firing · times are ${ZONE}`}
+        </span>
         <span className="spacer" />
-        <Segmented label="Show" value={view} options={VIEWS} onChange={(next) => void navigate({ search: { view: next === "alerts" ? undefined : next } })} />
+        <Segmented
+          label="Show"
+          value={view}
+          options={VIEWS}
+          onChange={(next) => void navigate({ search: { view: next === "alerts" ? undefined : next } })}
+        />
       </div>
-      {!open || !rules.data || !silences.data ? <Unanswered what="the alerts" asked={[firing, rules, silences]} />
-        : view === "rules" ? <RulesView rules={rules.data.items} now={now} />
-        : view === "silences" ? <SilencesView silences={silences.data.items} now={now} />
-        : <Alerts firing={open} rules={rules.data.items.map((stored) => stored.rule)} silences={silences.data.items} now={now} />}
+      {view === "contacts" ? (
+        <ContactsView now={now} />
+      ) : !open || !rules.data || !silences.data ? (
+        <Unanswered what="the alerts" asked={[firing, rules, silences]} />
+      ) : view === "rules" ? (
+        <RulesView rules={rules.data.items} now={now} />
+      ) : view === "silences" ? (
+        <SilencesView silences={silences.data.items} now={now} />
+      ) : (
+        <Alerts
+          firing={open}
+          rules={rules.data.items.map((stored) => stored.rule)}
+          silences={silences.data.items}
+          now={now}
+        />
+      )}
     </div>
   );
 }
@@ -76,13 +101,40 @@ function columnsAt(now: number, signals: Map<string, string>): Column<Alert>[] {
     return from === null || to === null ? null : (to - from) / 1000;
   };
   return [
-    { key: "severity", header: "Level", value: (a) => a.severity, render: (a) => <><SeverityMark level={levelOf(a.severity)} /><span className="visually-hidden">{a.severity}</span></>, width: 44 },
-    { key: "summary", header: "What", value: (a) => a.summary, render: (a) => <span title={a.summary}>{a.summary}</span> },
+    {
+      key: "severity",
+      header: "Level",
+      value: (a) => a.severity,
+      render: (a) => (
+        <>
+          <SeverityMark level={levelOf(a.severity)} />
+          <span className="visually-hidden">{a.severity}</span>
+        </>
+      ),
+      width: 44,
+    },
+    {
+      key: "summary",
+      header: "What",
+      value: (a) => a.summary,
+      render: (a) => <span title={a.summary}>{a.summary}</span>,
+    },
     { key: "rule", header: "Rule", value: (a) => a.rule },
     { key: "fired", header: `Fired, ${ZONE}`, numeric: true, value: (a) => a.fired_at, render: (a) => at(a.fired_at) },
     { key: "lasted", header: "lasted", numeric: true, value: length, render: (a) => duration(length(a)) },
-    { key: "peak", header: "peak", numeric: true, value: (a) => a.peak, render: (a) => valueText(a.peak, signals.get(a.rule)) },
-    { key: "simulated", header: "Data", value: (a) => (a.simulated ? "simulated" : ""), render: (a) => (a.simulated ? <span className="tag">simulated</span> : "") },
+    {
+      key: "peak",
+      header: "peak",
+      numeric: true,
+      value: (a) => a.peak,
+      render: (a) => valueText(a.peak, signals.get(a.rule)),
+    },
+    {
+      key: "simulated",
+      header: "Data",
+      value: (a) => (a.simulated ? "simulated" : ""),
+      render: (a) => (a.simulated ? <span className="tag">simulated</span> : ""),
+    },
   ];
 }
 
@@ -92,7 +144,10 @@ function Alerts({ firing, rules, silences, now }: Props) {
   const waiting = useInfiniteQuery(alertsQuery("pending", 50));
   const pending = waiting.data?.pages.flatMap((page) => page.items) ?? [];
   const past = useInfiniteQuery(alertsQuery("resolved"));
-  const over = useMemo(() => past.data?.pages.flatMap((page) => page.items).filter((alert) => alert.fired_at !== null) ?? [], [past.data]);
+  const over = useMemo(
+    () => past.data?.pages.flatMap((page) => page.items).filter((alert) => alert.fired_at !== null) ?? [],
+    [past.data],
+  );
   const signals = useMemo(() => new Map(rules.map((rule) => [rule.name, rule.signal])), [rules]);
   const columns = useMemo(() => columnsAt(now, signals), [now, signals]);
   const shown = search.alert ?? firing[0]?.alert_id ?? over[0]?.alert_id;
@@ -110,29 +165,94 @@ function Alerts({ firing, rules, silences, now }: Props) {
   }, [firing, over, shown, columns, navigate]);
   useKeys("Alerts", bindings);
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = past;
-  const item = (alert: Alert) => <Row key={alert.alert_id} alert={alert} signal={signals.get(alert.rule)} current={alert.alert_id === shown} silence={silencing(alert, rules.find((rule) => rule.name === alert.rule), silences, now)} now={now} />;
+  const item = (alert: Alert) => (
+    <Row
+      key={alert.alert_id}
+      alert={alert}
+      signal={signals.get(alert.rule)}
+      current={alert.alert_id === shown}
+      silence={silencing(
+        alert,
+        rules.find((rule) => rule.name === alert.rule),
+        silences,
+        now,
+      )}
+      now={now}
+    />
+  );
+  // With the firing ones or not at all: what is pending would push the past alerts down.
+  if (!waiting.data && !refused([waiting])) return <Unanswered what="the alerts" asked={[waiting]} />;
   return (
     <div className="estimate-main alerts-main">
       <div className="estimate-left">
         <section className="card alerts-firing" aria-label="Firing">
-          <div className="card-head"><div className="card-title"><h2>Firing now</h2><span className="subtitle">{count(firing.length)}{pending.length > 0 && ` · ${pending.length} above the threshold, not yet for long enough`}</span></div></div>
-          <Unanswered line what="pending alerts" asked={[waiting]} />
-          {firing.length + pending.length > 0 ? <ul className="alert-list">{firing.map(item)}{pending.map(item)}</ul>
-            : <p className="muted alerts-note">{rules.length ? `Nothing fires. ${plural(rules.filter((rule) => rule.enabled).length, "rule watches", "rules watch")}.` : "No rule is known yet: the engine reads them when it starts (flitwatch alerting)."}</p>}
+          <div className="card-head">
+            <div className="card-title">
+              <h2>Firing now</h2>
+              <span className="subtitle">
+                {count(firing.length)}
+                {pending.length > 0 && ` · ${pending.length} above the threshold, not yet for long enough`}
+              </span>
+            </div>
+          </div>
+          {refused([waiting]) && <Unanswered line what="pending alerts" asked={[waiting]} />}
+          {firing.length + pending.length > 0 ? (
+            <ul className="alert-list">
+              {firing.map(item)}
+              {pending.map(item)}
+            </ul>
+          ) : (
+            <p className="muted alerts-note">
+              {rules.length
+                ? `Nothing fires. ${plural(rules.filter((rule) => rule.enabled).length, "rule watches", "rules watch")}.`
+                : "No rule is known yet: the engine reads them when it starts (flitwatch alerting)."}
+            </p>
+          )}
         </section>
         <section className="card alerts-past" aria-label="Past alerts">
           <div className="card-head">
-            <div className="card-title"><h2>Past</h2><span className="subtitle">{count(over.length)}{hasNextPage ? " of more; scroll for the rest" : ""} · newest first</span></div>
+            <div className="card-title">
+              <h2>Past</h2>
+              <span className="subtitle">
+                {count(over.length)}
+                {hasNextPage ? " of more; scroll for the rest" : ""} · newest first
+              </span>
+            </div>
             <CsvButton name="alerts" rows={over} columns={columns} />
           </div>
-          {!past.data ? <Unanswered what="past alerts" asked={[past]} />
-            : over.length ? <DataTable label="Past alerts" rows={over} columns={columns} id={(a) => String(a.alert_id)} current={shown === undefined ? null : String(shown)} onPick={(a) => void navigate({ search: { alert: a.alert_id }, replace: true })} onReachEnd={() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }} />
-            : <Empty title="No alert is over yet">What would have fired? Try a rule over the past week under Rules.</Empty>}
+          {!past.data ? (
+            <Unanswered what="past alerts" asked={[past]} />
+          ) : over.length ? (
+            <DataTable
+              label="Past alerts"
+              rows={over}
+              columns={columns}
+              id={(a) => String(a.alert_id)}
+              current={shown === undefined ? null : String(shown)}
+              onPick={(a) => void navigate({ search: { alert: a.alert_id }, replace: true })}
+              onReachEnd={() => {
+                if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+              }}
+            />
+          ) : (
+            <Empty title="No alert is over yet">
+              What would have fired? Try a rule over the past week under Rules.
+            </Empty>
+          )}
         </section>
       </div>
       <div className="estimate-side">
-        {shown === undefined ? <section className="card" aria-label="Alert">{!past.data ? <Unanswered what="past alerts" asked={[past]} /> : <Empty title="No alert yet">An alert's evidence is shown here, as it was when it fired.</Empty>}</section>
-          : <AlertPanel key={shown} id={shown} signals={signals} now={now} />}
+        {shown === undefined ? (
+          <section className="card" aria-label="Alert">
+            {!past.data ? (
+              <Unanswered what="past alerts" asked={[past]} />
+            ) : (
+              <Empty title="No alert yet">An alert's evidence is shown here, as it was when it fired.</Empty>
+            )}
+          </section>
+        ) : (
+          <AlertPanel key={shown} id={shown} signals={signals} now={now} />
+        )}
       </div>
     </div>
   );
@@ -152,12 +272,26 @@ function Row({ alert, signal, current, silence, now }: RowProps) {
   return (
     <li className="alert-item" data-current={current || undefined}>
       <SeverityMark level={levelOf(alert.severity)} />
-      <button className="link ellipsis" aria-current={current || undefined} onClick={() => void navigate({ search: { alert: alert.alert_id }, replace: true })}>
+      <button
+        className="link ellipsis"
+        aria-current={current || undefined}
+        onClick={() => void navigate({ search: { alert: alert.alert_id }, replace: true })}
+      >
         <span className="home-title ellipsis">{alert.summary}</span>
-        <span className="subtitle ellipsis">{alert.severity} · {alert.rule} · {lasted(alert, now)} · peak {valueText(alert.peak, signal)}</span>
+        <span className="subtitle ellipsis">
+          {alert.severity} · {alert.rule} · {lasted(alert, now)} · peak {valueText(alert.peak, signal)}
+        </span>
       </button>
-      <span className="alert-tags">{silence && <span className="tag">silenced</span>}{alert.phase === "pending" && <span className="tag">pending</span>}{alert.simulated && <span className="tag">simulated</span>}</span>
-      {page && <PageLink href={page} aria-label={`Evidence: ${alert.summary}`}>Evidence →</PageLink>}
+      <span className="alert-tags">
+        {silence && <span className="tag">silenced</span>}
+        {alert.phase === "pending" && <span className="tag">pending</span>}
+        {alert.simulated && <span className="tag">simulated</span>}
+      </span>
+      {page && (
+        <PageLink href={page} aria-label={`Evidence: ${alert.summary}`}>
+          Evidence →
+        </PageLink>
+      )}
     </li>
   );
 }

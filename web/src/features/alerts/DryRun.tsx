@@ -1,4 +1,4 @@
-/** What a rule would have done: how often it would have fired, when, and for what. Nobody is told. */
+/** What a rule would have done: how often it would have fired, when, and for what. It notifies nobody. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo } from "react";
 import * as v from "valibot";
@@ -6,6 +6,7 @@ import { dryRunShape, type DryRun } from "../../api/alertShapes";
 import { cancelTask, isOver, taskQuery, type Task } from "../../api/tasks";
 import { BaseAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
+import { AccessButton } from "../../components/AccessButton";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
@@ -25,10 +26,12 @@ type Fired = DryRun["alerts"][number];
 export function said(run: DryRun): string {
   const span = duration(run.to_s - run.from_s);
   if (!run.samples) return `No samples of this signal in the last ${span}: the rule could not have fired`;
-  return run.fired ? `Would have fired ${run.fired === 1 ? "once" : `${count(run.fired)} times`} in the last ${span}` : `Would not have fired in the last ${span}`;
+  return run.fired
+    ? `Would have fired ${run.fired === 1 ? "once" : `${count(run.fired)} times`} in the last ${span}`
+    : `Would not have fired in the last ${span}`;
 }
 
-function reason(task: Task): string {
+export function reason(task: Task): string {
   if (task.state === "cancelled") return "The dry run was cancelled.";
   const error = task.error as { message?: unknown } | null;
   return typeof error?.message === "string" ? error.message : "The dry run failed without a reason.";
@@ -36,25 +39,74 @@ function reason(task: Task): string {
 
 export function DryRunResult({ task: id, signal }: { task: number; signal: string }) {
   const queries = useQueryClient();
-  const answer = useQuery({ ...taskQuery(id), refetchInterval: ({ state }) => (state.data && !isOver(state.data) ? 1000 : false) });
-  const cancel = useMutation({ mutationFn: cancelTask, onSettled: () => void queries.invalidateQueries({ queryKey: ["tasks"] }) });
+  const answer = useQuery({
+    ...taskQuery(id),
+    refetchInterval: ({ state }) => (state.data && !isOver(state.data) ? 1000 : false),
+  });
+  const cancel = useMutation({
+    mutationFn: cancelTask,
+    onSettled: () => void queries.invalidateQueries({ queryKey: ["tasks"] }),
+  });
   const task = answer.data;
   const run = useMemo(() => {
     const parsed = task?.state === "succeeded" ? v.safeParse(dryRunShape, task.result) : null;
     return parsed?.success ? parsed.output : null;
   }, [task]);
-  if (answer.error && !task) return <section className="card" aria-label="Dry run"><Failure error={answer.error} retry={() => void answer.refetch()} /></section>;
-  if (!task) return <section className="card" aria-label="Dry run"><Waiting what="the dry run" /></section>;
+  if (answer.error && !task)
+    return (
+      <section className="card" aria-label="Dry run">
+        <Failure error={answer.error} retry={() => void answer.refetch()} />
+      </section>
+    );
+  if (!task)
+    return (
+      <section className="card" aria-label="Dry run">
+        <Waiting what="the dry run" />
+      </section>
+    );
   if (!isOver(task)) {
     return (
       <section className="card dry-run" aria-label="Dry run">
-        <div className="card-head"><div className="card-title"><h2>Trying the rule</h2><span className="subtitle">{task.state}{task.message && ` · ${task.message}`}</span></div><button className="button" onClick={() => cancel.mutate(id)} disabled={task.cancel_requested}>Cancel</button></div>
-        <progress className="progress" aria-label="Progress" max={Math.max(1, task.total)} value={task.total > 0 ? task.done : undefined} />
-        {task.state === "queued" && <p className="muted alerts-note">Waiting for a worker. None runs? Start one with <code>flitwatch worker</code>.</p>}
+        <div className="card-head">
+          <div className="card-title">
+            <h2>Trying the rule</h2>
+            <span className="subtitle">
+              {task.state}
+              {task.message && ` · ${task.message}`}
+            </span>
+          </div>
+          <AccessButton
+            need="tasks"
+            compact
+            className="button"
+            onClick={() => cancel.mutate(id)}
+            disabled={task.cancel_requested}
+          >
+            Cancel
+          </AccessButton>
+        </div>
+        <progress
+          className="progress"
+          aria-label="Progress"
+          max={Math.max(1, task.total)}
+          value={task.total > 0 ? task.done : undefined}
+        />
+        {task.state === "queued" && (
+          <p className="muted alerts-note">
+            Waiting for a worker. None runs? Start one with <code>flitwatch worker</code>.
+          </p>
+        )}
       </section>
     );
   }
-  if (!run) return <section className="card dry-run" aria-label="Dry run"><p className="alarm alerts-note" role="alert">{reason(task)}</p></section>;
+  if (!run)
+    return (
+      <section className="card dry-run" aria-label="Dry run">
+        <p className="alarm alerts-note" role="alert">
+          {reason(task)}
+        </p>
+      </section>
+    );
   return <Result run={run} signal={signal} />;
 }
 
@@ -64,14 +116,30 @@ function Result({ run, signal }: { run: DryRun; signal: string }) {
   const now = run.to_s * 1000;
   const name = (fired: Fired) => Object.values(fired.labels).join(", ");
   const columns: Column<Fired & { at: number }>[] = [
-    { key: "fired", header: `Fired, ${ZONE}`, value: (f) => new Date(f.fired_s * 1000).toISOString(), render: (f) => moment(f.fired_s * 1000, now) },
-    { key: "lasted", header: "lasted", numeric: true, value: (f) => (f.resolved_s === null ? null : f.resolved_s - f.fired_s), render: (f) => (f.resolved_s === null ? "still" : duration(f.resolved_s - f.fired_s)) },
+    {
+      key: "fired",
+      header: `Fired, ${ZONE}`,
+      value: (f) => new Date(f.fired_s * 1000).toISOString(),
+      render: (f) => moment(f.fired_s * 1000, now),
+    },
+    {
+      key: "lasted",
+      header: "lasted",
+      numeric: true,
+      value: (f) => (f.resolved_s === null ? null : f.resolved_s - f.fired_s),
+      render: (f) => (f.resolved_s === null ? "still" : duration(f.resolved_s - f.fired_s)),
+    },
     { key: "what", header: "What", value: (f) => f.summary, render: (f) => <span title={f.summary}>{f.summary}</span> },
     { key: "peak", header: "peak", numeric: true, value: (f) => f.peak, render: (f) => valueText(f.peak, signal) },
   ];
   return (
     <PictureCard
-      title={said(run)} name={`dry-run-${run.rule}`} rows={run.alerts.map((fired, at) => ({ ...fired, at }))} columns={columns} id={(f) => String(f.at)} className="dry-run-card"
+      title={said(run)}
+      name={`dry-run-${run.rule}`}
+      rows={run.alerts.map((fired, at) => ({ ...fired, at }))}
+      columns={columns}
+      id={(f) => String(f.at)}
+      className="dry-run-card"
       note={`${plural(run.samples, "sample")} of ${plural(run.series, "series", "series")}`}
     >
       <Spans run={run} name={name} />
@@ -89,22 +157,43 @@ function Spans({ run, name }: { run: DryRun; name: (fired: Fired) => string }) {
   return (
     <div ref={box} className="chart-box dry-run-box">
       {size && size.width > 200 && (
-        <svg width={size.width} height={Math.min(rows.length, SHOWN) * 18 + 24} role="img" aria-label={`${said(run)}: ${plural(rows.length, "series", "series")}`}>
+        <svg
+          width={size.width}
+          height={Math.min(rows.length, SHOWN) * 18 + 24}
+          role="img"
+          aria-label={`${said(run)}: ${plural(rows.length, "series", "series")}`}
+        >
           <BaseAxis
-            ticks={ticks} x={(tick) => x(tick / 1000)} y={Math.min(rows.length, SHOWN) * 18 + 18} grid={[0, Math.min(rows.length, SHOWN) * 18 + 4]}
+            ticks={ticks}
+            x={(tick) => x(tick / 1000)}
+            y={Math.min(rows.length, SHOWN) * 18 + 18}
+            grid={[0, Math.min(rows.length, SHOWN) * 18 + 4]}
             text={(tick) => (tick % 86_400_000 === 0 ? day(tick) : clock(tick))}
           />
           {rows.slice(0, SHOWN).map((row, i) => (
             <g key={row}>
-              <text x={left - 8} y={i * 18 + 13} textAnchor="end">{row.length > 14 ? `${row.slice(0, 13)}…` : row}</text>
-              {run.alerts.filter((fired) => name(fired) === row).map((fired, j) => (
-                <rect key={j} className="dry-bar" x={x(fired.fired_s)} y={i * 18 + 4} height={11} width={Math.max(2, x(fired.resolved_s ?? run.to_s) - x(fired.fired_s))} />
-              ))}
+              <text x={left - 8} y={i * 18 + 13} textAnchor="end">
+                {row.length > 14 ? `${row.slice(0, 13)}…` : row}
+              </text>
+              {run.alerts
+                .filter((fired) => name(fired) === row)
+                .map((fired, j) => (
+                  <rect
+                    key={j}
+                    className="dry-bar"
+                    x={x(fired.fired_s)}
+                    y={i * 18 + 4}
+                    height={11}
+                    width={Math.max(2, x(fired.resolved_s ?? run.to_s) - x(fired.fired_s))}
+                  />
+                ))}
             </g>
           ))}
         </svg>
       )}
-      {rows.length > SHOWN && <p className="muted alerts-note">{plural(rows.length - SHOWN, "more series", "more series")} in the table.</p>}
+      {rows.length > SHOWN && (
+        <p className="muted alerts-note">{plural(rows.length - SHOWN, "more series", "more series")} in the table.</p>
+      )}
     </div>
   );
 }

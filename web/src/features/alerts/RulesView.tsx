@@ -1,4 +1,4 @@
-/** Rules as data: read, changed, and tried over the past before anybody is told. */
+/** Rules as data: read, changed, and tried over the past before they notify anybody. */
 import { useSearch, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { StoredRule } from "../../api/alertShapes";
@@ -10,16 +10,51 @@ import { moment, parseTime, ZONE } from "../../lib/time";
 import { RulePanel } from "./RulePanel";
 
 const columnsAt = (now: number): Column<StoredRule>[] => [
-  { key: "name", header: "Rule", value: (s) => s.rule.name, render: (s) => <>{s.rule.name}{!s.rule.enabled && <> <span className="tag">off</span></>}</> },
+  {
+    key: "name",
+    header: "Rule",
+    value: (s) => s.rule.name,
+    render: (s) => (
+      <>
+        {s.rule.name}
+        {!s.rule.enabled && (
+          <>
+            {" "}
+            <span className="tag">off</span>
+          </>
+        )}
+      </>
+    ),
+  },
   { key: "signal", header: "Signal", value: (s) => s.rule.signal },
   { key: "by", header: "by", value: (s) => (/^(stall_ratio|congested_routers)$/.test(s.rule.signal) ? s.rule.by : "") },
   { key: "above", header: "fires at", numeric: true, value: (s) => s.rule.above },
   { key: "clear", header: "clears below", numeric: true, value: (s) => s.rule.clear ?? s.rule.above },
   { key: "for", header: "for", numeric: true, value: (s) => s.rule.for_s, render: (s) => duration(s.rule.for_s) },
-  { key: "every", header: "every", numeric: true, value: (s) => s.rule.every_s, render: (s) => duration(s.rule.every_s) },
+  {
+    key: "every",
+    header: "every",
+    numeric: true,
+    value: (s) => s.rule.every_s,
+    render: (s) => duration(s.rule.every_s),
+  },
   { key: "severity", header: "Severity", value: (s) => s.rule.severity },
-  { key: "source", header: "From", value: (s) => s.source, render: (s) => (s.source === "api" ? "this page or the API" : "file") },
-  { key: "through", header: `Evaluated up to, ${ZONE}`, numeric: true, value: (s) => s.through, render: (s) => { const ms = parseTime(s.through); return ms === null ? "not yet" : moment(ms, now, true); } },
+  {
+    key: "source",
+    header: "From",
+    value: (s) => s.source,
+    render: (s) => (s.source === "api" ? "this page or the API" : "file"),
+  },
+  {
+    key: "through",
+    header: `Evaluated up to, ${ZONE}`,
+    numeric: true,
+    value: (s) => s.through,
+    render: (s) => {
+      const ms = parseTime(s.through);
+      return ms === null ? "not yet" : moment(ms, now, true);
+    },
+  },
 ];
 
 export function RulesView({ rules, now }: { rules: StoredRule[]; now: number }) {
@@ -30,13 +65,40 @@ export function RulesView({ rules, now }: { rules: StoredRule[]; now: number }) 
   return (
     <div className="estimate-main alerts-main">
       <section className="card rules-card" aria-label="Rules">
-        <div className="card-head"><div className="card-title"><h2>Rules</h2><span className="subtitle">{count(rules.length)} · edits here override the file</span></div><CsvButton name="alert-rules" rows={rules} columns={columns} /></div>
-        {rules.length ? <DataTable label="Rules" rows={rules} columns={columns} id={(s) => s.rule.name} current={chosen?.rule.name ?? null} onPick={(s) => void navigate({ search: { view: "rules", rule: s.rule.name }, replace: true })} />
-          : <Empty title="No rule is known yet">The engine reads them when it starts: <code>flitwatch alerting</code>.</Empty>}
+        <div className="card-head">
+          <div className="card-title">
+            <h2>Rules</h2>
+            <span className="subtitle">{count(rules.length)} · edits here override the file</span>
+          </div>
+          <CsvButton name="alert-rules" rows={rules} columns={columns} />
+        </div>
+        {rules.length ? (
+          <DataTable
+            label="Rules"
+            rows={rules}
+            columns={columns}
+            id={(s) => s.rule.name}
+            current={chosen?.rule.name ?? null}
+            onPick={(s) => void navigate({ search: { view: "rules", rule: s.rule.name }, replace: true })}
+          />
+        ) : (
+          <Empty title="No rule is known yet">
+            The engine reads them when it starts: <code>flitwatch alerting</code>.
+          </Empty>
+        )}
       </section>
       <div className="estimate-side">
-        {chosen ? <RulePanel key={`${chosen.rule.name} ${chosen.updated}`} stored={chosen} />
-          : search.rule !== undefined && <section className="card" aria-label="Rule"><Empty title={`Rule ${search.rule} not found`}>Choose one in the table; this one was renamed or deleted, or the address is wrong.</Empty></section>}
+        {chosen ? (
+          <RulePanel key={`${chosen.rule.name} ${chosen.updated}`} stored={chosen} />
+        ) : (
+          search.rule !== undefined && (
+            <section className="card" aria-label="Rule">
+              <Empty title={`Rule ${search.rule} not found`}>
+                Choose one in the table; this one was renamed or deleted, or the address is wrong.
+              </Empty>
+            </section>
+          )
+        )}
       </div>
     </div>
   );

@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { endSilence } from "../../api/alerts";
 import type { Silence } from "../../api/alertShapes";
+import { AccessButton } from "../../components/AccessButton";
 import { CsvButton } from "../../components/CsvButton";
 import type { Column } from "../../components/DataTable";
 import { Empty } from "../../components/Notice";
@@ -10,7 +11,10 @@ import { duration } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { SilenceDialog } from "./SilenceDialog";
 
-const what = (silence: Silence) => Object.entries(silence.matchers).map(([name, value]) => `${name}=${value}`).join(", ");
+const what = (silence: Silence) =>
+  Object.entries(silence.matchers)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(", ");
 
 const columns: Column<Silence>[] = [
   { key: "what", header: "Silenced", value: what },
@@ -30,15 +34,27 @@ function when(silence: Silence, now: number): string {
 export function SilencesView({ silences, now }: { silences: Silence[]; now: number }) {
   const queries = useQueryClient();
   const [adding, setAdding] = useState(false);
-  const end = useMutation({ mutationFn: endSilence, onSettled: () => void queries.invalidateQueries({ queryKey: ["alerts"] }) });
+  const end = useMutation({
+    mutationFn: endSilence,
+    onSettled: () => void queries.invalidateQueries({ queryKey: ["alerts"] }),
+  });
   return (
     <section className="card silences" aria-label="Silences">
       <div className="card-head">
-        <div className="card-title"><h2>Silences</h2><span className="subtitle">alerts still fire and are kept; no notifications are sent · times are {ZONE}</span></div>
+        <div className="card-title">
+          <h2>Silences</h2>
+          <span className="subtitle">alerts still fire and are kept; no notifications are sent · times are {ZONE}</span>
+        </div>
         <CsvButton name="silences" rows={silences} columns={columns} />
-        <button className="button primary" onClick={() => setAdding(true)}>New silence…</button>
+        <AccessButton need="operate" className="button primary" onClick={() => setAdding(true)}>
+          New silence…
+        </AccessButton>
       </div>
-      {end.error && <p className="alarm alerts-note" role="alert">{end.error.message}</p>}
+      {end.error && (
+        <p className="alarm alerts-note" role="alert">
+          {end.error.message}
+        </p>
+      )}
       {silences.length ? (
         <ul className="alert-list">
           {silences.map((silence) => {
@@ -46,14 +62,34 @@ export function SilencesView({ silences, now }: { silences: Silence[]; now: numb
             return (
               <li key={silence.silence_id} className="alert-item" data-over={over || undefined}>
                 <span aria-hidden="true" />
-                <span className="ellipsis"><span className="home-title ellipsis">{what(silence)}</span><span className="subtitle ellipsis">{[silence.comment, silence.created_by].filter(Boolean).join(" · ")}</span></span>
+                <span className="ellipsis">
+                  <span className="home-title ellipsis">{what(silence)}</span>
+                  <span className="subtitle ellipsis">
+                    {[silence.comment, silence.created_by].filter(Boolean).join(" · ")}
+                  </span>
+                </span>
                 <span className="subtitle">{when(silence, now)}</span>
-                {!over && <button className="button" onClick={() => end.mutate(silence.silence_id)} disabled={end.isPending} aria-label={`End now: ${what(silence)}`}>End now</button>}
+                {!over && (
+                  <AccessButton
+                    need="operate"
+                    compact
+                    className="button"
+                    onClick={() => end.mutate(silence.silence_id)}
+                    disabled={end.isPending}
+                    aria-label={`End now: ${what(silence)}`}
+                  >
+                    End now
+                  </AccessButton>
+                )}
               </li>
             );
           })}
         </ul>
-      ) : <Empty title="Nothing is silenced">Before maintenance, silence its machine or group here; an alert's panel has the button too.</Empty>}
+      ) : (
+        <Empty title="Nothing is silenced">
+          Before maintenance, silence its machine or group here; an alert's panel has the button too.
+        </Empty>
+      )}
       {adding && <SilenceDialog labels={{ fabric: "" }} onClose={() => setAdding(false)} />}
     </section>
   );

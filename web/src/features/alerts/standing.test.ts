@@ -3,9 +3,27 @@ import type { Alert, Rule, Silence } from "../../api/alertShapes";
 import { lasted, lastValue, ownPath, ruleText, silencing, valueText } from "./standing";
 
 const now = Date.parse("2026-03-02T12:00:00Z");
-const alert = { alert_id: 1, rule: "group-stalls", labels: { fabric: "perlis", group: "7" }, severity: "warning", phase: "firing", since: "2026-03-02T11:40:00Z", fired_at: "2026-03-02T11:45:00Z", resolved_at: null } as unknown as Alert;
-const silence = (matchers: Record<string, string>, more: Partial<Silence> = {}): Silence =>
-  ({ silence_id: 1, matchers, starts: "2026-03-02T11:00:00Z", ends: "2026-03-02T13:00:00Z", comment: "", created_by: "", created: "", active: true, ...more });
+const alert = {
+  alert_id: 1,
+  rule: "group-stalls",
+  labels: { fabric: "perlis", group: "7" },
+  severity: "warning",
+  phase: "firing",
+  since: "2026-03-02T11:40:00Z",
+  fired_at: "2026-03-02T11:45:00Z",
+  resolved_at: null,
+} as unknown as Alert;
+const silence = (matchers: Record<string, string>, more: Partial<Silence> = {}): Silence => ({
+  silence_id: 1,
+  matchers,
+  starts: "2026-03-02T11:00:00Z",
+  ends: "2026-03-02T13:00:00Z",
+  comment: "",
+  created_by: "",
+  created: "",
+  active: true,
+  ...more,
+});
 
 describe("silences", () => {
   const signal = { signal: "stall_ratio" };
@@ -13,7 +31,9 @@ describe("silences", () => {
     expect(silencing(alert, signal, [silence({ fabric: "perlis", group: "/[5-9]/" })], now)).not.toBeNull();
     expect(silencing(alert, signal, [silence({ group: "/[5-6]/" })], now)).toBeNull();
     expect(silencing({ ...alert, labels: { group: "17" } }, signal, [silence({ group: "/7/" })], now)).toBeNull();
-    expect(silencing(alert, signal, [silence({ signal: "stall_ratio", severity: "warning", rule: "group-stalls" })], now)).not.toBeNull();
+    expect(
+      silencing(alert, signal, [silence({ signal: "stall_ratio", severity: "warning", rule: "group-stalls" })], now),
+    ).not.toBeNull();
     expect(silencing(alert, signal, [silence({ node: "x" })], now)).toBeNull();
   });
   it("hold only between their ends, and a broken expression holds nothing", () => {
@@ -36,16 +56,31 @@ it("calls a value one of now only while samples come in", () => {
 });
 
 it("says what a rule asks", () => {
-  const rule = { signal: "stall_ratio", by: "group", above: 4, clear: 2, probability: null, for_s: 300 } as unknown as Rule;
+  const rule = {
+    signal: "stall_ratio",
+    by: "group",
+    above: 4,
+    clear: 2,
+    probability: null,
+    for_s: 300,
+  } as unknown as Rule;
   expect(ruleText(rule)).toBe("stall_ratio by group ≥ 4 for 5 min, clears below 2");
-  expect(ruleText({ ...rule, signal: "slowdown", above: 1.2, probability: 0.8, clear: null, for_s: 0 })).toBe("slowdown ≥ 1.2, probability ≥ 80 %");
+  expect(ruleText({ ...rule, signal: "slowdown", above: 1.2, probability: 0.8, clear: null, for_s: 0 })).toBe(
+    "slowdown ≥ 1.2, probability ≥ 80 %",
+  );
 });
 
 it("follows paths of this page only", () => {
   expect(ownPath("/fabric/perlis?at=1")).toBe("/fabric/perlis?at=1");
-  for (const bad of ["//elsewhere", "https://elsewhere/fabric/", "javascript:alert(1)", "/fabricated", null]) expect(ownPath(bad)).toBeNull();
+  for (const bad of ["//elsewhere", "https://elsewhere/fabric/", "javascript:alert(1)", "/fabricated", null])
+    expect(ownPath(bad)).toBeNull();
 });
 
 it("shows values with as many digits as they have", () => {
-  expect([valueText(0.52, "congested_routers"), valueText(6.234, "stall_ratio"), valueText(130, "counter_silence"), valueText(0.312, "forecast_drift")]).toEqual(["52 %", "6.2", "2 min", "0.31"]);
+  expect([
+    valueText(0.52, "congested_routers"),
+    valueText(6.234, "stall_ratio"),
+    valueText(130, "counter_silence"),
+    valueText(0.312, "forecast_drift"),
+  ]).toEqual(["52 %", "6.2", "2 min", "0.31"]);
 });

@@ -4,11 +4,26 @@ import { count, duration, percent, ratio } from "../../lib/format";
 import { moment, parseTime } from "../../lib/time";
 
 export type Level = "high" | "medium" | "info";
-export const levelOf = (severity: string): Level => (severity === "critical" ? "high" : severity === "warning" ? "medium" : "info");
+export const levelOf = (severity: string): Level =>
+  severity === "critical" ? "high" : severity === "warning" ? "medium" : "info";
+
+/** Which alerts a contact gets, by the least severity. */
+export const SEVERITIES: Record<string, string> = {
+  info: "all alerts",
+  warning: "warning and critical",
+  critical: "critical only",
+};
 
 /** The unit stands beside every value of a signal. */
 const UNITS: Record<string, string> = {
-  slowdown: "× usual", stall_ratio: "stalls / flit", congested_routers: "of the routers", blamed_user: "nodes", forecast_drift: "index", ingest_gap: "devices", counter_silence: "s",
+  slowdown: "× usual",
+  stall_ratio: "stalls per flit",
+  congested_routers: "of the routers",
+  root: "links",
+  blamed_user: "nodes",
+  forecast_drift: "index",
+  ingest_gap: "devices",
+  counter_silence: "s",
 };
 export const unitOf = (signal: string | null | undefined): string => UNITS[signal ?? ""] ?? "";
 
@@ -32,12 +47,28 @@ function holds(wanted: string, held: string): boolean {
 }
 
 /** The silence that holds now for an alert. */
-export function silencing(alert: Alert, rule: Pick<Rule, "signal"> | undefined, silences: Silence[], now: number): Silence | null {
-  const labels: Record<string, string> = { ...alert.labels, rule: alert.rule, severity: alert.severity, signal: rule?.signal ?? "" };
-  return silences.find((silence) => {
-    const [starts, ends] = [parseTime(silence.starts) ?? Infinity, parseTime(silence.ends) ?? -Infinity];
-    return starts <= now && now < ends && Object.entries(silence.matchers).every(([name, wanted]) => holds(wanted, labels[name] ?? ""));
-  }) ?? null;
+export function silencing(
+  alert: Alert,
+  rule: Pick<Rule, "signal"> | undefined,
+  silences: Silence[],
+  now: number,
+): Silence | null {
+  const labels: Record<string, string> = {
+    ...alert.labels,
+    rule: alert.rule,
+    severity: alert.severity,
+    signal: rule?.signal ?? "",
+  };
+  return (
+    silences.find((silence) => {
+      const [starts, ends] = [parseTime(silence.starts) ?? Infinity, parseTime(silence.ends) ?? -Infinity];
+      return (
+        starts <= now &&
+        now < ends &&
+        Object.entries(silence.matchers).every(([name, wanted]) => holds(wanted, labels[name] ?? ""))
+      );
+    }) ?? null
+  );
 }
 
 /** "firing for 12 min", "fired 14:02, over after 8 min". */
@@ -53,7 +84,11 @@ export function lasted(alert: Pick<Alert, "fired_at" | "resolved_at" | "since" |
 const CURRENT_MS = 120_000;
 
 /** "now 224", or the time of the last sample where there has been none since: "224 at 18:49". */
-export function lastValue(alert: Pick<Alert, "phase" | "seen" | "value">, signal: string | null | undefined, now: number): string {
+export function lastValue(
+  alert: Pick<Alert, "phase" | "seen" | "value">,
+  signal: string | null | undefined,
+  now: number,
+): string {
   const value = valueText(alert.value, signal);
   if (alert.phase === "resolved") return `last ${value}`;
   const seen = parseTime(alert.seen);
@@ -70,4 +105,5 @@ export function ruleText(rule: Rule): string {
 }
 
 /** Only a path of this page is followed. */
-export const ownPath = (page: string | null): string | null => (page && /^\/(fabric|jobs|blame|drivers|forecast|lab|recommendations|health)(\/|\?|$)/.test(page) ? page : null);
+export const ownPath = (page: string | null): string | null =>
+  page && /^\/(fabric|jobs|blame|drivers|forecast|lab|recommendations|health)(\/|\?|$)/.test(page) ? page : null;

@@ -22,31 +22,93 @@ import { RunsBehind } from "./RunsBehind";
 
 /** q and p as people read them: never a bare zero. */
 /** Three decimals, and no sign before a zero. */
-const bits = (value: number): string => value.toFixed(3).replace(/^-(?=0\.000$)/, "").replace("-", "\u2212");
-export const chance = (value: number | null): string => (value === null ? "–" : value < 0.001 ? "< 0.001" : value.toFixed(3));
+const bits = (value: number): string =>
+  value
+    .toFixed(3)
+    .replace(/^-(?=0\.000$)/, "")
+    .replace("-", "\u2212");
+export const chance = (value: number | null): string =>
+  value === null ? "–" : value < 0.001 ? "< 0.001" : value.toFixed(3);
 
 const signed = (seconds: number): string => seconds.toFixed(1).replace("-", "\u2212");
 const interval = (e: Pick<BlameEntry, "effect_low_s" | "effect_high_s">): string =>
-  (e.effect_low_s === null || e.effect_high_s === null ? "" : `95 %: ${signed(e.effect_low_s)} to ${signed(e.effect_high_s)} s`);
+  e.effect_low_s === null || e.effect_high_s === null
+    ? ""
+    : `95 %: ${signed(e.effect_low_s)} to ${signed(e.effect_high_s)} s`;
 
 export const direction = (entry: Pick<BlameEntry, "testable" | "sign">): string =>
-  (!entry.testable ? "–" : entry.sign > 0 ? "slower with" : entry.sign < 0 ? "faster with" : "no difference");
+  !entry.testable ? "–" : entry.sign > 0 ? "slower with" : entry.sign < 0 ? "faster with" : "no difference";
 
 function columnsOf(by: By): Column<BlameEntry>[] {
   return [
     { key: "place", header: "#", numeric: true, value: (e) => e.place, width: 44 },
     {
-      key: "name", header: by === "user" ? "User" : "Application", value: (e) => e.name,
-      render: (e) => (by === "user" && !e.pseudonym ? <Link to="/jobs" search={{ user: e.name }}>{e.name}</Link> : e.name),
+      key: "name",
+      header: by === "user" ? "User" : "Application",
+      value: (e) => e.name,
+      render: (e) =>
+        by === "user" && !e.pseudonym ? (
+          <Link to="/jobs" search={{ user: e.name }}>
+            {e.name}
+          </Link>
+        ) : (
+          e.name
+        ),
     },
-    { key: "verdict", header: "Verdict", value: (e) => e.verdict, render: (e) => <span className={e.verdict === "named" ? "alarm strong" : "muted"} title={e.reasons.join("; ")}>{e.verdict}</span> },
-    { key: "effect", header: "extra s a run", numeric: true, value: (e) => e.effect_s, render: (e) => <span title={interval(e)}>{e.effect_s === null ? "–" : signed(e.effect_s)}</span> },
+    {
+      key: "verdict",
+      header: "Verdict",
+      value: (e) => e.verdict,
+      render: (e) => (
+        <span className={e.verdict === "named" ? "alarm strong" : "muted"} title={e.reasons.join("; ")}>
+          {e.verdict}
+        </span>
+      ),
+    },
+    {
+      key: "effect",
+      header: "extra s a run",
+      numeric: true,
+      value: (e) => e.effect_s,
+      render: (e) => <span title={interval(e)}>{e.effect_s === null ? "–" : signed(e.effect_s)}</span>,
+    },
     { key: "own", header: "Note", value: (e) => (e.own ? "owner of the runs" : "") },
     { key: "sign", header: "Runs are", value: direction },
-    { key: "q", header: "q-value", numeric: true, value: (e) => e.q, render: (e) => (e.testable ? chance(e.q) : <span className="muted" title={e.reason ?? ""}>too few shared runs</span>) },
-    { key: "score", header: "score", numeric: true, value: (e) => (e.testable ? e.score : null), render: (e) => (e.testable ? e.score.toFixed(1).replace("-", "\u2212") : "–") },
-    { key: "exposed", header: "exposed runs", numeric: true, value: (e) => e.exposed_runs, render: (e) => count(e.exposed_runs) },
-    { key: "bits", header: "MI, bits", numeric: true, value: (e) => e.mi_bits * e.mi_sign, render: (e) => bits(e.mi_bits * e.mi_sign) },
+    {
+      key: "q",
+      header: "q-value",
+      numeric: true,
+      value: (e) => e.q,
+      render: (e) =>
+        e.testable ? (
+          chance(e.q)
+        ) : (
+          <span className="muted" title={e.reason ?? ""}>
+            too few shared runs
+          </span>
+        ),
+    },
+    {
+      key: "score",
+      header: "score",
+      numeric: true,
+      value: (e) => (e.testable ? e.score : null),
+      render: (e) => (e.testable ? e.score.toFixed(1).replace("-", "\u2212") : "–"),
+    },
+    {
+      key: "exposed",
+      header: "exposed runs",
+      numeric: true,
+      value: (e) => e.exposed_runs,
+      render: (e) => count(e.exposed_runs),
+    },
+    {
+      key: "bits",
+      header: "MI, bits",
+      numeric: true,
+      value: (e) => e.mi_bits * e.mi_sign,
+      render: (e) => bits(e.mi_bits * e.mi_sign),
+    },
     { key: "mi_q", header: "q of MI", numeric: true, value: (e) => e.mi_q, render: (e) => chance(e.mi_q) },
   ];
 }
@@ -66,14 +128,42 @@ export function BlamePage() {
       <div className="context">
         <h1>Blame</h1>
         {chosen?.simulated && <span className="tag">simulated</span>}
-        <span className="subtitle">{chosen ? `who is beside ${applicationText(chosen)} when it is slow · ${plural(chosen.runs, "run")}` : "who is beside slow runs"}</span>
+        <span className="subtitle">
+          {chosen
+            ? `who is beside ${applicationText(chosen)} when it is slow · ${plural(chosen.runs, "run")}`
+            : "who is beside slow runs"}
+        </span>
         <span className="spacer" />
-        <Segmented label="By" value={by} options={[{ value: "user", label: "Users" }, { value: "application", label: "Applications" }]} onChange={(next) => void navigate({ search: (old) => ({ ...old, by: next === "user" ? undefined : next, who: undefined }) })} />
-        <ApplicationMenu applications={applications} kind="blame" chosen={chosen} onChoose={(one) => void navigate({ search: (old) => ({ by: old.by, exe: one.exe, nodes: one.nodes }) })} />
+        <Segmented
+          label="By"
+          value={by}
+          options={[
+            { value: "user", label: "Users" },
+            { value: "application", label: "Applications" },
+          ]}
+          onChange={(next) =>
+            void navigate({ search: (old) => ({ ...old, by: next === "user" ? undefined : next, who: undefined }) })
+          }
+        />
+        <ApplicationMenu
+          applications={applications}
+          kind="blame"
+          chosen={chosen}
+          onChoose={(one) => void navigate({ search: (old) => ({ by: old.by, exe: one.exe, nodes: one.nodes }) })}
+        />
       </div>
-      {!list.data ? <Waiting what="the estimates" />
-        : chosen?.blame.estimate_id != null ? <Ranking key={`${chosen.exe} ${chosen.nodes} ${by}`} application={chosen} by={by} />
-        : <section className="card estimate-empty"><Lacking what="blame" all={(chosen ? [chosen] : applications).map((one) => ({ ...one, lacks: one.blame.lacks }))} /></section>}
+      {!list.data ? (
+        <Waiting what="the estimates" />
+      ) : chosen?.blame.estimate_id != null ? (
+        <Ranking key={`${chosen.exe} ${chosen.nodes} ${by}`} application={chosen} by={by} />
+      ) : (
+        <section className="card estimate-empty">
+          <Lacking
+            what="blame"
+            all={(chosen ? [chosen] : applications).map((one) => ({ ...one, lacks: one.blame.lacks }))}
+          />
+        </section>
+      )}
     </div>
   );
 }
@@ -87,15 +177,24 @@ function Ranking({ application, by }: { application: Application; by: By }) {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   const blame = pages.data?.pages[0] ?? null;
-  const ask = useCallback((q: string) => void navigate({ search: (old) => ({ ...old, q: q || undefined }), replace: true }), [navigate]);
+  const ask = useCallback(
+    (q: string) => void navigate({ search: (old) => ({ ...old, q: q || undefined }), replace: true }),
+    [navigate],
+  );
   const [text, setText] = useTyped(search.q ?? "", ask);
   const asked = useDeferredValue(text.trim().toLowerCase());
   const all = useMemo(() => pages.data?.pages.flatMap((page) => page.entries) ?? [], [pages.data]);
   const columns = useMemo(() => columnsOf(by), [by]);
-  const named = useMemo(() => (asked ? all.filter((entry) => entry.name.toLowerCase().includes(asked)) : all), [all, asked]);
+  const named = useMemo(
+    () => (asked ? all.filter((entry) => entry.name.toLowerCase().includes(asked)) : all),
+    [all, asked],
+  );
   const order = useAddressOrder(named, columns);
   const entries = order.rows;
-  const who = entries.find((entry) => entry.place === search.who) ?? all.find((entry) => entry.place === search.who) ?? entries[0];
+  const who =
+    entries.find((entry) => entry.place === search.who) ??
+    all.find((entry) => entry.place === search.who) ??
+    entries[0];
   const bindings = useMemo(() => {
     const at = who ? entries.indexOf(who) : -1;
     const show = (i: number) => {
@@ -109,28 +208,70 @@ function Ranking({ application, by }: { application: Application; by: By }) {
     ];
   }, [who, entries, columns, navigate]);
   useKeys("Blame", bindings);
-  if (pages.error && !blame) return <section className="card estimate-empty"><Failure error={pages.error} retry={() => void pages.refetch()} /></section>;
+  if (pages.error && !blame)
+    return (
+      <section className="card estimate-empty">
+        <Failure error={pages.error} retry={() => void pages.refetch()} />
+      </section>
+    );
   if (!blame) return <Waiting what="the ranking" />;
   return (
     <>
-      <section className="card verdict-line" aria-label="Result"><h2>{said(blame, by)}</h2><p className="muted">{span(blame)}</p></section>
+      <section className="card verdict-line" aria-label="Result">
+        <h2>{said(blame, by)}</h2>
+        <p className="muted">{span(blame)}</p>
+      </section>
       <div className="estimate-main">
         <section className="card ranking" aria-label="Ranking">
           <div className="card-head">
-            <div className="card-title"><h2>Ranked</h2><span className="subtitle">{count(entries.length)} of {count(blame.total)} · {count(blame.testable)} testable</span></div>
-            <input className="field" type="search" aria-label="Filter names" placeholder="Name" value={text} onChange={(event) => setText(event.target.value)} />
-            <button className="button" onClick={() => save("blame.csv", blameCsv(entries, columns))}>Export CSV</button>
+            <div className="card-title">
+              <h2>Ranked</h2>
+              <span className="subtitle">
+                {count(entries.length)} of {count(blame.total)} · {count(blame.testable)} testable
+              </span>
+            </div>
+            <input
+              className="field"
+              type="search"
+              aria-label="Filter names"
+              placeholder="Name"
+              value={text}
+              onChange={(event) => setText(event.target.value)}
+            />
+            <button className="button" onClick={() => save("blame.csv", blameCsv(entries, columns))}>
+              Export CSV
+            </button>
           </div>
-          {entries.length ? <OrderedTable label="Ranking" order={order} columns={columns} id={(e) => String(e.place)} current={who ? String(who.place) : null} onPick={(e) => void navigate({ search: (old) => ({ ...old, who: e.place }), replace: true })} />
-            : <Empty title="No name fits">Use fewer letters.</Empty>}
+          {entries.length ? (
+            <OrderedTable
+              label="Ranking"
+              order={order}
+              columns={columns}
+              id={(e) => String(e.place)}
+              current={who ? String(who.place) : null}
+              onPick={(e) => void navigate({ search: (old) => ({ ...old, who: e.place }), replace: true })}
+            />
+          ) : (
+            <Empty title="No name fits">Use fewer letters.</Empty>
+          )}
         </section>
         <div className="estimate-side">
           {who && <RunsBehind estimate={blame.estimate.estimate_id} by={by} place={who.place} />}
           <HowToRead
             lines={[
-              <>Only “named” is a name: runs beside its jobs were slow beyond chance (of such names a share of {blame.method.alpha} may be false), and neither the calendar, one week nor another name explains it. “Cannot tell” says why not; “no evidence” does not clear anybody.</>,
-              <>Score compares {within(blame.method.strata)}; each name is judged given the others selected, so that one does not hide behind another.</>,
-              <>“MI” is the published method ({blame.method.beside}), shown beside ours; where the two disagree, look at the runs.</>,
+              <>
+                Only “named” is a name: runs beside its jobs were slow beyond chance (of such names a share of{" "}
+                {blame.method.alpha} may be false), and neither the calendar, one week nor another name explains it.
+                “Cannot tell” says why not; “no evidence” does not clear anybody.
+              </>,
+              <>
+                Score compares {within(blame.method.strata)}; each name is judged given the others selected, so that one
+                does not hide behind another.
+              </>,
+              <>
+                “MI” is the published method ({blame.method.beside}), shown beside ours; where the two disagree, look at
+                the runs.
+              </>,
             ]}
             not={blame.caveat}
           />
@@ -141,7 +282,10 @@ function Ranking({ application, by }: { application: Application; by: By }) {
 }
 
 /** Among which runs a score compares; too few of them are not divided. */
-const within = (strata: string): string => (strata.startsWith("none") ? `all runs with one another (${strata.replace(/^none:? */, "") || "not divided"})` : `runs within ${strata}`);
+const within = (strata: string): string =>
+  strata.startsWith("none")
+    ? `all runs with one another (${strata.replace(/^none:? */, "") || "not divided"})`
+    : `runs within ${strata}`;
 
 function said(blame: Blame, by: By): string {
   const noun = by === "user" ? "user" : "application";
@@ -151,7 +295,9 @@ function said(blame: Blame, by: By): string {
 }
 
 function span(blame: Blame): string {
-  const [first, last, made] = [blame.estimate.first, blame.estimate.last, blame.estimate.created].map((text) => parseTime(text) ?? 0) as [number, number, number];
+  const [first, last, made] = [blame.estimate.first, blame.estimate.last, blame.estimate.created].map(
+    (text) => parseTime(text) ?? 0,
+  ) as [number, number, number];
   const slow = blame.runs.slow.filter(Boolean).length;
   return `${plural(blame.estimate.runs, "run")} ${day(first, true) === day(last, true) ? `of ${day(first, true)}` : `from ${day(first, true)} to ${day(last, true)}`}, ${count(slow)} of them slower than the mean · estimated ${day(made, true)} by version ${blame.estimate.code_version}`;
 }

@@ -23,10 +23,22 @@ interface Row {
   exposure: number;
 }
 
-const rowsOf = (detail: BlameDetail): Row[] => detail.run_id.flatMap((run, i) => {
-  const time = detail.time_s[i] ?? null;
-  return time === null ? [] : [{ run, job: detail.job_id[i] ?? null, start: detail.start[i] ?? "", time, overlap: detail.overlap[i] ?? 0, exposure: detail.exposure[i] ?? 0 }];
-});
+const rowsOf = (detail: BlameDetail): Row[] =>
+  detail.run_id.flatMap((run, i) => {
+    const time = detail.time_s[i] ?? null;
+    return time === null
+      ? []
+      : [
+          {
+            run,
+            job: detail.job_id[i] ?? null,
+            start: detail.start[i] ?? "",
+            time,
+            overlap: detail.overlap[i] ?? 0,
+            exposure: detail.exposure[i] ?? 0,
+          },
+        ];
+  });
 
 const when = (text: string) => {
   const ms = parseTime(text);
@@ -34,23 +46,62 @@ const when = (text: string) => {
 };
 
 const columns: Column<Row>[] = [
-  { key: "job", header: "Job", value: (r) => r.job, render: (r) => (r.job === null ? `run ${r.run}` : <Link to="/jobs/$job" params={{ job: r.job }}>{r.job}</Link>) },
+  {
+    key: "job",
+    header: "Job",
+    value: (r) => r.job,
+    render: (r) =>
+      r.job === null ? (
+        `run ${r.run}`
+      ) : (
+        <Link to="/jobs/$job" params={{ job: r.job }}>
+          {r.job}
+        </Link>
+      ),
+  },
   { key: "start", header: `Start, ${ZONE}`, numeric: true, value: (r) => r.start, render: (r) => when(r.start) },
   { key: "time", header: "time, s", numeric: true, value: (r) => r.time, render: (r) => ratio(r.time) },
-  { key: "exposure", header: "exposure", numeric: true, value: (r) => r.exposure, render: (r) => (r.exposure > 0 ? ratio(r.exposure) : "none") },
-  { key: "overlap", header: "overlap", numeric: true, value: (r) => r.overlap, render: (r) => (r.overlap > 0 ? r.overlap.toFixed(2) : "none") },
+  {
+    key: "exposure",
+    header: "exposure",
+    numeric: true,
+    value: (r) => r.exposure,
+    render: (r) => (r.exposure > 0 ? ratio(r.exposure) : "none"),
+  },
+  {
+    key: "overlap",
+    header: "overlap",
+    numeric: true,
+    value: (r) => r.overlap,
+    render: (r) => (r.overlap > 0 ? r.overlap.toFixed(2) : "none"),
+  },
 ];
 
 export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; place: number }) {
   const detail = useQuery(blameDetailQuery(estimate, by, place));
   const rows = useMemo(() => (detail.data ? rowsOf(detail.data) : []), [detail.data]);
-  if (detail.error && !detail.data) return <section className="card" aria-label="Runs"><Failure error={detail.error} retry={() => void detail.refetch()} /></section>;
-  if (!detail.data) return <section className="card" aria-label="Runs"><Waiting what="the runs" /></section>;
+  if (detail.error && !detail.data)
+    return (
+      <section className="card" aria-label="Runs">
+        <Failure error={detail.error} retry={() => void detail.refetch()} />
+      </section>
+    );
+  if (!detail.data)
+    return (
+      <section className="card" aria-label="Runs">
+        <Waiting what="the runs" />
+      </section>
+    );
   const { entry } = detail.data;
   const exposed = rows.filter((row) => row.exposure > 0).length;
   return (
     <PictureCard
-      title={`Runs beside ${entry.name}`} name={`runs-beside-${entry.name}`} className="runs-behind" rows={rows} columns={columns} id={(r) => String(r.run)}
+      title={`Runs beside ${entry.name}`}
+      name={`runs-beside-${entry.name}`}
+      className="runs-behind"
+      rows={rows}
+      columns={columns}
+      id={(r) => String(r.run)}
       note={`${entry.verdict}: ${entry.reasons.join("; ")} · ${count(exposed)} of ${count(rows.length)} exposed`}
     >
       <Dots rows={rows} name={entry.name} />
@@ -61,32 +112,61 @@ export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; 
 function Dots({ rows, name }: { rows: Row[]; name: string }) {
   const [box, size] = useSize();
   const navigate = useNavigate();
-  const layout = useMemo(() => (size && size.width > 120 && size.height > 90 ? exposureLayout(rows, size.width, size.height) : null), [rows, size]);
+  const layout = useMemo(
+    () => (size && size.width > 120 && size.height > 90 ? exposureLayout(rows, size.width, size.height) : null),
+    [rows, size],
+  );
   return (
     <div ref={box} className="chart-box">
       {size && layout && (
-        <svg width={size.width} height={size.height} role="img" aria-label={`Times of ${rows.length} runs against exposure to jobs of ${name}. ${layout.medians.map((m) => `Median ${m.exposed ? "with" : "without"}: ${ratio(m.value)} s`).join(". ")}`}>
+        <svg
+          width={size.width}
+          height={size.height}
+          role="img"
+          aria-label={`Times of ${rows.length} runs against exposure to jobs of ${name}. ${layout.medians.map((m) => `Median ${m.exposed ? "with" : "without"}: ${ratio(m.value)} s`).join(". ")}`}
+        >
           <ValueAxis ticks={layout.yTicks} y={layout.y} left={44} right={size.width - 12} gap={6} text={count} />
           <line className="grid strong" x1={layout.split} x2={layout.split} y1={4} y2={layout.bottom} />
-          <text x={(44 + layout.split) / 2} y={layout.bottom + 16} textAnchor="middle">none</text>
+          <text x={(44 + layout.split) / 2} y={layout.bottom + 16} textAnchor="middle">
+            none
+          </text>
           <BaseAxis ticks={layout.xTicks} x={layout.x} y={layout.bottom + 16} text={count} />
-          <text x={size.width - 12} y={size.height - 5} textAnchor="end">exposure: overlap × shared nodes by group</text>
-          <text x={44} y={size.height - 5}>time, s</text>
+          <text x={size.width - 12} y={size.height - 5} textAnchor="end">
+            exposure: overlap × shared nodes by group
+          </text>
+          <text x={44} y={size.height - 5}>
+            time, s
+          </text>
           {layout.dots.map((dot) => {
             const row = rows[dot.run] as Row;
             return (
               <circle
-                key={row.run} cx={dot.x} cy={dot.y} r={3.5} className={dot.exposed ? "dot exposed" : "dot"}
-                onPointerMove={(event) => showTooltip(event.clientX, event.clientY, `${row.job ? `job ${row.job}` : `run ${row.run}`}  ${when(row.start)} ${ZONE}\n${duration(row.time)}\n${row.exposure > 0 ? `exposure ${ratio(row.exposure)}` : "no such job beside it"}`)}
+                key={row.run}
+                cx={dot.x}
+                cy={dot.y}
+                r={3.5}
+                className={dot.exposed ? "dot exposed" : "dot"}
+                onPointerMove={(event) =>
+                  showTooltip(
+                    event.clientX,
+                    event.clientY,
+                    `${row.job ? `job ${row.job}` : `run ${row.run}`}  ${when(row.start)} ${ZONE}\n${duration(row.time)}\n${row.exposure > 0 ? `exposure ${ratio(row.exposure)}` : "no such job beside it"}`,
+                  )
+                }
                 onPointerLeave={hideTooltip}
-                onClick={() => { hideTooltip(); if (row.job !== null) void navigate({ to: "/jobs/$job", params: { job: row.job } }); }}
+                onClick={() => {
+                  hideTooltip();
+                  if (row.job !== null) void navigate({ to: "/jobs/$job", params: { job: row.job } });
+                }}
               />
             );
           })}
           {layout.medians.map((m) => (
             <g key={String(m.exposed)}>
               <line className="median-line" x1={m.x0} x2={m.x1} y1={m.y} y2={m.y} />
-              <text x={m.x1} y={m.y - 5} textAnchor="end" className="strong">median {ratio(m.value)}</text>
+              <text x={m.x1} y={m.y - 5} textAnchor="end" className="strong">
+                median {ratio(m.value)}
+              </text>
             </g>
           ))}
         </svg>

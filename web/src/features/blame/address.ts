@@ -11,6 +11,13 @@ export interface BlameSearch {
 }
 
 export function blameSearch(raw: Record<string, unknown>): BlameSearch {
-  const all: BlameSearch = { exe: text(raw.exe), nodes: wholeNumber(raw.nodes), by: oneOf(raw.by, ["application"]), who: wholeNumber(raw.who), q: text(raw.q), sort: text(raw.sort) };
+  const all: BlameSearch = {
+    exe: text(raw.exe),
+    nodes: wholeNumber(raw.nodes),
+    by: oneOf(raw.by, ["application"]),
+    who: wholeNumber(raw.who),
+    q: text(raw.q),
+    sort: text(raw.sort),
+  };
   return all;
 }

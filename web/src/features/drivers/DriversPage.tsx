@@ -32,15 +32,45 @@ export function DriversPage() {
         <span className="subtitle">counters that predict slow steps</span>
         <span className="spacer" />
         <Segmented
-          label="Inputs" value={search.inputs ?? "rates"} onChange={(next) => void navigate({ search: (old) => ({ ...old, inputs: next === "deltas" ? next : undefined, set: undefined }) })}
-          options={[{ value: "rates", label: "Rates", title: "Counts per second of the step" }, { value: "deltas", label: "Deltas", title: "Counts over the step, as published: they contain the step's own duration" }]}
+          label="Inputs"
+          value={search.inputs ?? "rates"}
+          onChange={(next) =>
+            void navigate({
+              search: (old) => ({ ...old, inputs: next === "deltas" ? next : undefined, set: undefined }),
+            })
+          }
+          options={[
+            { value: "rates", label: "Rates", title: "Counts per second of the step" },
+            {
+              value: "deltas",
+              label: "Deltas",
+              title: "Counts over the step, as published: they contain the step's own duration",
+            },
+          ]}
         />
-        <Segmented label="Show" value={search.show ?? "relevance"} options={[{ value: "relevance", label: "Relevance" }, { value: "rank", label: "Rank" }]} onChange={(next) => void navigate({ search: (old) => ({ ...old, show: next === "rank" ? next : undefined }) })} />
+        <Segmented
+          label="Show"
+          value={search.show ?? "relevance"}
+          options={[
+            { value: "relevance", label: "Relevance" },
+            { value: "rank", label: "Rank" },
+          ]}
+          onChange={(next) =>
+            void navigate({ search: (old) => ({ ...old, show: next === "rank" ? next : undefined }) })
+          }
+        />
       </div>
-      {answer.error && !deviation ? <Failure error={answer.error} retry={() => void answer.refetch()} />
-        : !deviation ? <Waiting what="the counters" />
-        : deviation.sets.length ? <Drivers deviation={deviation} />
-        : <section className="card estimate-empty"><Lacking what="drivers" all={deviation.lacking} /></section>}
+      {answer.error && !deviation ? (
+        <Failure error={answer.error} retry={() => void answer.refetch()} />
+      ) : !deviation ? (
+        <Waiting what="the counters" />
+      ) : deviation.sets.length ? (
+        <Drivers deviation={deviation} />
+      ) : (
+        <section className="card estimate-empty">
+          <Lacking what="drivers" all={deviation.lacking} />
+        </section>
+      )}
     </div>
   );
 }
@@ -55,10 +85,18 @@ interface Row {
   rankSpread: number | null;
 }
 
-const rowsOf = ({ sets, counters }: Deviation): Row[] => sets.flatMap((one) => counters.map((counter, c) => ({
-  set: applicationText(one.estimate), counter: counter.abbreviation, vendor: counter.vendor, relevance: one.relevance[c] ?? null,
-  relevanceSpread: one.relevance_spread[c] ?? null, rank: one.rank[c] ?? null, rankSpread: one.rank_spread[c] ?? null,
-})));
+const rowsOf = ({ sets, counters }: Deviation): Row[] =>
+  sets.flatMap((one) =>
+    counters.map((counter, c) => ({
+      set: applicationText(one.estimate),
+      counter: counter.abbreviation,
+      vendor: counter.vendor,
+      relevance: one.relevance[c] ?? null,
+      relevanceSpread: one.relevance_spread[c] ?? null,
+      rank: one.rank[c] ?? null,
+      rankSpread: one.rank_spread[c] ?? null,
+    })),
+  );
 
 const two = (value: number | null) => (value === null ? "–" : value.toFixed(2));
 const columns: Column<Row>[] = [
@@ -71,14 +109,27 @@ const columns: Column<Row>[] = [
   { key: "ks", header: "±", numeric: true, value: (r) => r.rankSpread, render: (r) => two(r.rankSpread) },
 ];
 
-const spread = (value: number | null | undefined, by: number | null | undefined) => `${two(value ?? null)} ± ${two(by ?? null)}`;
+const spread = (value: number | null | undefined, by: number | null | undefined) =>
+  `${two(value ?? null)} ± ${two(by ?? null)}`;
 
 function counterColumns(deviation: Deviation, set: number): Column<number>[] {
   const one = deviation.sets[set];
   return [
     { key: "counter", header: "Counter", value: (c) => deviation.counters[c]?.abbreviation },
-    { key: "relevance", header: "relevance", numeric: true, value: (c) => one?.relevance[c], render: (c) => spread(one?.relevance[c], one?.relevance_spread[c]) },
-    { key: "rank", header: "rank", numeric: true, value: (c) => one?.rank[c], render: (c) => spread(one?.rank[c], one?.rank_spread[c]) },
+    {
+      key: "relevance",
+      header: "relevance",
+      numeric: true,
+      value: (c) => one?.relevance[c],
+      render: (c) => spread(one?.relevance[c], one?.relevance_spread[c]),
+    },
+    {
+      key: "rank",
+      header: "rank",
+      numeric: true,
+      value: (c) => one?.rank[c],
+      render: (c) => spread(one?.rank[c], one?.rank_spread[c]),
+    },
     { key: "what", header: "Counts", value: (c) => deviation.counters[c]?.description },
   ];
 }
@@ -86,62 +137,143 @@ function counterColumns(deviation: Deviation, set: number): Column<number>[] {
 function Drivers({ deviation }: { deviation: Deviation }) {
   const search = useSearch({ from: "/drivers" });
   const navigate = useNavigate({ from: "/drivers" });
-  const set = Math.max(0, deviation.sets.findIndex((one) => one.estimate.estimate_id === search.set));
+  const set = Math.max(
+    0,
+    deviation.sets.findIndex((one) => one.estimate.estimate_id === search.set),
+  );
   const one = deviation.sets[set] as Deviation["sets"][number];
   const order = useMemo(() => ranked(deviation, set), [deviation, set]);
   const named = deviation.counters.findIndex((counter) => counter.abbreviation === search.counter);
-  const chosen = named >= 0 ? named : order[0] ?? 0;
+  const chosen = named >= 0 ? named : (order[0] ?? 0);
   const counter = deviation.counters[chosen];
-  const best = order.slice(0, 3).map((c) => deviation.counters[c]?.abbreviation).join(", ");
+  const best = order
+    .slice(0, 3)
+    .map((c) => deviation.counters[c]?.abbreviation)
+    .join(", ");
   return (
     <>
       <section className="card verdict-line" aria-label="Result">
-        <h2>{applicationText(one.estimate)}: {best || "no counter"} {order.length > 1 ? "go" : "goes"} with slow steps</h2>
+        <h2>
+          {applicationText(one.estimate)}: {best || "no counter"} {order.length > 1 ? "go" : "goes"} with slow steps
+        </h2>
         <p className="muted">
-          error {error(one.mape)} ± {one.mape_spread.toFixed(1)} on runs held out, {error(one.baseline_mape)} by the mean curve alone ({change(one.mape / one.baseline_mape)}) · {plural(one.estimate.runs, "run")}, {plural(one.folds, "fold")} · estimated {day(parseTime(one.estimate.created) ?? 0, true)}
+          error {error(one.mape)} ± {one.mape_spread.toFixed(1)} on runs held out, {error(one.baseline_mape)} by the
+          mean curve alone ({change(one.mape / one.baseline_mape)}) · {plural(one.estimate.runs, "run")},{" "}
+          {plural(one.folds, "fold")} · estimated {day(parseTime(one.estimate.created) ?? 0, true)}
         </p>
       </section>
       <div className="estimate-main">
         <div className="estimate-left">
-          <PictureCard title="Counters by application" name={`drivers-${deviation.inputs}`} className="heat-card" rows={rowsOf(deviation)} columns={columns} id={(r) => `${r.set} ${r.counter}`} note={search.show === "rank" ? "mean rank of elimination; 1 was left last" : "share of folds that keep the counter"}>
+          <PictureCard
+            title="Counters by application"
+            name={`drivers-${deviation.inputs}`}
+            className="heat-card"
+            rows={rowsOf(deviation)}
+            columns={columns}
+            id={(r) => `${r.set} ${r.counter}`}
+            note={
+              search.show === "rank"
+                ? "mean rank of elimination; 1 was left last"
+                : "share of folds that keep the counter"
+            }
+          >
             <HeatMap
-              deviation={deviation} show={search.show ?? "relevance"} chosen={{ set, counter: chosen }}
-              onChoose={(next) => void navigate({ search: (old) => ({ ...old, set: deviation.sets[next.set]?.estimate.estimate_id, counter: deviation.counters[next.counter]?.abbreviation }), replace: true })}
+              deviation={deviation}
+              show={search.show ?? "relevance"}
+              chosen={{ set, counter: chosen }}
+              onChoose={(next) =>
+                void navigate({
+                  search: (old) => ({
+                    ...old,
+                    set: deviation.sets[next.set]?.estimate.estimate_id,
+                    counter: deviation.counters[next.counter]?.abbreviation,
+                  }),
+                  replace: true,
+                })
+              }
             />
           </PictureCard>
           <section className="card counter-table" aria-label="Counters, ranked">
-            <div className="card-head"><div className="card-title"><h2>{applicationText(one.estimate)}</h2><span className="subtitle">its counters, most relevant first</span></div></div>
+            <div className="card-head">
+              <div className="card-title">
+                <h2>{applicationText(one.estimate)}</h2>
+                <span className="subtitle">its counters, most relevant first</span>
+              </div>
+            </div>
             <DataTable
-              label="Counters, ranked" rows={order} columns={counterColumns(deviation, set)} id={String} current={String(chosen)}
-              onPick={(c) => void navigate({ search: (old) => ({ ...old, counter: deviation.counters[c]?.abbreviation }), replace: true })}
+              label="Counters, ranked"
+              rows={order}
+              columns={counterColumns(deviation, set)}
+              id={String}
+              current={String(chosen)}
+              onPick={(c) =>
+                void navigate({
+                  search: (old) => ({ ...old, counter: deviation.counters[c]?.abbreviation }),
+                  replace: true,
+                })
+              }
             />
           </section>
           {deviation.lacking.length > 0 && (
             <section className="card how" aria-label="Not yet estimated">
               <h2 className="block-title">Not yet estimated</h2>
-              {deviation.lacking.slice(0, 8).map((lack) => <p key={`${lack.exe} ${lack.nodes}`}>{applicationText(lack)}: {lack.lacks ?? "a worker looks at it soon"}</p>)}
+              {deviation.lacking.slice(0, 8).map((lack) => (
+                <p key={`${lack.exe} ${lack.nodes}`}>
+                  {applicationText(lack)}: {lack.lacks ?? "a worker looks at it soon"}
+                </p>
+              ))}
             </section>
           )}
         </div>
         <div className="estimate-side">
           {counter && (
             <section className="card" aria-label="Selected counter">
-              <div className="card-head"><div className="card-title"><h2>{counter.abbreviation}</h2><span className="subtitle">{applicationText(one.estimate)}</span></div></div>
+              <div className="card-head">
+                <div className="card-title">
+                  <h2>{counter.abbreviation}</h2>
+                  <span className="subtitle">{applicationText(one.estimate)}</span>
+                </div>
+              </div>
               <dl className="facts">
-                <dt>Counts</dt><dd>{counter.description}</dd>
-                <dt>Vendor's name</dt><dd>{counter.vendor}</dd>
-                <dt>Relevance</dt><dd>{two(one.relevance[chosen] ?? null)} ± {two(one.relevance_spread[chosen] ?? null)}</dd>
-                <dt>Rank</dt><dd>{two(one.rank[chosen] ?? null)} ± {two(one.rank_spread[chosen] ?? null)} of {count(order.length)}</dd>
-                <dt>Error, held-out runs</dt><dd>{error(one.mape)}, mean curve alone {error(one.baseline_mape)}</dd>
-                {one.row_split_mape !== null && <><dt>Error, rows mixed</dt><dd>{error(one.row_split_mape)}: rows of one run on both sides, as published; it flatters</dd></>}
+                <dt>Counts</dt>
+                <dd>{counter.description}</dd>
+                <dt>Vendor's name</dt>
+                <dd>{counter.vendor}</dd>
+                <dt>Relevance</dt>
+                <dd>
+                  {two(one.relevance[chosen] ?? null)} ± {two(one.relevance_spread[chosen] ?? null)}
+                </dd>
+                <dt>Rank</dt>
+                <dd>
+                  {two(one.rank[chosen] ?? null)} ± {two(one.rank_spread[chosen] ?? null)} of {count(order.length)}
+                </dd>
+                <dt>Error, held-out runs</dt>
+                <dd>
+                  {error(one.mape)}, mean curve alone {error(one.baseline_mape)}
+                </dd>
+                {one.row_split_mape !== null && (
+                  <>
+                    <dt>Error, rows mixed</dt>
+                    <dd>{error(one.row_split_mape)}: rows of one run on both sides, as published; it flatters</dd>
+                  </>
+                )}
               </dl>
             </section>
           )}
           <HowToRead
             lines={[
-              <>Each column is a network counter, each row an application and size. A high figure (a strong shade) means: models that predict how far a step deviates from its mean keep this counter.</>,
-              <>Relevance is the share of folds that keep it; folds are whole runs, so that no run is on both sides. The spread over folds is shown beside it.</>,
-              <>“Deltas” contain the step's own duration and therefore look better than they are; rates are the honest inputs.</>,
+              <>
+                Each column is a network counter, each row an application and size. A high figure (a strong shade)
+                means: models that predict how far a step deviates from its mean keep this counter.
+              </>,
+              <>
+                Relevance is the share of folds that keep it; folds are whole runs, so that no run is on both sides. The
+                spread over folds is shown beside it.
+              </>,
+              <>
+                “Deltas” contain the step's own duration and therefore look better than they are; rates are the honest
+                inputs.
+              </>,
             ]}
             not={deviation.caveat}
           />

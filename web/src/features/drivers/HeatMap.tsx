@@ -33,15 +33,37 @@ export function HeatMap({ deviation, show, chosen, onChoose }: Props) {
     // A box that scrolls must be reachable by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
     <div className="heat-scroll" tabIndex={0}>
-      <svg width={width} height={height} role="img" aria-label={`${show === "rank" ? "Rank" : "Relevance"} of ${deviation.counters.length} counters in ${deviation.sets.length} applications. The Table lists the same figures.`}>
+      <svg
+        width={width}
+        height={height}
+        role="img"
+        aria-label={`${show === "rank" ? "Rank" : "Relevance"} of ${deviation.counters.length} counters in ${deviation.sets.length} applications. The Table lists the same figures.`}
+      >
         {deviation.counters.map((counter, c) => (
-          <text key={counter.abbreviation} transform={`translate(${LEFT + c * WIDE + WIDE / 2 + 4} ${TOP - 8}) rotate(-55)`} fontWeight={c === chosen.counter ? 600 : 400}>{counter.abbreviation}</text>
+          <text
+            key={counter.abbreviation}
+            transform={`translate(${LEFT + c * WIDE + WIDE / 2 + 4} ${TOP - 8}) rotate(-55)`}
+            fontWeight={c === chosen.counter ? 600 : 400}
+          >
+            {counter.abbreviation}
+          </text>
         ))}
-        <text x={width - RIGHT + 12} y={TOP - 8}>error (mean curve)</text>
+        <text x={width - RIGHT + 12} y={TOP - 8}>
+          error (mean curve)
+        </text>
         {deviation.sets.map((one, s) => (
           <g key={one.estimate.estimate_id}>
-            <text x={LEFT - 8} y={TOP + s * HIGH + HIGH / 2 + 3} textAnchor="end" fontWeight={s === chosen.set ? 600 : 400}>{applicationText(one.estimate)}</text>
-            <text x={width - RIGHT + 12} y={TOP + s * HIGH + HIGH / 2 + 3}>{one.mape.toFixed(1)} % ({one.baseline_mape.toFixed(1)} %)</text>
+            <text
+              x={LEFT - 8}
+              y={TOP + s * HIGH + HIGH / 2 + 3}
+              textAnchor="end"
+              fontWeight={s === chosen.set ? 600 : 400}
+            >
+              {applicationText(one.estimate)}
+            </text>
+            <text x={width - RIGHT + 12} y={TOP + s * HIGH + HIGH / 2 + 3}>
+              {one.mape.toFixed(1)} % ({one.baseline_mape.toFixed(1)} %)
+            </text>
           </g>
         ))}
         {cells.map(({ set, counter, value, weight }) => {
@@ -49,16 +71,36 @@ export function HeatMap({ deviation, show, chosen, onChoose }: Props) {
           return (
             // Cells are also reached by the table; a click chooses what the panel explains.
             <g key={`${set} ${counter}`} onClick={() => onChoose({ set, counter })}>
-              <rect className={weight === null ? "none cell" : "cell"} x={x + 0.5} y={y + 0.5} width={WIDE - 2} height={HIGH - 2} rx={2} fill={weight === null ? undefined : fractionColour(weight, theme)} />
+              <rect
+                className={weight === null ? "none cell" : "cell"}
+                x={x + 0.5}
+                y={y + 0.5}
+                width={WIDE - 2}
+                height={HIGH - 2}
+                rx={2}
+                fill={weight === null ? undefined : fractionColour(weight, theme)}
+              />
               {value !== null && weight !== null && (
-                <text x={x + WIDE / 2 - 0.5} y={y + HIGH / 2 + 3} textAnchor="middle" style={{ fill: dark(weight) ? "#ffffff" : "#16181b", pointerEvents: "none" }}>
+                <text
+                  x={x + WIDE / 2 - 0.5}
+                  y={y + HIGH / 2 + 3}
+                  textAnchor="middle"
+                  style={{ fill: dark(weight) ? "#ffffff" : "#16181b", pointerEvents: "none" }}
+                >
                   {show === "rank" ? value.toFixed(1) : value.toFixed(2)}
                 </text>
               )}
             </g>
           );
         })}
-        <rect className="chosen" x={LEFT + chosen.counter * WIDE} y={TOP + chosen.set * HIGH} width={WIDE - 1} height={HIGH - 1} rx={3} />
+        <rect
+          className="chosen"
+          x={LEFT + chosen.counter * WIDE}
+          y={TOP + chosen.set * HIGH}
+          width={WIDE - 1}
+          height={HIGH - 1}
+          rx={3}
+        />
       </svg>
     </div>
   );

@@ -9,6 +9,11 @@ export interface DriversSearch {
 }
 
 export function driversSearch(raw: Record<string, unknown>): DriversSearch {
-  const all: DriversSearch = { inputs: oneOf(raw.inputs, ["deltas"]), show: oneOf(raw.show, ["rank"]), counter: text(raw.counter), set: wholeNumber(raw.set) };
+  const all: DriversSearch = {
+    inputs: oneOf(raw.inputs, ["deltas"]),
+    show: oneOf(raw.show, ["rank"]),
+    counter: text(raw.counter),
+    set: wholeNumber(raw.set),
+  };
   return all;
 }

@@ -2,11 +2,43 @@ import { expect, test } from "vitest";
 import type { Deviation } from "../../api/estimateShapes";
 import { driverCells, ranked } from "./cells";
 
-const head = { estimate_id: 1, exe: "amg", nodes: 128, created: "", code_version: "", runs: 40, steps: 20, first: "", last: "", simulated: true };
-const counter = (abbreviation: string) => ({ abbreviation, vendor: abbreviation, column: abbreviation, description: "" });
+const head = {
+  estimate_id: 1,
+  exe: "amg",
+  nodes: 128,
+  created: "",
+  code_version: "",
+  runs: 40,
+  steps: 20,
+  first: "",
+  last: "",
+  simulated: true,
+};
+const counter = (abbreviation: string) => ({
+  abbreviation,
+  vendor: abbreviation,
+  column: abbreviation,
+  description: "",
+});
 const deviation: Deviation = {
-  inputs: "rates", caveat: "", counters: ["A", "B", "C"].map(counter), lacking: [],
-  sets: [{ estimate: head, relevance: [0.2, 1, null], relevance_spread: [0.1, 0, null], rank: [2, 1, null], rank_spread: [0.4, 0, null], mape: 4, mape_spread: 1, baseline_mape: 9, row_split_mape: null, folds: 10 }],
+  inputs: "rates",
+  caveat: "",
+  counters: ["A", "B", "C"].map(counter),
+  lacking: [],
+  sets: [
+    {
+      estimate: head,
+      relevance: [0.2, 1, null],
+      relevance_spread: [0.1, 0, null],
+      rank: [2, 1, null],
+      rank_spread: [0.4, 0, null],
+      mape: 4,
+      mape_spread: 1,
+      baseline_mape: 9,
+      row_split_mape: null,
+      folds: 10,
+    },
+  ],
 };
 
 test("a counter that a set does not have stays unknown, not irrelevant", () => {

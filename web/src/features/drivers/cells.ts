@@ -12,15 +12,17 @@ export interface DriverCell {
 }
 
 export function driverCells(deviation: Deviation, show: "relevance" | "rank"): DriverCell[] {
-  return deviation.sets.flatMap((one, set) => deviation.counters.map((_, counter): DriverCell => {
-    const values = show === "rank" ? one.rank : one.relevance;
-    const value = values[counter] ?? null;
-    const spread = (show === "rank" ? one.rank_spread : one.relevance_spread)[counter] ?? null;
-    // A rank is held against the number of counters that the set has.
-    const present = one.rank.filter((rank) => rank !== null).length;
-    const weight = value === null ? null : show === "rank" ? 1 - (value - 1) / Math.max(1, present - 1) : value;
-    return { set, counter, value, spread, weight: weight === null ? null : Math.max(0, Math.min(1, weight)) };
-  }));
+  return deviation.sets.flatMap((one, set) =>
+    deviation.counters.map((_, counter): DriverCell => {
+      const values = show === "rank" ? one.rank : one.relevance;
+      const value = values[counter] ?? null;
+      const spread = (show === "rank" ? one.rank_spread : one.relevance_spread)[counter] ?? null;
+      // A rank is held against the number of counters that the set has.
+      const present = one.rank.filter((rank) => rank !== null).length;
+      const weight = value === null ? null : show === "rank" ? 1 - (value - 1) / Math.max(1, present - 1) : value;
+      return { set, counter, value, spread, weight: weight === null ? null : Math.max(0, Math.min(1, weight)) };
+    }),
+  );
 }
 
 /** Counters of a set, most relevant first; those it does not have are left out. */
@@ -28,6 +30,8 @@ export function ranked(deviation: Deviation, set: number): number[] {
   const one = deviation.sets[set];
   if (!one) return [];
   const key = (counter: number): [number, number] => [one.rank[counter] ?? Infinity, -(one.relevance[counter] ?? 0)];
-  return deviation.counters.map((_, counter) => counter).filter((counter) => one.rank[counter] != null || one.relevance[counter] != null)
+  return deviation.counters
+    .map((_, counter) => counter)
+    .filter((counter) => one.rank[counter] != null || one.relevance[counter] != null)
     .sort((a, b) => key(a)[0] - key(b)[0] || key(a)[1] - key(b)[1]);
 }

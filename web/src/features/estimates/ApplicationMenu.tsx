@@ -18,11 +18,19 @@ interface Props {
 export function ApplicationMenu({ applications, kind, chosen, onChoose }: Props) {
   return (
     <Menu
-      heading="Application and size" empty="No run with steps is recorded"
-      trigger={<><span className="visually-hidden">Application </span><span className="ellipsis">{chosen ? applicationText(chosen) : "Application"}</span><Icon name="down" /></>}
+      heading="Application and size"
+      empty="No run with steps is recorded"
+      trigger={
+        <>
+          <span className="visually-hidden">Application </span>
+          <span className="ellipsis">{chosen ? applicationText(chosen) : "Application"}</span>
+          <Icon name="down" />
+        </>
+      }
       entries={applications.map((one) => ({
-        id: `${one.exe} ${one.nodes}`, label: <span className="ellipsis">{applicationText(one)}</span>,
-        detail: one[kind].estimate_id === null ? one[kind].lacks ?? "not yet estimated" : plural(one.runs, "run"),
+        id: `${one.exe} ${one.nodes}`,
+        label: <span className="ellipsis">{applicationText(one)}</span>,
+        detail: one[kind].estimate_id === null ? (one[kind].lacks ?? "not yet estimated") : plural(one.runs, "run"),
         onSelect: () => onChoose(one),
       }))}
     />

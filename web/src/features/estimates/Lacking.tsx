@@ -13,14 +13,21 @@ export function Lacking({ what, all }: { what: string; all: Lack[] }) {
   if (!all.length) {
     return (
       <Empty title={`Nothing to say about ${what} yet`}>
-        No run with recorded steps is known. Read AriesNCL output with <code>flitwatch import ncl DIR</code>, or follow it with <code>flitwatch collect ncl</code>.
+        No run with recorded steps is known. Read AriesNCL output with <code>flitwatch import ncl DIR</code>, or follow
+        it with <code>flitwatch collect ncl</code>.
       </Empty>
     );
   }
   return (
     <div className="notice lacking">
       <h2>Not enough data for {what} yet</h2>
-      <ul>{all.slice(0, 12).map((one) => <li key={`${one.exe} ${one.nodes}`}>{applicationText(one)}: {one.lacks ?? "a worker looks at it soon"}</li>)}</ul>
+      <ul>
+        {all.slice(0, 12).map((one) => (
+          <li key={`${one.exe} ${one.nodes}`}>
+            {applicationText(one)}: {one.lacks ?? "a worker looks at it soon"}
+          </li>
+        ))}
+      </ul>
       <p>Estimates are made by themselves when enough runs are recorded.</p>
     </div>
   );

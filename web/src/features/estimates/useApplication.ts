@@ -3,8 +3,12 @@ import { estimatesQuery } from "../../api/estimates";
 import type { Application } from "../../api/estimateShapes";
 import type { Kind } from "./ApplicationMenu";
 
-/** The application that the address names, else the first of which there is an estimate. */
-export function chosenApplication(all: Application[], kind: Kind, search: { exe?: string; nodes?: number }): Application | null {
+/** The application that the address names, else the first one with an estimate. */
+export function chosenApplication(
+  all: Application[],
+  kind: Kind,
+  search: { exe?: string; nodes?: number },
+): Application | null {
   const named = all.find((one) => one.exe === search.exe && (search.nodes === undefined || one.nodes === search.nodes));
   return named ?? all.find((one) => one[kind].estimate_id !== null) ?? null;
 }

@@ -8,12 +8,13 @@ import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
 import { answered, refused, Unanswered } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
-import { duration, plural } from "../../lib/format";
-import { isoTime, type TimeWindow } from "../../lib/time";
+import { plural } from "../../lib/format";
+import { isoTime, parseTime } from "../../lib/time";
 import type { Store } from "../../lib/store";
-import { AXES, CLASSES, SPANS, type FabricSearch, type Span, type View } from "./address";
+import { AXES, CLASSES, type FabricSearch, type View } from "./address";
 import { AgainstMenu } from "./AgainstMenu";
-import { SPAN_LABELS, type Clockwork } from "./clockwork";
+import { AxisMenu } from "./AxisMenu";
+import { type Clockwork } from "./clockwork";
 import { exportEntries } from "./exports";
 import type { Scene, Values } from "../../machine/scene";
 import type { FabricJobs } from "./useJobs";
@@ -37,72 +38,160 @@ interface Props {
 }
 
 const title = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
-/** The chosen length of the axis, or the one that fits the data. */
-const spanText = (search: FabricSearch, span: TimeWindow | null) => (search.span ? SPAN_LABELS[search.span] : span ? duration((span.to - span.from) / 1000) : "");
 
-export function ContextBar({ fabric, scene, search, view, views, subtitle, jobs, values, congestion, selected, moment, clock, onMark, change }: Props) {
+export function ContextBar({
+  fabric,
+  scene,
+  search,
+  view,
+  views,
+  subtitle,
+  jobs,
+  values,
+  congestion,
+  selected,
+  moment,
+  clock,
+  onMark,
+  change,
+}: Props) {
   const queries = useQueryClient();
-  const links = (group: number | null) => queries.fetchQuery(linkFiguresQuery(fabric.id, moment, { ...(group !== null && { group }), ...(search.class && { class: search.class }) }));
-  const span = clock?.span ?? null;
+  const links = (group: number | null) =>
+    queries.fetchQuery(
+      linkFiguresQuery(fabric.id, moment, {
+        ...(group !== null && { group }),
+        ...(search.class && { class: search.class }),
+      }),
+    );
+  const first = parseTime(fabric.first_ts);
   const chosen = search.job?.split(",").filter(Boolean) ?? [];
   const drop = (id: string) => change({ job: chosen.filter((job) => job !== id).join(",") || undefined });
   return (
     <div className="context">
       <h1>Fabric</h1>
       {fabric.simulated && <span className="tag">simulated</span>}
-      <span className="subtitle" title={subtitle}>{subtitle}</span>
+      <span className="subtitle" title={subtitle}>
+        {subtitle}
+      </span>
       <span className="spacer" />
-      <Segmented label="View" value={view} options={views.map((v) => ({ value: v, label: title(v) }))} onChange={(v) => change({ view: v }, true)} />
+      <Segmented
+        label="View"
+        value={view}
+        options={views.map((v) => ({ value: v, label: title(v) }))}
+        onChange={(v) => change({ view: v }, true)}
+      />
       {fabric.kind === "dragonfly" && fabric.technology === "cray_xc" && (
         <Segmented
-          label="Link class" value={search.class ?? "all"} onChange={(v) => change({ class: CLASSES.find((c) => c === v) })}
+          label="Link class"
+          value={search.class ?? "all"}
+          onChange={(v) => change({ class: CLASSES.find((c) => c === v) })}
           options={[{ value: "all", label: "All" }, ...CLASSES.map((c) => ({ value: c, label: title(c) }))]}
         />
       )}
       {fabric.kind === "torus" && view === "tiles" && (scene?.arrangement.panels.length ?? 0) > 1 && (
-        <Segmented label="Slices across" value={search.axis ?? "z"} options={AXES.map((axis) => ({ value: axis, label: axis, title: `Planes across ${axis}` }))} onChange={(axis) => change({ axis: axis === "z" ? undefined : axis })} />
+        <Segmented
+          label="Slices across"
+          value={search.axis ?? "z"}
+          options={AXES.map((axis) => ({ value: axis, label: axis, title: `Planes across ${axis}` }))}
+          onChange={(axis) => change({ axis: axis === "z" ? undefined : axis })}
+        />
       )}
       {clock && (
         <Segmented
-          label="Mode" value={search.diff ?? "now"} onChange={(v) => change({ diff: v === "on" ? "on" : undefined })}
-          options={[{ value: "now", label: "Now" }, { value: "on", label: "Difference", title: "Compare this window with the one before; Shift-drag on the time axis chooses another" }]}
+          label="Mode"
+          value={search.diff ?? "now"}
+          onChange={(v) => change({ diff: v === "on" ? "on" : undefined })}
+          options={[
+            { value: "now", label: "Now" },
+            {
+              value: "on",
+              label: "Difference",
+              title: "Compare this window with the one before; Shift-drag on the time axis, or dates, choose another",
+            },
+          ]}
         />
       )}
-      {clock && search.diff && <AgainstMenu fabric={fabric.id} clock={clock} search={search} change={change} onMark={onMark} />}
-      {clock && (
-        <Menu
-          trigger={<><span className="visually-hidden">Time axis </span>{spanText(search, span)}<Icon name="down" /></>}
-          entries={SPANS.map((one: Span) => ({ id: one, label: SPAN_LABELS[one], onSelect: () => change({ span: one }) }))}
-        />
+      {clock && search.diff && (
+        <AgainstMenu fabric={fabric.id} first={first} clock={clock} search={search} change={change} onMark={onMark} />
       )}
+      {clock && <AxisMenu clock={clock} first={first} search={search} change={change} />}
       {jobs.overlays.map((job) => (
         <span className="chip" key={job.id}>
           <span className="box" aria-hidden="true" />
-          <Link to="/jobs/$job" params={{ job: job.id }} search={{ at: search.to }}>{job.label}</Link>
-          <button aria-label={`Hide job ${job.id}`} onClick={() => drop(job.id)}><Icon name="close" /></button>
+          <Link to="/jobs/$job" params={{ job: job.id }} search={{ at: search.to }}>
+            {job.label}
+          </Link>
+          <button aria-label={`Hide job ${job.id}`} onClick={() => drop(job.id)}>
+            <Icon name="close" />
+          </button>
         </span>
       ))}
       {jobs.failed.map((job) => (
         <span className="chip" key={job.id} role="status" title={job.reason}>
           <span className="ellipsis alarm">{job.text}</span>
-          <button aria-label={`Take job ${job.id} out of the address`} onClick={() => drop(job.id)}><Icon name="close" /></button>
+          <button aria-label={`Take job ${job.id} out of the address`} onClick={() => drop(job.id)}>
+            <Icon name="close" />
+          </button>
         </span>
       ))}
       {refused(jobs.asked) && <Unanswered line what="the jobs" asked={jobs.asked} />}
       {jobs.overlays.length === 0 && !refused(jobs.asked) && (
         <Menu
-          trigger={<>Jobs<Icon name="down" /></>} heading="Jobs running in this window" empty={answered(jobs.asked) ? "No job is known at that time" : "Loading the jobs…"}
+          trigger={
+            <>
+              Jobs
+              <Icon name="down" />
+            </>
+          }
+          heading="Jobs running in this window"
+          empty={answered(jobs.asked) ? "No job is known at that time" : "Loading the jobs…"}
           entries={jobs.present.map((job) => ({
-            id: String(job.job_pk), label: <span className="ellipsis">{job.job_id} {job.name ?? ""}</span>,
+            id: String(job.job_pk),
+            label: (
+              <span className="ellipsis">
+                {job.job_id} {job.name ?? ""}
+              </span>
+            ),
             detail: job.nodes === null ? undefined : plural(job.nodes, "node"),
             onSelect: () => change({ job: [...chosen, job.job_id].join(",") }),
           }))}
         />
       )}
-      {clock && search.to && chosen[0] && <Link className="button" to="/lab" search={{ replay: "on", fabric: fabric.name, at: search.to, job: chosen[0] }} title="Simulate this window with the job placed or routed differently">Replay</Link>}
-      {search.from && <button className="button" onClick={() => change({ from: undefined, to: undefined })}>Live</button>}
-      {clock && <CopyMoment search={() => ({ from: isoTime(clock.window.from), to: isoTime(clock.window.to), span: search.span, router: selected ?? undefined })} />}
-      <Menu trigger={<>Export<Icon name="down" /></>} entries={scene ? exportEntries({ scene, selected, links, values, view, jobs, congestion, subtitle }) : []} empty="Nothing to export yet" />
+      {clock && search.to && chosen[0] && (
+        <Link
+          className="button"
+          to="/lab"
+          search={{ replay: "on", fabric: fabric.name, at: search.to, job: chosen[0] }}
+          title="Simulate this window with the job placed or routed differently"
+        >
+          Replay
+        </Link>
+      )}
+      {search.from && (
+        <button className="button" onClick={() => change({ from: undefined, to: undefined })}>
+          Live
+        </button>
+      )}
+      {clock && (
+        <CopyMoment
+          search={() => ({
+            from: isoTime(clock.window.from),
+            to: isoTime(clock.window.to),
+            span: search.span,
+            router: selected ?? undefined,
+          })}
+        />
+      )}
+      <Menu
+        trigger={
+          <>
+            Export
+            <Icon name="down" />
+          </>
+        }
+        entries={scene ? exportEntries({ scene, selected, links, values, view, jobs, congestion, subtitle }) : []}
+        empty="Nothing to export yet"
+      />
     </div>
   );
 }

@@ -13,8 +13,14 @@ import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 
 const TITLES: Record<string, string> = {
-  green: "Green links, along the row", black: "Black links, along the column", blue: "Blue links, between groups",
-  up: "Up links", down: "Down links", dim0: "Links along x", dim1: "Links along y", dim2: "Links along z",
+  green: "Green links, along the row",
+  black: "Black links, along the column",
+  blue: "Blue links, between groups",
+  up: "Up links",
+  down: "Down links",
+  dim0: "Links along x",
+  dim1: "Links along y",
+  dim2: "Links along z",
 };
 
 interface Row {
@@ -23,7 +29,11 @@ interface Row {
 }
 
 /** The steps of the scale in words. */
-const STEPS = [`below ${HEAT_LABELS[0] ?? ""}`, ...HEAT_LABELS.slice(1).map((to, i) => `${HEAT_LABELS[i] ?? ""} to ${to}`), `above ${HEAT_LABELS.at(-1) ?? ""}`];
+const STEPS = [
+  `below ${HEAT_LABELS[0] ?? ""}`,
+  ...HEAT_LABELS.slice(1).map((to, i) => `${HEAT_LABELS[i] ?? ""} to ${to}`),
+  `above ${HEAT_LABELS.at(-1) ?? ""}`,
+];
 
 export function DistributionPanel({ fabric, moment }: { fabric: number; moment: Moment }) {
   const links = useQuery(linkFiguresQuery(fabric, moment, {}));
@@ -39,22 +49,46 @@ export function DistributionPanel({ fabric, moment }: { fabric: number; moment: 
       values.set(linkClass, list);
     });
     const order = Object.keys(TITLES);
-    return [...values].sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0])).slice(0, 3).map(([name, list]) => ({ name, values: distribution(list) }));
+    return [...values]
+      .sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]))
+      .slice(0, 3)
+      .map(([name, list]) => ({ name, values: distribution(list) }));
   }, [links.data]);
   const width = size ? (size.width - 32 * Math.max(0, classes.length - 1)) / Math.max(1, classes.length) : 0;
   if (links.data && !classes.length) return null;
   const columns: Column<Row>[] = [
-    { key: "step", header: "stall / flit", value: (r) => r.step },
-    ...classes.map(({ name }, i): Column<Row> => ({ key: name, header: TITLES[name] ?? `${name} links`, numeric: true, value: (r) => r.counts[i] ?? 0, render: (r) => count(r.counts[i] ?? 0) })),
+    { key: "step", header: "stalls per flit", value: (r) => r.step },
+    ...classes.map(({ name }, i): Column<Row> => ({
+      key: name,
+      header: TITLES[name] ?? `${name} links`,
+      numeric: true,
+      value: (r) => r.counts[i] ?? 0,
+      render: (r) => count(r.counts[i] ?? 0),
+    })),
   ];
   const rows = STEPS.map((step, i): Row => ({ step, counts: classes.map(({ values }) => values.counts[i] ?? 0) }));
   return (
-    <PictureCard title="Distribution of links" name={`distribution-${fabric}`} className="distribution-panel" rows={rows} columns={columns} id={(r) => r.step} note="share of links by stall cycles per flit · one sample without time">
+    <PictureCard
+      title="Distribution of links"
+      name={`distribution-${fabric}`}
+      className="distribution-panel"
+      rows={rows}
+      columns={columns}
+      id={(r) => r.step}
+      note="share of links by stall cycles per flit · one sample without time"
+    >
       <div ref={box} className="distributions">
         <Unanswered what="the links" asked={[links]} />
-        {width > 0 && classes.map(({ name, values }) => (
-          <Histogram key={name} title={TITLES[name] ?? `${name} links`} values={values} width={Math.floor(width)} theme={theme} />
-        ))}
+        {width > 0 &&
+          classes.map(({ name, values }) => (
+            <Histogram
+              key={name}
+              title={TITLES[name] ?? `${name} links`}
+              values={values}
+              width={Math.floor(width)}
+              theme={theme}
+            />
+          ))}
       </div>
     </PictureCard>
   );

@@ -9,9 +9,14 @@ import { useStore } from "../../lib/store";
 export function FabricIndex() {
   const fabrics = useQuery(fabricsQuery());
   const remembered = useStore(machineStore);
-  if (fabrics.error && !fabrics.data) return <Failure page error={fabrics.error} retry={() => void fabrics.refetch()} />;
+  if (fabrics.error && !fabrics.data)
+    return <Failure page error={fabrics.error} retry={() => void fabrics.refetch()} />;
   if (!fabrics.data) return <Waiting what="the machines" />;
   const machine = currentMachine(fabrics.data.items, remembered);
   if (machine) return <Navigate to="/fabric/$fabric" params={{ fabric: machine.name }} replace />;
-  return <Empty page title="No machine is known yet">Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>.</Empty>;
+  return (
+    <Empty page title="No machine is known yet">
+      Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>.
+    </Empty>
+  );
 }

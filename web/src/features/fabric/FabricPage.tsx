@@ -32,16 +32,25 @@ export function FabricPage() {
   const { fabric: name } = useParams({ from: "/fabric/$fabric" });
   const fabrics = useQuery(fabricsQuery());
   const fabric = fabrics.data?.items.find((f) => f.name === name || String(f.id) === name);
-  if (fabrics.error && !fabrics.data) return <Failure page error={fabrics.error} retry={() => void fabrics.refetch()} />;
+  if (fabrics.error && !fabrics.data)
+    return <Failure page error={fabrics.error} retry={() => void fabrics.refetch()} />;
   if (!fabrics.data) return <Waiting what="the machine" />;
-  if (!fabric) return <Empty page title={`Machine ${name} not found`}>Choose one at the left of the top bar.</Empty>;
+  if (!fabric)
+    return (
+      <Empty page title={`Machine ${name} not found`}>
+        Choose one at the left of the top bar.
+      </Empty>
+    );
   return <FabricOf key={fabric.id} fabric={fabric} />;
 }
 
 function FabricOf({ fabric }: { fabric: Fabric }) {
   const routers = useQuery(routersQuery(fabric.name));
   const { axis } = useSearch({ from: "/fabric/$fabric" });
-  const scene = useMemo(() => (routers.data ? sceneOf(fabric, routers.data, axis && AXES.indexOf(axis)) : null), [fabric, routers.data, axis]);
+  const scene = useMemo(
+    () => (routers.data ? sceneOf(fabric, routers.data, axis && AXES.indexOf(axis)) : null),
+    [fabric, routers.data, axis],
+  );
   if (routers.error && !scene) return <Failure error={routers.error} retry={() => void routers.refetch()} />;
   return <FabricBody fabric={fabric} scene={scene} />;
 }
@@ -52,46 +61,76 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
   const fresh = useFreshness(fabric);
   const edge = fresh.through === null ? null : Math.floor(fresh.through / TICK_MS) * TICK_MS;
   const first = parseTime(fabric.first_ts);
-  const clock = useMemo(() => (fabric.timeless || edge === null ? null : clockwork(search, edge, first)), [fabric.timeless, search, edge, first]);
+  const clock = useMemo(
+    () => (fabric.snapshot || edge === null ? null : clockwork(search, edge, first)),
+    [fabric.snapshot, search, edge, first],
+  );
   const difference = search.diff === "on" && clock !== null;
   const views = viewsOf(fabric);
   const view: View = search.view && views.includes(search.view) ? search.view : defaultView(fabric);
 
-  const change = useCallback((patch: Partial<FabricSearch>, push = false) => {
-    void navigate({ to: ".", search: (old) => ({ ...old, ...patch }), replace: !push });
-  }, [navigate]);
+  const change = useCallback(
+    (patch: Partial<FabricSearch>, push = false) => {
+      void navigate({ to: ".", search: (old) => ({ ...old, ...patch }), replace: !push });
+    },
+    [navigate],
+  );
 
   const values = useValues({ scene, fabric: fabric.id, clock, linkClass: search.class ?? null, difference });
   const jobs = useJobs(scene, fabric.id, search.job, clock?.window.to ?? null);
   const selected = useSelection(values.store, search.router, jobs.members, scene);
-  const selectedGroup = scene && selected !== null ? scene.machine.group[selected] ?? null : null;
+  const selectedGroup = scene && selected !== null ? (scene.machine.group[selected] ?? null) : null;
 
   const select = useCallback((router: number) => change({ router }), [change]);
-  const selectGroup = useCallback((group: number) => {
-    const first = scene?.machine.group.indexOf(group) ?? -1;
-    if (first >= 0) change({ router: first });
-  }, [scene, change]);
-  const descend = useCallback((router: number) => {
-    const closer: View | undefined = views.includes("group") && view !== "group" ? "group" : undefined;
-    change({ router, ...(closer && { view: closer }) }, true);
-  }, [change, views, view]);
+  const openLinks = useCallback(
+    (what: { link: number } | { pair: string }) =>
+      change({ view: "links", pair: undefined, link: undefined, ...what }, true),
+    [change],
+  );
+  const openPair = useCallback((src: number, dst: number) => openLinks({ pair: `${src}-${dst}` }), [openLinks]);
+  const descend = useCallback(
+    (router: number) => {
+      const closer: View | undefined = views.includes("group") && view !== "group" ? "group" : undefined;
+      change({ router, ...(closer && { view: closer }) }, true);
+    },
+    [change, views, view],
+  );
 
   const cut = useCallback((slice: number | null) => change({ slice: slice ?? undefined }), [change]);
-  const commit = useCallback((window: TimeWindow, comparing: boolean) => {
-    if (comparing) change({ diff: "on", cfrom: isoTime(window.from), cto: isoTime(window.to) });
-    else change({ from: isoTime(window.from), to: isoTime(window.to) });
-  }, [change]);
+  const commit = useCallback(
+    (window: TimeWindow, comparing: boolean) => {
+      if (comparing) change({ diff: "on", cfrom: isoTime(window.from), cto: isoTime(window.to) });
+      else change({ from: isoTime(window.from), to: isoTime(window.to) });
+    },
+    [change],
+  );
   const { preview } = values;
-  const drag = useCallback((window: TimeWindow, comparing: boolean) => {
-    if (!clock) return;
-    if (comparing) preview(clock.window, window);
-    else preview(window, difference ? comparisonOf(search, window) : null);
-  }, [preview, clock, difference, search]);
-  const around = useCallback((at: number) => {
-    if (!clock) return;
-    const { after, before } = aroundMark(at, clock.window.to - clock.window.from, edge ?? clock.window.to);
-    change({ diff: "on", from: isoTime(after.from), to: isoTime(after.to), cfrom: isoTime(before.from), cto: isoTime(before.to), against: undefined }, true);
-  }, [clock, edge, change]);
+  const drag = useCallback(
+    (window: TimeWindow, comparing: boolean) => {
+      if (!clock) return;
+      if (comparing) preview(clock.window, window);
+      else preview(window, difference ? comparisonOf(search, window) : null);
+    },
+    [preview, clock, difference, search],
+  );
+  const around = useCallback(
+    (at: number) => {
+      if (!clock) return;
+      const { after, before } = aroundMark(at, clock.window.to - clock.window.from, edge ?? clock.window.to);
+      change(
+        {
+          diff: "on",
+          from: isoTime(after.from),
+          to: isoTime(after.to),
+          cfrom: isoTime(before.from),
+          cto: isoTime(before.to),
+          against: undefined,
+        },
+        true,
+      );
+    },
+    [clock, edge, change],
+  );
 
   const bindings = useMemo(() => {
     const step = (dRow: number, dCol: number) => () => {
@@ -115,51 +154,130 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
       { keys: "ArrowUp", label: "", run: step(-1, 0), silent: true },
       { keys: "ArrowDown", label: "", run: step(1, 0), silent: true },
       { keys: "Enter", label: "Closer", run: () => selected !== null && descend(selected) },
-      { keys: "Escape", label: "Back", run: () => (view === "group" ? change({ view: undefined }, true) : change({ router: undefined })) },
+      {
+        keys: "Escape",
+        label: "Back",
+        run: () => (view === "group" ? change({ view: undefined }, true) : change({ router: undefined })),
+      },
     ];
   }, [scene, selected, clock, edge, views, view, difference, change, select, descend]);
   useKeys("Fabric", bindings);
 
-  const groupMatrix = fabric.kind === "dragonfly" && view !== "table" && view !== "tree" && (scene?.groups.length ?? 0) > 1;
+  const groupMatrix =
+    fabric.kind === "dragonfly" &&
+    view !== "table" &&
+    view !== "links" &&
+    view !== "tree" &&
+    (scene?.groups.length ?? 0) > 1;
   const window = clock ? intervalText(clock.window, clock.span.to) : "";
-  const subtitle = fabric.timeless || !clock
-    ? `${devices(fabric)}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}${fabric.timeless ? " · one sample" : " · no counters yet: its traffic is unknown"}`
-    : difference ? `${window} against ${intervalText(clock.comparison, clock.span.to)}` : `${window}${clock.live ? ", live" : ""} · colours are stalls ÷ flits summed over this window`;
+  const subtitle =
+    fabric.snapshot || !clock
+      ? `${devices(fabric)}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}${fabric.snapshot ? " · one sample" : " · no counters yet: its traffic is unknown"}`
+      : difference
+        ? `${window} against ${intervalText(clock.comparison, clock.span.to)}`
+        : `${window}${clock.live ? ", live" : ""} · colours are stalls ÷ flits summed over this window`;
   const theme = useStore(themeStore);
   const label = `${fabric.kind === "dragonfly" || fabric.kind === "torus" ? "Routers" : "Switches"} of ${fabric.name} coloured by ${difference ? "change of " : ""}stall cycles per flit${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
   const viewProps = scene && {
-    scene, values: values.store, selected, jobs: jobs.overlays, jobsAt: jobs.at, label, onSelect: select, onDescend: descend,
+    scene,
+    values: values.store,
+    selected,
+    jobs: jobs.overlays,
+    jobsAt: jobs.at,
+    label,
+    onSelect: select,
+    onDescend: descend,
   };
   return (
     <div className="fabric-page">
       <ContextBar
-        fabric={fabric} scene={scene} search={search} view={view} views={views} subtitle={subtitle} jobs={jobs} values={values.store}
-        congestion={values.congestion} selected={selected} moment={values.moment} clock={clock} onMark={around} change={change}
+        fabric={fabric}
+        scene={scene}
+        search={search}
+        view={view}
+        views={views}
+        subtitle={subtitle}
+        jobs={jobs}
+        values={values.store}
+        congestion={values.congestion}
+        selected={selected}
+        moment={values.moment}
+        clock={clock}
+        onMark={around}
+        change={change}
       />
       {fresh.state === "stale" && <StaleBanner fresh={fresh} shown={window} />}
       <div className="fabric-main">
         <section className="card picture" aria-label="Picture">
-          {!viewProps ? <Waiting what="the machine" />
-            : refused(values.asked) || (view === "table" && !values.congestion) ? <Unanswered what={difference ? "both windows" : "the window"} asked={values.asked} />
-            : (
-              <PictureView view={view} {...viewProps} moment={values.moment} earlier={values.earlier} congestion={values.congestion} before={values.before} linkClass={search.class ?? null} slice={search.slice ?? null} onSlice={cut} legend={groupMatrix ? null : values.before ? <ChangeLegend theme={theme} against={againstText(search)} /> : <HeatLegend theme={theme} what="all classes" />} />
-            )}
+          {!viewProps ? (
+            <Waiting what="the machine" />
+          ) : refused(values.asked) || (view === "table" && !values.congestion) ? (
+            <Unanswered what={difference ? "both windows" : "the window"} asked={values.asked} />
+          ) : (
+            <PictureView
+              view={view}
+              {...viewProps}
+              moment={values.moment}
+              earlier={values.earlier}
+              congestion={values.congestion}
+              before={values.before}
+              linkClass={search.class ?? null}
+              slice={search.slice ?? null}
+              onSlice={cut}
+              search={search}
+              change={change}
+              onLinks={openLinks}
+              legend={
+                groupMatrix ? null : values.before ? (
+                  <ChangeLegend theme={theme} against={againstText(search)} />
+                ) : (
+                  <HeatLegend theme={theme} what="all classes" />
+                )
+              }
+            />
+          )}
           {groupMatrix && scene && (
             <GroupMatrix
-              groups={scene.groups} congestion={values.congestion} before={values.before} selectedGroup={selectedGroup} jobGroups={jobs.groups} asked={values.asked}
-              what={search.class ? `${search.class} links` : "all classes"} against={againstText(search)} onSelectGroup={selectGroup}
+              groups={scene.groups}
+              congestion={values.congestion}
+              before={values.before}
+              selectedGroup={selectedGroup}
+              jobGroups={jobs.groups}
+              asked={values.asked}
+              what={search.class ? `${search.class} links` : "all classes"}
+              against={againstText(search)}
+              onOpenPair={openPair}
             />
           )}
         </section>
-        {scene && selected !== null
-          ? <RouterPanel scene={scene} router={selected} moment={values.moment} span={clock?.span ?? null} at={search.to} onSelect={select} />
-          : <aside className="card" aria-label="Selected router"><Waiting what="the router" /></aside>}
+        {scene && selected !== null ? (
+          <RouterPanel
+            scene={scene}
+            router={selected}
+            moment={values.moment}
+            span={clock?.span ?? null}
+            at={search.to}
+            onSelect={select}
+          />
+        ) : (
+          <aside className="card" aria-label="Selected router">
+            <Waiting what="the router" />
+          </aside>
+        )}
       </div>
-      {fabric.timeless && <DistributionPanel fabric={fabric.id} moment={values.moment} />}
+      {fabric.snapshot && <DistributionPanel fabric={fabric.id} moment={values.moment} />}
       {clock && (
         <TimePanel
-          fabric={fabric.id} name={fabric.name} clock={clock} difference={difference} through={fresh.through} stale={fresh.state === "stale"}
-          onDrag={drag} onCommit={commit} onPrepare={values.prepare} onMark={around}
+          fabric={fabric.id}
+          name={fabric.name}
+          clock={clock}
+          difference={difference}
+          through={fresh.through}
+          stale={fresh.state === "stale"}
+          onDrag={drag}
+          onCommit={commit}
+          onPrepare={values.prepare}
+          onMark={around}
         />
       )}
     </div>

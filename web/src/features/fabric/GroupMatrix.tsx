@@ -6,7 +6,7 @@ import { ChangeLegend, HeatLegend, Swatch } from "../../charts/legends";
 import { drawMatrix, hottestPairs, matrixAt, matrixLayout, pairsOf, type Pair } from "../../charts/matrix";
 import { changeColour, heatColour } from "../../charts/scale";
 import { usePalette } from "../../charts/usePalette";
-import { Unanswered, type Asked } from "../../components/Notice";
+import { Unanswered, type QueryState } from "../../components/Notice";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { change, plural, ratio, si } from "../../lib/format";
 
@@ -17,17 +17,28 @@ interface Props {
   selectedGroup: number | null;
   jobGroups: ReadonlySet<number>;
   /** What its figures come from. */
-  asked: Asked[];
+  asked: QueryState[];
   what: string;
   against: string;
-  onSelectGroup: (group: number) => void;
+  /** The links from a group to a group. */
+  onOpenPair: (src: number, dst: number) => void;
 }
 
 const WIDTH = 312;
 /** In the list beside the matrix; all of them are in the file. */
 const MOST_PAIRS = 100;
 
-export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGroups, asked, what, against, onSelectGroup }: Props) {
+export function GroupMatrix({
+  groups,
+  congestion,
+  before,
+  selectedGroup,
+  jobGroups,
+  asked,
+  what,
+  against,
+  onOpenPair,
+}: Props) {
   const palette = usePalette();
   const font = useFontReady();
   const base = useRef<HTMLCanvasElement>(null);
@@ -35,7 +46,8 @@ export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGrou
   const [hovered, setHovered] = useState<{ column: number; row: number } | null>(null);
   const difference = before !== null;
   const pairs = useMemo(
-    () => congestion && pairsOf(groups, congestion.groups, before?.groups ?? null), [groups, congestion, before],
+    () => congestion && pairsOf(groups, congestion.groups, before?.groups ?? null),
+    [groups, congestion, before],
   );
   const hottest = useMemo(() => (pairs ? hottestPairs(pairs).slice(0, MOST_PAIRS) : []), [pairs]);
   const layout = useMemo(() => matrixLayout(groups.length, WIDTH - 4), [groups]);
@@ -45,7 +57,15 @@ export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGrou
     surface.current = base.current ? contextOf(base.current, size) : null;
   }, [size, palette]);
   useLayoutEffect(() => {
-    if (surface.current && pairs) drawMatrix(surface.current, layout, pairs, { selected: selectedGroup, job: jobGroups, hovered }, difference, palette);
+    if (surface.current && pairs)
+      drawMatrix(
+        surface.current,
+        layout,
+        pairs,
+        { selected: selectedGroup, job: jobGroups, hovered },
+        difference,
+        palette,
+      );
   }, [pairs, layout, size, selectedGroup, jobGroups, hovered, difference, palette, font]);
 
   const describe = (column: number, row: number) => {
@@ -57,9 +77,14 @@ export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGrou
   };
   return (
     <section className="matrix" aria-label="Between groups">
-      <div className="matrix-head"><h2 className="block-title">Between groups</h2><span className="subtitle">column sends, row receives</span></div>
+      <div className="matrix-head">
+        <h2 className="block-title">Between groups</h2>
+        <span className="subtitle">column sends, row receives</span>
+      </div>
       <Layers
-        size={size} base={base} overlay={overlay}
+        size={size}
+        base={base}
+        overlay={overlay}
         label={`Stall ratio of the links between ${plural(groups.length, "group")}; columns send, rows receive. The pairs that stall most are listed below.`}
         onHover={(place) => {
           const at = place && matrixAt(layout, groups.length, place.x, place.y);
@@ -69,14 +94,30 @@ export function GroupMatrix({ groups, congestion, before, selectedGroup, jobGrou
         }}
         onPick={({ x, y }) => {
           const at = matrixAt(layout, groups.length, x, y);
-          const group = at && groups[at.column];
-          if (group != null) onSelectGroup(group);
+          const [src, dst] = at ? [groups[at.column], groups[at.row]] : [];
+          if (src != null && dst != null) onOpenPair(src, dst);
         }}
       />
       {/* A box that scrolls must be reachable by keyboard. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <div className="matrix-pairs" tabIndex={0}>{pairs === null ? <Unanswered what="the pairs of groups" asked={asked} /> : <PairTable pairs={hottest} note={congestion?.groups.note ?? null} difference={difference} onSelectGroup={onSelectGroup} theme={palette.theme} />}</div>
-      {difference ? <ChangeLegend theme={palette.theme} against={against} /> : <HeatLegend theme={palette.theme} what={what} />}
+      <div className="matrix-pairs" tabIndex={0}>
+        {pairs === null ? (
+          <Unanswered what="the pairs of groups" asked={asked} />
+        ) : (
+          <PairTable
+            pairs={hottest}
+            note={congestion?.groups.note ?? null}
+            difference={difference}
+            onOpenPair={onOpenPair}
+            theme={palette.theme}
+          />
+        )}
+      </div>
+      {difference ? (
+        <ChangeLegend theme={palette.theme} against={against} />
+      ) : (
+        <HeatLegend theme={palette.theme} what={what} />
+      )}
     </section>
   );
 }
@@ -86,27 +127,44 @@ interface PairTableProps {
   note: string | null;
   difference: boolean;
   theme: "light" | "dark";
-  onSelectGroup: (group: number) => void;
+  onOpenPair: (src: number, dst: number) => void;
 }
 
 /** Not drawn again while the pointer moves over the matrix. */
-const PairTable = memo(function PairTable({ pairs, note, difference, theme, onSelectGroup }: PairTableProps) {
+const PairTable = memo(function PairTable({ pairs, note, difference, theme, onOpenPair }: PairTableProps) {
   if (!pairs.length) return <p className="muted">{note ?? "No link between groups is counted in this window."}</p>;
   return (
     <>
-    {note && <p className="muted">{note}</p>}
-    <table className="flush tight">
-      <thead><tr><th scope="col">Hottest pairs</th><th scope="col" className="numeric">stall / flit</th>{difference && <th scope="col" className="numeric">change</th>}</tr></thead>
-      <tbody>
-        {pairs.map((pair) => (
-          <tr key={`${pair.src} ${pair.dst}`}>
-            <td><Swatch colour={difference ? changeColour(pair.factor, theme) : heatColour(pair.ratio, theme)} /><button className="link" onClick={() => onSelectGroup(pair.src)}>g{pair.src} → g{pair.dst}</button></td>
-            <td className="numeric">{ratio(pair.ratio)}</td>
-            {difference && <td className="numeric muted">{change(pair.factor)}</td>}
+      {note && <p className="muted">{note}</p>}
+      <table className="flush tight">
+        <thead>
+          <tr>
+            <th scope="col">Hottest pairs</th>
+            <th scope="col" className="numeric">
+              stalls per flit
+            </th>
+            {difference && (
+              <th scope="col" className="numeric">
+                change
+              </th>
+            )}
           </tr>
-        ))}
-      </tbody>
-    </table>
+        </thead>
+        <tbody>
+          {pairs.map((pair) => (
+            <tr key={`${pair.src} ${pair.dst}`}>
+              <td>
+                <Swatch colour={difference ? changeColour(pair.factor, theme) : heatColour(pair.ratio, theme)} />
+                <button className="link" onClick={() => onOpenPair(pair.src, pair.dst)}>
+                  g{pair.src} → g{pair.dst}
+                </button>
+              </td>
+              <td className="numeric">{ratio(pair.ratio)}</td>
+              {difference && <td className="numeric muted">{change(pair.factor)}</td>}
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </>
   );
 });

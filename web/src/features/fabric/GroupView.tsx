@@ -14,9 +14,20 @@ import { routerText, shortPlace } from "../../machine/scene";
 import type { ViewProps } from "../../machine/usePicture";
 
 /** The group of the selected router, with its links. */
-export function GroupView({ scene, values, selected, jobs, jobsAt, label, onSelect, moment, earlier, linkClass }: ViewProps & { moment: Moment; earlier: Moment | null; linkClass: string | null }) {
+export function GroupView({
+  scene,
+  values,
+  selected,
+  jobs,
+  jobsAt,
+  label,
+  onSelect,
+  moment,
+  earlier,
+  linkClass,
+}: ViewProps & { moment: Moment; earlier: Moment | null; linkClass: string | null }) {
   const { arrangement } = scene;
-  const panel = selected === null ? 0 : arrangement.panelOf[selected] ?? 0;
+  const panel = selected === null ? 0 : (arrangement.panelOf[selected] ?? 0);
   const shape = arrangement.panels[panel];
   const [box, size] = useSize();
   const base = useRef<HTMLCanvasElement>(null);
@@ -27,12 +38,21 @@ export function GroupView({ scene, values, selected, jobs, jobsAt, label, onSele
   const grouped = shape?.group != null;
   const filter = { group: shape?.group ?? 0, ...(linkClass && { class: linkClass }) };
   const figures = useQuery({ ...linkFiguresQuery(scene.fabric.id, moment, filter), enabled: grouped });
-  const then = useQuery({ ...earlierLinksQuery(scene.fabric.id, earlier, filter), enabled: grouped && earlier !== null });
+  const then = useQuery({
+    ...earlierLinksQuery(scene.fabric.id, earlier, filter),
+    enabled: grouped && earlier !== null,
+  });
   const asked = grouped ? [figures, ...(earlier ? [then] : [])] : [];
   const before = earlier ? then.data : null;
   const { members } = useMemo(() => selectPanels(arrangement, [panel]), [arrangement, panel]);
-  const links = useMemo(() => (figures.data && before !== undefined ? groupLinks(figures.data, members, before) : new Map<string, never>()), [figures.data, before, members]);
-  const layout = useMemo(() => (size ? groupLayout(arrangement, panel, size.width, size.height) : null), [arrangement, panel, size]);
+  const links = useMemo(
+    () => (figures.data && before !== undefined ? groupLinks(figures.data, members, before) : new Map<string, never>()),
+    [figures.data, before, members],
+  );
+  const layout = useMemo(
+    () => (size ? groupLayout(arrangement, panel, size.width, size.height) : null),
+    [arrangement, panel, size],
+  );
 
   useLayoutEffect(() => {
     if (!base.current || !size || !layout) return;
@@ -56,7 +76,12 @@ export function GroupView({ scene, values, selected, jobs, jobsAt, label, onSele
       return { edges: outline(one, cellsOf(one), routers), dashed: i > 0 };
     });
     const shown = selected !== null && here.has(selected) ? selected : null;
-    drawOverlay(context, rectShape((router) => groupRect(layout, arrangement, router)), { jobs: outlines, selected: shown, hovered: hoveredRouter }, palette);
+    drawOverlay(
+      context,
+      rectShape((router) => groupRect(layout, arrangement, router)),
+      { jobs: outlines, selected: shown, hovered: hoveredRouter },
+      palette,
+    );
   }, [size, layout, arrangement, panel, jobs, selected, hoveredRouter, palette]);
   useEffect(() => hideTooltip, []);
 
@@ -64,16 +89,25 @@ export function GroupView({ scene, values, selected, jobs, jobsAt, label, onSele
     if ("router" in hit) return routerText(scene, values.get(), hit.router, jobsAt(hit.router));
     const link = links.get(linkKey(hit.src, hit.dst));
     const ends = `${shortPlace(scene, hit.src)} → ${shortPlace(scene, hit.dst)}`;
-    return link ? `${ends}\n${ratio(link.ratio)} stalls per flit${link.factor === null ? "" : `, ${Number.isNaN(link.factor) ? "nothing to compare with" : change(link.factor)}`}\n${link.linkClass}${link.links > 1 ? `, worst of ${plural(link.links, "link")}` : ""}` : `${ends}\nno counted link`;
+    return link
+      ? `${ends}\n${ratio(link.ratio)} stalls per flit${link.factor === null ? "" : `, ${Number.isNaN(link.factor) ? "nothing to compare with" : change(link.factor)}`}\n${link.linkClass}${link.links > 1 ? `, worst of ${plural(link.links, "link")}` : ""}`
+      : `${ends}\nno counted link`;
   };
   const missing = refused(asked) ?? (answered(asked) ? undefined : asked);
   return (
     <div ref={box} className="view-box">
-      {missing && <div className="view-note"><Unanswered line what="the links" asked={asked} /></div>}
+      {missing && (
+        <div className="view-note">
+          <Unanswered line what="the links" asked={asked} />
+        </div>
+      )}
       {figures.data?.note && <p className="view-note subtitle">{figures.data.note}</p>}
       {size && (
         <Layers
-          size={size} base={base} overlay={overlay} label={`${label} Group ${shape?.label ?? ""}, with its links as squares of sender by receiver.`}
+          size={size}
+          base={base}
+          overlay={overlay}
+          label={`${label} Group ${shape?.label ?? ""}, with its links as squares of sender by receiver.`}
           onHover={(at) => {
             const hit = at && layout ? groupAt(layout, arrangement, at.x, at.y) : null;
             setHovered(hit);

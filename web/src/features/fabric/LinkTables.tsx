@@ -27,10 +27,19 @@ export interface LinkRow {
 }
 
 export function linkRows({ machine }: Pick<Scene, "machine">, figures: LinkFigures): LinkRow[] {
-  const name = (router: number | null | undefined) => (router == null ? "node" : machine.name[router] ?? String(router));
+  const name = (router: number | null | undefined) =>
+    router == null ? "node" : (machine.name[router] ?? String(router));
   return figures.link.map((link, i) => ({
-    link, from: name(figures.src[i]), to: name(figures.dst[i]), fromRouter: figures.src[i] ?? null, class: figures.class[i] ?? "",
-    fromPort: figures.src_port[i] ?? null, toPort: figures.dst_port[i] ?? null, ratio: figures.ratio[i] ?? null, flits: figures.flits[i] ?? null, stalls: figures.stall_cycles[i] ?? null,
+    link,
+    from: name(figures.src[i]),
+    to: name(figures.dst[i]),
+    fromRouter: figures.src[i] ?? null,
+    class: figures.class[i] ?? "",
+    fromPort: figures.src_port[i] ?? null,
+    toPort: figures.dst_port[i] ?? null,
+    ratio: figures.ratio[i] ?? null,
+    flits: figures.flits[i] ?? null,
+    stalls: figures.stall_cycles[i] ?? null,
   }));
 }
 
@@ -40,7 +49,7 @@ export const linkColumns: Column<LinkRow>[] = [
   { key: "to", header: "To", value: (r) => r.to },
   { key: "toPort", header: "port there", numeric: true, value: (r) => r.toPort },
   { key: "class", header: "Class", value: (r) => r.class },
-  { key: "ratio", header: "stall / flit", numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
+  { key: "ratio", header: "stalls per flit", numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
   { key: "flits", header: "flits", numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
   { key: "stalls", header: "stall cycles", numeric: true, value: (r) => r.stalls, render: (r) => si(r.stalls) },
 ];
@@ -51,14 +60,14 @@ const NO_PAIRS: Pair[] = [];
 const pairColumns: Column<Pair>[] = [
   { key: "src", header: "From group", value: (p) => p.src, render: (p) => `g${p.src}` },
   { key: "dst", header: "To group", value: (p) => p.dst, render: (p) => `g${p.dst}` },
-  { key: "ratio", header: "stall / flit", numeric: true, value: (p) => p.ratio, render: (p) => ratio(p.ratio) },
+  { key: "ratio", header: "stalls per flit", numeric: true, value: (p) => p.ratio, render: (p) => ratio(p.ratio) },
   { key: "flits", header: "flits", numeric: true, value: (p) => p.flits, render: (p) => si(p.flits) },
   { key: "stalls", header: "stall cycles", numeric: true, value: (p) => p.stalls, render: (p) => si(p.stalls) },
 ];
 
 /** Links of one group on a dragonfly, as the group view draws them; of another fabric all. */
 export const linkScope = (scene: Scene, selected: number | null): number | null =>
-  (scene.fabric.kind === "dragonfly" ? scene.machine.group[selected ?? 0] ?? null : null);
+  scene.fabric.kind === "dragonfly" ? (scene.machine.group[selected ?? 0] ?? null) : null;
 
 interface LinkProps {
   scene: Scene;
@@ -70,23 +79,46 @@ interface LinkProps {
 
 export function LinkTable({ scene, moment, linkClass, selected, onSelect }: LinkProps) {
   const group = linkScope(scene, selected);
-  const answer = useQuery(linkFiguresQuery(scene.fabric.id, moment, { ...(group !== null && { group }), ...(linkClass && { class: linkClass }) }));
+  const answer = useQuery(
+    linkFiguresQuery(scene.fabric.id, moment, {
+      ...(group !== null && { group }),
+      ...(linkClass && { class: linkClass }),
+    }),
+  );
   const rows = useMemo(() => (answer.data ? linkRows(scene, answer.data) : null), [answer.data, scene]);
   const order = useAddressOrder(rows ?? NO_LINKS, linkColumns, WORST);
   if (!rows) return <Unanswered what="the links" asked={[answer]} />;
-  if (!rows.length) return <Empty title={`No link${group === null ? "" : ` of g${group}`} is counted`}>Unknown links are not listed: they are not zero.</Empty>;
+  if (!rows.length)
+    return (
+      <Empty title={`No link${group === null ? "" : ` of g${group}`} is counted`}>
+        Unknown links are not listed: they are not zero.
+      </Empty>
+    );
   return (
     <OrderedTable
-      label={group === null ? "Counted links" : `Counted links of g${group}`} order={order} columns={linkColumns} id={(r) => String(r.link)}
-      onPick={(r) => { if (r.fromRouter !== null) onSelect(r.fromRouter); }}
+      label={group === null ? "Counted links" : `Counted links of g${group}`}
+      order={order}
+      columns={linkColumns}
+      id={(r) => String(r.link)}
+      onPick={(r) => {
+        if (r.fromRouter !== null) onSelect(r.fromRouter);
+      }}
     />
   );
 }
 
 export function PairTable({ groups, congestion }: { groups: number[]; congestion: Congestion | null }) {
-  const rows = useMemo(() => (congestion ? hottestPairs(pairsOf(groups, congestion.groups)) : null), [groups, congestion]);
+  const rows = useMemo(
+    () => (congestion ? hottestPairs(pairsOf(groups, congestion.groups)) : null),
+    [groups, congestion],
+  );
   const order = useAddressOrder(rows ?? NO_PAIRS, pairColumns, WORST);
   if (!rows) return <Waiting what="the pairs of groups" />;
-  if (!rows.length) return <Empty title={congestion?.groups.note ?? "No link between groups is counted"}>Unknown pairs are not listed: they are not zero.</Empty>;
+  if (!rows.length)
+    return (
+      <Empty title={congestion?.groups.note ?? "No link between groups is counted"}>
+        Unknown pairs are not listed: they are not zero.
+      </Empty>
+    );
   return <OrderedTable label="Pairs of groups" order={order} columns={pairColumns} id={(p) => `${p.src} ${p.dst}`} />;
 }

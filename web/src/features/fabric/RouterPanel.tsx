@@ -37,50 +37,121 @@ export function RouterPanel({ scene, router, moment, span, at, onSelect }: Props
   return (
     <aside className="card router-panel" aria-label="Selected router">
       <div className="router-head">
-        <h2 title={name}>{name}</h2>{place !== name && <span className="subtitle">{place}</span>}
+        <h2 title={name}>{name}</h2>
+        {place !== name && <span className="subtitle">{place}</span>}
         {shown && <ExportMenu detail={shown} scene={scene} name={name} />}
       </div>
-      {detail.error && !shown ? <Failure error={detail.error} retry={() => void detail.refetch()} /> : shown
-        ? <Body detail={shown} scene={scene} span={span} theme={theme} windowS={moment.windowMs / 1000} at={at} onSelect={onSelect} />
-        : <Waiting what="the router" />}
+      {detail.error && !shown ? (
+        <Failure error={detail.error} retry={() => void detail.refetch()} />
+      ) : shown ? (
+        <Body
+          detail={shown}
+          scene={scene}
+          span={span}
+          theme={theme}
+          windowS={moment.windowMs / 1000}
+          at={at}
+          onSelect={onSelect}
+        />
+      ) : (
+        <Waiting what="the router" />
+      )}
     </aside>
   );
 }
 
-function Body({ detail, scene, span, theme, windowS, at, onSelect }: { detail: RouterDetail; scene: Scene; span: TimeWindow | null; theme: Theme; windowS: number; at: string | undefined; onSelect: (router: number) => void }) {
+function Body({
+  detail,
+  scene,
+  span,
+  theme,
+  windowS,
+  at,
+  onSelect,
+}: {
+  detail: RouterDetail;
+  scene: Scene;
+  span: TimeWindow | null;
+  theme: Theme;
+  windowS: number;
+  at: string | undefined;
+  onSelect: (router: number) => void;
+}) {
   const network = detail.tiles.filter((tile) => tile.class !== "terminal" && tile.class !== "host");
   const counted = network.filter((tile) => tile.flits !== null);
   const flits = counted.reduce((sum, tile) => sum + (tile.flits ?? 0), 0);
   const stalls = counted.reduce((sum, tile) => sum + (tile.stall_cycles ?? 0), 0);
   const worst = counted.filter((tile) => (tile.flits ?? 0) > 0).sort((a, b) => (b.ratio ?? 0) - (a.ratio ?? 0));
   const noun = scene.fabric.technology === "cray_xc" ? "tile" : "port";
-  const rate = !scene.fabric.timeless && windowS > 0;
+  const rate = !scene.fabric.snapshot && windowS > 0;
   return (
     <>
       <div className="router-figures">
-        <Figure value={counted.length ? ratio(flits > 0 ? stalls / flits : 0) : "–"} label="stall / flit" />
-        <Figure value={counted.length ? si(rate ? flits / windowS : flits, rate ? "/s" : "") : "–"} label={rate ? "flits per second" : "flits"} />
+        <Figure value={counted.length ? ratio(flits > 0 ? stalls / flits : 0) : "–"} label="stalls per flit" />
+        <Figure
+          value={counted.length ? si(rate ? flits / windowS : flits, rate ? "/s" : "") : "–"}
+          label={rate ? "flits per second" : "flits"}
+        />
         <Figure value={worst[0] ? ratio(worst[0].ratio) : "–"} label={`worst ${noun}`} />
       </div>
-      <div className="router-pictures"><TileGrid tiles={detail.tiles} technology={scene.fabric.technology} theme={theme} scene={scene} onSelect={onSelect} /></div>
+      <div className="router-pictures">
+        <TileGrid
+          tiles={detail.tiles}
+          technology={scene.fabric.technology}
+          theme={theme}
+          scene={scene}
+          onSelect={onSelect}
+        />
+      </div>
       <p className="tile-key">
         {[...new Set(detail.tiles.map((tile) => tile.class).filter((c): c is string => c !== null))].map((c) => (
-          <span key={c}><ClassGlyph linkClass={c} /> {c === "terminal" ? "processor" : c}</span>
+          <span key={c}>
+            <ClassGlyph linkClass={c} /> {c === "terminal" ? "processor" : c}
+          </span>
         ))}
         <span className="muted">dashed: not counted</span>
       </p>
       <table className="tight">
-        <thead><tr><th scope="col">Worst {noun}s</th><th scope="col">to</th><th scope="col" className="numeric">{rate ? "flit/s" : "flits"}</th><th scope="col" className="numeric">stall / flit</th></tr></thead>
+        <thead>
+          <tr>
+            <th scope="col">Worst {noun}s</th>
+            <th scope="col">to</th>
+            <th scope="col" className="numeric">
+              {rate ? "flit/s" : "flits"}
+            </th>
+            <th scope="col" className="numeric">
+              stalls per flit
+            </th>
+          </tr>
+        </thead>
         <tbody>
           {worst.slice(0, 5).map((tile) => (
             <tr key={tile.port}>
-              <td><ClassGlyph linkClass={tile.class} /> {tile.name ?? tile.port}</td>
-              <td><Peer tile={tile} scene={scene} onSelect={onSelect} /></td>
+              <td>
+                <ClassGlyph linkClass={tile.class} /> {tile.name ?? tile.port}
+              </td>
+              <td>
+                <Peer tile={tile} scene={scene} onSelect={onSelect} />
+              </td>
               <td className="numeric">{si(rate ? (tile.flits ?? 0) / windowS : tile.flits)}</td>
-              <td className="numeric"><span className="swatch" style={{ background: heatColour(tile.ratio ?? 0, theme) }} aria-hidden="true" />{ratio(tile.ratio)}</td>
+              <td className="numeric">
+                <span
+                  className="swatch"
+                  style={{ background: heatColour(tile.ratio ?? 0, theme) }}
+                  aria-hidden="true"
+                />
+                {ratio(tile.ratio)}
+              </td>
             </tr>
           ))}
-          {!worst.length && <tr><td colSpan={4} className="muted">{`No ${noun} of this ${noun === "tile" ? "router" : "switch"} is counted${rate ? " in this window" : ""}.`}</td></tr>}
+          {!worst.length && (
+            <tr>
+              <td
+                colSpan={4}
+                className="muted"
+              >{`No ${noun} of this ${noun === "tile" ? "router" : "switch"} is counted${rate ? " in this window" : ""}.`}</td>
+            </tr>
+          )}
         </tbody>
       </table>
       {span && <History scene={scene} router={detail.router} span={span} />}
@@ -91,28 +162,57 @@ function Body({ detail, scene, span, theme, windowS, at, onSelect }: { detail: R
 
 function ExportMenu({ detail, scene, name }: { detail: RouterDetail; scene: Scene; name: string }) {
   const columns: Column<Tile>[] = [
-    { key: "port", header: "port", value: (t) => t.port }, { key: "name", header: "name", value: (t) => t.name }, { key: "class", header: "class", value: (t) => t.class },
-    { key: "to", header: "to", value: (t) => (t.peer?.router == null ? t.peer?.node : scene.machine.name[t.peer.router]) },
-    { key: "flits", header: "flits", value: (t) => t.flits }, { key: "stalls", header: "stall_cycles", value: (t) => t.stall_cycles }, { key: "ratio", header: "stall_per_flit", value: (t) => t.ratio },
+    { key: "port", header: "port", value: (t) => t.port },
+    { key: "name", header: "name", value: (t) => t.name },
+    { key: "class", header: "class", value: (t) => t.class },
+    {
+      key: "to",
+      header: "to",
+      value: (t) => (t.peer?.router == null ? t.peer?.node : scene.machine.name[t.peer.router]),
+    },
+    { key: "flits", header: "flits", value: (t) => t.flits },
+    { key: "stalls", header: "stall_cycles", value: (t) => t.stall_cycles },
+    { key: "ratio", header: "stall_per_flit", value: (t) => t.ratio },
   ];
   return (
     <Menu
-      trigger={<><span className="visually-hidden">Export the router</span><Icon name="down" /></>}
+      trigger={
+        <>
+          <span className="visually-hidden">Export the router</span>
+          <Icon name="down" />
+        </>
+      }
       entries={[
-        { id: "tiles", label: "All its tiles as CSV", onSelect: () => save(`${name}-tiles.csv`, tableCsv(detail.tiles, columns)) },
-        ...captureEntries(() => document.querySelector<HTMLElement>(".router-panel .router-pictures"), `${name}-tiles`, () => ({ title: name, subtitle: "stall cycles per flit of its tiles" })),
+        {
+          id: "tiles",
+          label: "All its tiles as CSV",
+          onSelect: () => save(`${name}-tiles.csv`, tableCsv(detail.tiles, columns)),
+        },
+        ...captureEntries(
+          () => document.querySelector<HTMLElement>(".router-panel .router-pictures"),
+          `${name}-tiles`,
+          () => ({ title: name, subtitle: "stall cycles per flit of its tiles" }),
+        ),
       ]}
     />
   );
 }
 
 const Figure = ({ value, label }: { value: string; label: string }) => (
-  <div><div className="figure-value">{value}</div><div className="subtitle">{label}</div></div>
+  <div>
+    <div className="figure-value">{value}</div>
+    <div className="subtitle">{label}</div>
+  </div>
 );
 
 function Peer({ tile, scene, onSelect }: { tile: Tile; scene: Scene; onSelect: (router: number) => void }) {
   const peer = tile.peer?.router;
-  if (peer != null) return <button className="link ellipsis" onClick={() => onSelect(peer)}>{shortPlace(scene, peer)}</button>;
+  if (peer != null)
+    return (
+      <button className="link ellipsis" onClick={() => onSelect(peer)}>
+        {shortPlace(scene, peer)}
+      </button>
+    );
   return <span className="muted">{tile.peer?.node ?? "–"}</span>;
 }
 
@@ -121,8 +221,18 @@ const CELL = 40;
 const HEIGHT = 30;
 
 /** Tiles in the vendor's order: 6 rows of 8 on Cray XC (l00 top left), ports in rows of 8 elsewhere. */
-export function TileGrid({ tiles, technology, theme, scene, onSelect }: {
-  tiles: Tile[]; technology: string | null; theme: Theme; scene: Scene; onSelect: (router: number) => void;
+export function TileGrid({
+  tiles,
+  technology,
+  theme,
+  scene,
+  onSelect,
+}: {
+  tiles: Tile[];
+  technology: string | null;
+  theme: Theme;
+  scene: Scene;
+  onSelect: (router: number) => void;
 }) {
   const cray = technology === "cray_xc";
   const first = cray ? 0 : Math.min(...tiles.map((tile) => tile.port), 1);
@@ -131,25 +241,57 @@ export function TileGrid({ tiles, technology, theme, scene, onSelect }: {
   const height = small ? 20 : HEIGHT;
   return (
     <div className="tile-grid">
-      <svg width={COLUMNS * CELL} height={Math.min(rows, 10) * height + (cray ? 6 : 0)} role="img" aria-label={`${plural(tiles.length, "tile")}; the worst are listed below`}>
+      <svg
+        width={COLUMNS * CELL}
+        height={Math.min(rows, 10) * height + (cray ? 6 : 0)}
+        role="img"
+        aria-label={`${plural(tiles.length, "tile")}; the worst are listed below`}
+      >
         {tiles.map((tile) => {
           const at = tile.port - first;
           const x = (at % COLUMNS) * CELL;
           const row = Math.floor(at / COLUMNS);
           const y = row * height + (cray && row === 5 ? 6 : 0);
-          return row < 10 && <TileCell key={tile.port} tile={tile} x={x} y={y} height={height} theme={theme} scene={scene} onSelect={onSelect} />;
+          return (
+            row < 10 && (
+              <TileCell
+                key={tile.port}
+                tile={tile}
+                x={x}
+                y={y}
+                height={height}
+                theme={theme}
+                scene={scene}
+                onSelect={onSelect}
+              />
+            )
+          );
         })}
       </svg>
     </div>
   );
 }
 
-function TileCell({ tile, x, y, height, theme, scene, onSelect }: {
-  tile: Tile; x: number; y: number; height: number; theme: Theme; scene: Scene; onSelect: (router: number) => void;
+function TileCell({
+  tile,
+  x,
+  y,
+  height,
+  theme,
+  scene,
+  onSelect,
+}: {
+  tile: Tile;
+  x: number;
+  y: number;
+  height: number;
+  theme: Theme;
+  scene: Scene;
+  onSelect: (router: number) => void;
 }) {
   const unused = tile.class === null || (tile.peer === null && tile.flits === null);
   const known = !unused && tile.flits !== null;
-  const value = known ? ((tile.flits ?? 0) > 0 ? tile.ratio ?? 0 : 0) : NaN;
+  const value = known ? ((tile.flits ?? 0) > 0 ? (tile.ratio ?? 0) : 0) : NaN;
   const fill = known ? heatColour(value, theme) : "none";
   const ink = known ? textOn(fill) : "var(--ink-3)";
   const peer = tile.peer?.router ?? null;
@@ -157,27 +299,64 @@ function TileCell({ tile, x, y, height, theme, scene, onSelect }: {
   return (
     // The same links stand as buttons in the table below, for the keyboard.
     <g onClick={() => peer !== null && onSelect(peer)} style={peer === null ? undefined : { cursor: "pointer" }}>
-      <title>{`${tile.name ?? tile.port} ${tile.class ?? ""} ${peer === null ? tile.peer?.node ?? "" : `to ${shortPlace(scene, peer)}`}: ${said}`}</title>
+      <title>{`${tile.name ?? tile.port} ${tile.class ?? ""} ${peer === null ? (tile.peer?.node ?? "") : `to ${shortPlace(scene, peer)}`}: ${said}`}</title>
       <rect
-        x={x + 0.5} y={y + 0.5} width={CELL - 2} height={height - 2} rx={2} fill={fill === "none" ? "transparent" : fill}
-        stroke={known ? "none" : unused ? "var(--line)" : "var(--line-strong)"} strokeDasharray={known || unused ? undefined : "2 2"}
+        x={x + 0.5}
+        y={y + 0.5}
+        width={CELL - 2}
+        height={height - 2}
+        rx={2}
+        fill={fill === "none" ? "transparent" : fill}
+        stroke={known ? "none" : unused ? "var(--line)" : "var(--line-strong)"}
+        strokeDasharray={known || unused ? undefined : "2 2"}
       />
-      {!unused && <path d={classPath(tile.class)} transform={`translate(${x + 3} ${y + height / 2 - 7})`} fill="none" stroke={ink} strokeWidth="1.4" />}
-      {!unused && <text x={x + CELL - 6} y={y + height / 2 + 3} textAnchor="end" style={{ fill: ink, fontWeight: value >= 8 ? 650 : 450 }}>{known ? shortRatio(value) : "–"}</text>}
+      {!unused && (
+        <path
+          d={classPath(tile.class)}
+          transform={`translate(${x + 3} ${y + height / 2 - 7})`}
+          fill="none"
+          stroke={ink}
+          strokeWidth="1.4"
+        />
+      )}
+      {!unused && (
+        <text
+          x={x + CELL - 6}
+          y={y + height / 2 + 3}
+          textAnchor="end"
+          style={{ fill: ink, fontWeight: value >= 8 ? 650 : 450 }}
+        >
+          {known ? shortRatio(value) : "–"}
+        </text>
+      )}
     </g>
   );
 }
 
 function History({ scene, router, span }: { scene: Scene; router: number; span: TimeWindow }) {
-  const steady = useMemo(() => ({ from: Math.floor(span.from / 30_000) * 30_000, to: Math.ceil(span.to / 30_000) * 30_000 }), [span.from, span.to]);
-  const series = useQuery(timeseriesQuery(scene.fabric.id, { routers: String(router), counters: "ratio", span: steady, points: 120 }));
-  const values = series.data?.routers[0] === router ? series.data.values.ratio?.[0] ?? [] : [];
+  const steady = useMemo(
+    () => ({ from: Math.floor(span.from / 30_000) * 30_000, to: Math.ceil(span.to / 30_000) * 30_000 }),
+    [span.from, span.to],
+  );
+  const series = useQuery(
+    timeseriesQuery(scene.fabric.id, { routers: String(router), counters: "ratio", span: steady, points: 120 }),
+  );
+  const values = series.data?.routers[0] === router ? (series.data.values.ratio?.[0] ?? []) : [];
   const ts = series.data?.ts.map((t) => parseTime(t) ?? 0) ?? [];
   return (
     <div className="router-block">
-      <div className="card-line"><h3 className="block-title">History</h3><span className="subtitle">{intervalText(steady, steady.to, true)}, stall / flit</span></div>
+      <div className="card-line">
+        <h3 className="block-title">History</h3>
+        <span className="subtitle">{intervalText(steady, steady.to, true)}, stalls per flit</span>
+      </div>
       <Unanswered line what="the history" asked={[series]} />
-      <Sparkline ts={ts} values={values} width={318} height={44} label={`Stall ratio of this router, ${intervalText(steady, steady.to)}`} />
+      <Sparkline
+        ts={ts}
+        values={values}
+        width={318}
+        height={44}
+        label={`Stall ratio of this router, ${intervalText(steady, steady.to)}`}
+      />
     </div>
   );
 }
@@ -189,10 +368,19 @@ function Occupants({ detail, at }: { detail: RouterDetail; at: string | undefine
       {detail.jobs.map((job) => (
         <div className="card-line" key={job.job_id}>
           <span className="ellipsis">{job.user ?? "user unknown"}</span>
-          <Link to="/jobs/$job" params={{ job: job.job_id }} search={{ at }} className="ellipsis">{job.job_id} {job.name ?? ""}</Link>
+          <Link to="/jobs/$job" params={{ job: job.job_id }} search={{ at }} className="ellipsis">
+            {job.job_id} {job.name ?? ""}
+          </Link>
         </div>
       ))}
-      <div className="card-line muted"><span className="ellipsis" title={detail.nodes.join(", ")}>{detail.nodes.length ? `${plural(detail.nodes.length, "node")}: ${detail.nodes.join(", ")}` : "no node attached"}</span>{!detail.jobs.length && detail.nodes.length > 0 && <span>no job known</span>}</div>
+      <div className="card-line muted">
+        <span className="ellipsis" title={detail.nodes.join(", ")}>
+          {detail.nodes.length
+            ? `${plural(detail.nodes.length, "node")}: ${detail.nodes.join(", ")}`
+            : "no node attached"}
+        </span>
+        {!detail.jobs.length && detail.nodes.length > 0 && <span>no job known</span>}
+      </div>
     </div>
   );
 }

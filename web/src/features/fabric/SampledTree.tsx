@@ -27,9 +27,21 @@ const columns: Column<Row>[] = [
   { key: "from", header: "From", value: (r) => r.from },
   { key: "to", header: "To", value: (r) => r.to },
   { key: "class", header: "Class", value: (r) => r.class },
-  { key: "fraction", header: "congested", numeric: true, value: (r) => r.fraction, render: (r) => fraction(r.fraction) },
+  {
+    key: "fraction",
+    header: "congested",
+    numeric: true,
+    value: (r) => r.fraction,
+    render: (r) => fraction(r.fraction),
+  },
   { key: "packets", header: "packets", numeric: true, value: (r) => r.packets, render: (r) => si(r.packets) },
-  { key: "packetsError", header: "± packets", numeric: true, value: (r) => r.packetsError, render: (r) => si(r.packetsError) },
+  {
+    key: "packetsError",
+    header: "± packets",
+    numeric: true,
+    value: (r) => r.packetsError,
+    render: (r) => si(r.packetsError),
+  },
   { key: "bytes", header: "bytes", numeric: true, value: (r) => r.bytes, render: (r) => bytes(r.bytes) },
 ];
 
@@ -53,14 +65,37 @@ export function SampledTree({ scene, contexts, selected, jobs, onSelect, slice, 
   const answer = useQuery(sampleMapQuery(fabric.id, { ...chosen, from: search.from, to: search.to }));
   const map = answer.data;
   const rows = useMemo(() => (cables.data && map ? sampledLinks(cables.data, map) : null), [cables.data, map]);
-  const tree = useMemo(() => (topology.data && rows ? treeOf(machine, topology.data, sampledSums(rows)) : null), [topology.data, rows, machine]);
+  const tree = useMemo(
+    () => (topology.data && rows ? treeOf(machine, topology.data, sampledSums(rows)) : null),
+    [topology.data, rows, machine],
+  );
   const rings = useMemo(() => new Set(jobs.flatMap((job) => [...job.routers])), [jobs]);
-  const listed = useMemo(() => (rows ?? []).map((row): Row => ({ ...row, from: row.src === null ? "node" : machine.name[row.src] ?? "", to: row.dst === null ? "node" : machine.name[row.dst] ?? "" })), [rows, machine]);
+  const listed = useMemo(
+    () =>
+      (rows ?? []).map((row): Row => ({
+        ...row,
+        from: row.src === null ? "node" : (machine.name[row.src] ?? ""),
+        to: row.dst === null ? "node" : (machine.name[row.dst] ?? ""),
+      })),
+    [rows, machine],
+  );
   const span = map ? { from: parseTime(map.from), to: parseTime(map.to) } : null;
-  const when = span && span.from !== null && span.to !== null ? `${intervalText({ from: span.from, to: span.to }, span.to)} ${ZONE}` : "";
+  const when =
+    span && span.from !== null && span.to !== null
+      ? `${intervalText({ from: span.from, to: span.to }, span.to)} ${ZONE}`
+      : "";
   const choose = (part: (typeof FILTERS)[number], value: string | undefined) =>
-    void navigate({ to: ".", search: (old) => ({ ...old, [part === "job" ? "packets" : part]: value }), replace: true });
-  const said = [FILTERS.flatMap((part) => (chosen[part] ? [`${part} ${chosen[part]}`] : [])).join(", ") || "all sampled packets", when].filter(Boolean).join(" · ");
+    void navigate({
+      to: ".",
+      search: (old) => ({ ...old, [part === "job" ? "packets" : part]: value }),
+      replace: true,
+    });
+  const said = [
+    FILTERS.flatMap((part) => (chosen[part] ? [`${part} ${chosen[part]}`] : [])).join(", ") || "all sampled packets",
+    when,
+  ]
+    .filter(Boolean)
+    .join(" · ");
 
   return (
     <div className="tree-view">
@@ -70,31 +105,82 @@ export function SampledTree({ scene, contexts, selected, jobs, onSelect, slice, 
           const values = choices(contexts, chosen, part);
           return values.length || chosen[part] ? (
             <Menu
-              key={part} heading={`Packets of one ${part}`} trigger={<>{chosen[part] ? <>{part} <span className="ellipsis">{chosen[part]}</span></> : title(part)}<Icon name="down" /></>}
-              entries={[{ id: "", label: `Any ${part}`, onSelect: () => choose(part, undefined) }, ...values.slice(0, 50).map((value) => ({ id: value, label: <span className="ellipsis">{value}</span>, onSelect: () => choose(part, value) }))]}
+              key={part}
+              heading={`Packets of one ${part}`}
+              trigger={
+                <>
+                  {chosen[part] ? (
+                    <>
+                      {part} <span className="ellipsis">{chosen[part]}</span>
+                    </>
+                  ) : (
+                    title(part)
+                  )}
+                  <Icon name="down" />
+                </>
+              }
+              entries={[
+                { id: "", label: `Any ${part}`, onSelect: () => choose(part, undefined) },
+                ...values.slice(0, 50).map((value) => ({
+                  id: value,
+                  label: <span className="ellipsis">{value}</span>,
+                  onSelect: () => choose(part, value),
+                })),
+              ]}
             />
           ) : null;
         })}
         <span className="spacer" />
         <Menu
-          trigger={<><span className="visually-hidden">Sampled links as </span>Table<Icon name="down" /></>}
-          entries={[{ id: "table", label: "Show the table", onSelect: () => setTable(true) }, { id: "csv", label: "Table as CSV", onSelect: () => save(`${fabric.name}-packets.csv`, tableCsv(listed, columns)) }]}
+          trigger={
+            <>
+              <span className="visually-hidden">Sampled links as </span>Table
+              <Icon name="down" />
+            </>
+          }
+          entries={[
+            { id: "table", label: "Show the table", onSelect: () => setTable(true) },
+            {
+              id: "csv",
+              label: "Table as CSV",
+              onSelect: () => save(`${fabric.name}-packets.csv`, tableCsv(listed, columns)),
+            },
+          ]}
         />
         <FractionLegend theme={palette.theme} />
       </div>
-      <p className="subtitle tree-note" data-caption>{said} · upper half of an edge: down link · lower half: up link · width: bytes · dashed: not sampled{map?.simulated ? " · simulated" : ""}</p>
-      {!tree ? <Unanswered what="the packets" asked={[topology, cables, answer]} />
-        : !rows?.length ? <Empty title="No packet was sampled then">Choose another window, job, tag or phase.</Empty>
-        : (
-          <TreePicture
-            tree={tree} machine={machine} measure="fraction" slice={slice} onSlice={onSlice} selected={selected} onSelect={onSelect} rings={rings}
-            label={`Congested fraction of ${plural(rows.length, "link")}, ${said}; ${worstLeafText(tree, machine)}. The table lists the same figures.`}
-            describe={(router) => congestedText(tree, machine, router)}
-          />
-        )}
+      <p className="subtitle tree-note" data-caption>
+        {said} · upper half of an edge: down link · lower half: up link · width: bytes · dashed: not sampled
+        {map?.simulated ? " · simulated" : ""}
+      </p>
+      {!tree ? (
+        <Unanswered what="the packets" asked={[topology, cables, answer]} />
+      ) : !rows?.length ? (
+        <Empty title="No packet was sampled then">Choose another window, job, tag or phase.</Empty>
+      ) : (
+        <TreePicture
+          tree={tree}
+          machine={machine}
+          measure="fraction"
+          slice={slice}
+          onSlice={onSlice}
+          selected={selected}
+          onSelect={onSelect}
+          rings={rings}
+          label={`Congested fraction of ${plural(rows.length, "link")}, ${said}; ${worstLeafText(tree, machine)}. The table lists the same figures.`}
+          describe={(router) => congestedText(tree, machine, router)}
+        />
+      )}
       {table && (
         <Dialog open title={`Sampled links, ${said}`} onClose={() => setTable(false)}>
-          <div className="time-table"><DataTable label={`${count(listed.length)} sampled links`} rows={listed} columns={columns} id={(r) => String(r.link)} /></div>
+          <div className="time-table">
+            <DataTable
+              label={`${count(listed.length)} sampled links`}
+              rows={listed}
+              columns={columns}
+              id={(r) => String(r.link)}
+            />
+          </div>
         </Dialog>
       )}
     </div>

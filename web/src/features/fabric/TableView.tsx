@@ -36,12 +36,19 @@ export function routerRows(scene: Scene, values: Values, jobsAt: (router: number
     const value = values.window.ratio[router] ?? NaN;
     const known = !Number.isNaN(value);
     return {
-      router, name: machine.name[router] ?? "", panel: arrangement.panels[arrangement.panelOf[router] ?? 0]?.label ?? "",
-      row: machine.row[router] ?? null, col: machine.col[router] ?? null, ratio: value, factor: values.window.factor?.[router] ?? NaN,
-      flits: known ? values.window.flits[router] ?? NaN : NaN, stalls: known ? values.window.stalls[router] ?? NaN : NaN,
-      coverage: known ? values.window.coverage[router] ?? NaN : NaN,
+      router,
+      name: machine.name[router] ?? "",
+      panel: arrangement.panels[arrangement.panelOf[router] ?? 0]?.label ?? "",
+      row: machine.row[router] ?? null,
+      col: machine.col[router] ?? null,
+      ratio: value,
+      factor: values.window.factor?.[router] ?? NaN,
+      flits: known ? (values.window.flits[router] ?? NaN) : NaN,
+      stalls: known ? (values.window.stalls[router] ?? NaN) : NaN,
+      coverage: known ? (values.window.coverage[router] ?? NaN) : NaN,
       state: known ? "counted" : values.window.codes[router] === SILENT ? "silent" : "not sampled",
-      nodes: machine.nodes[router] ?? null, jobs: jobsAt(router).join("; "),
+      nodes: machine.nodes[router] ?? null,
+      jobs: jobsAt(router).join("; "),
     };
   });
 }
@@ -52,9 +59,26 @@ export function routerColumns(scene: Scene, difference: boolean): Column<RouterR
     { key: "name", header: "Router", value: (r) => r.name },
     { key: "panel", header: noun.charAt(0).toUpperCase() + noun.slice(1), value: (r) => r.panel },
     scene.machine.row.some((row) => row !== null) && { key: "row", header: "Row", numeric: true, value: (r) => r.row },
-    scene.machine.col.some((col) => col !== null) && { key: "col", header: "Column", numeric: true, value: (r) => r.col },
-    { key: "ratio", header: "stall / flit", numeric: true, value: (r) => r.ratio, render: (r) => (r.state === "counted" ? ratio(r.ratio) : r.state) },
-    difference && { key: "factor", header: "change", numeric: true, value: (r) => r.factor, render: (r) => change(r.factor) },
+    scene.machine.col.some((col) => col !== null) && {
+      key: "col",
+      header: "Column",
+      numeric: true,
+      value: (r) => r.col,
+    },
+    {
+      key: "ratio",
+      header: "stalls per flit",
+      numeric: true,
+      value: (r) => r.ratio,
+      render: (r) => (r.state === "counted" ? ratio(r.ratio) : r.state),
+    },
+    difference && {
+      key: "factor",
+      header: "change",
+      numeric: true,
+      value: (r) => r.factor,
+      render: (r) => change(r.factor),
+    },
     { key: "flits", header: "flits", numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
     { key: "stalls", header: "stall cycles", numeric: true, value: (r) => r.stalls, render: (r) => si(r.stalls) },
     { key: "coverage", header: "counted", numeric: true, value: (r) => r.coverage, render: (r) => percent(r.coverage) },
@@ -76,15 +100,33 @@ export function TableView({ moment, congestion, linkClass, ...props }: Props) {
   const navigate = useNavigate({ from: "/fabric/$fabric" });
   const group = linkScope(scene, selected);
   const options: { value: Rows; label: string }[] = [
-    { value: "routers", label: scene.fabric.kind === "fat_tree" ? "Switches" : "Routers" }, { value: "links", label: group === null ? "Links" : `Links of g${group}` },
-    ...(scene.groups.length > 1 && scene.fabric.kind === "dragonfly" ? [{ value: "pairs" as const, label: "Pairs of groups" }] : []),
+    { value: "routers", label: scene.fabric.kind === "fat_tree" ? "Switches" : "Routers" },
+    { value: "links", label: group === null ? "Links" : `Links of g${group}` },
+    ...(scene.groups.length > 1 && scene.fabric.kind === "dragonfly"
+      ? [{ value: "pairs" as const, label: "Pairs of groups" }]
+      : []),
   ];
   return (
     <div className="tables">
-      <Segmented label="Rows" value={rows} options={options} onChange={(value) => void navigate({ to: ".", search: (old) => ({ ...old, rows: value === "routers" ? undefined : value, sort: undefined }), replace: true })} />
-      {rows === "links" ? <LinkTable scene={scene} moment={moment} linkClass={linkClass} selected={selected} onSelect={onSelect} />
-        : rows === "pairs" ? <PairTable groups={scene.groups} congestion={congestion} />
-        : <RouterTable {...props} />}
+      <Segmented
+        label="Rows"
+        value={rows}
+        options={options}
+        onChange={(value) =>
+          void navigate({
+            to: ".",
+            search: (old) => ({ ...old, rows: value === "routers" ? undefined : value, sort: undefined }),
+            replace: true,
+          })
+        }
+      />
+      {rows === "links" ? (
+        <LinkTable scene={scene} moment={moment} linkClass={linkClass} selected={selected} onSelect={onSelect} />
+      ) : rows === "pairs" ? (
+        <PairTable groups={scene.groups} congestion={congestion} />
+      ) : (
+        <RouterTable {...props} />
+      )}
     </div>
   );
 }
@@ -96,8 +138,12 @@ function RouterTable({ scene, values, selected, jobsAt, label, onSelect }: ViewP
   const order = useAddressOrder(rows, columns, WORST);
   return (
     <OrderedTable
-      label={label} order={order} columns={columns} id={(row) => String(row.router)}
-      current={selected === null ? null : String(selected)} onPick={(row) => onSelect(row.router)}
+      label={label}
+      order={order}
+      columns={columns}
+      id={(row) => String(row.router)}
+      current={selected === null ? null : String(selected)}
+      onPick={(row) => onSelect(row.router)}
     />
   );
 }

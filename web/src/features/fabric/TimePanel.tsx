@@ -5,6 +5,7 @@ import { overviewQuery } from "../../api/queries";
 import type { Overview } from "../../api/shapes";
 import { TimeBrush } from "../../charts/TimeBrush";
 import { useFrame } from "../../charts/Canvas";
+import { AlertMe } from "../alerts/AlertMe";
 import { DataTable, tableCsv, type Column } from "../../components/DataTable";
 import { Dialog } from "../../components/Dialog";
 import { Icon } from "../../components/Icon";
@@ -13,7 +14,7 @@ import { refused, Unanswered } from "../../components/Notice";
 import { captureEntries } from "../../lib/capture";
 import { save } from "../../lib/csv";
 import { percent, ratio, si } from "../../lib/format";
-import { clock as clockText, intervalText, parseTime, ZONE, type TimeWindow } from "../../lib/time";
+import { intervalText, moment, parseTime, ZONE, type TimeWindow } from "../../lib/time";
 import { overviewPoints, type Clockwork } from "./clockwork";
 
 interface Props {
@@ -48,14 +49,30 @@ export function axisRows({ ts, step_s, flits, ratio: ratios, p50, p95, coverage,
       const ms = parseTime(time);
       return ms !== null && ms >= from && ms < to;
     };
-    const happened = [...marks.filter((mark) => within(mark.ts)).map((mark) => mark.text), ...gaps.filter((gap) => within(gap.from)).map((gap) => `${gap.devices} silent`)].join("; ");
-    return { at, flits: flits[i] ?? null, ratio: ratios[i] ?? null, p50: p50[i] ?? null, p95: p95[i] ?? null, coverage: coverage[i] ?? null, happened };
+    const happened = [
+      ...marks.filter((mark) => within(mark.ts)).map((mark) => mark.text),
+      ...gaps.filter((gap) => within(gap.from)).map((gap) => `${gap.devices} silent`),
+    ].join("; ");
+    return {
+      at,
+      flits: flits[i] ?? null,
+      ratio: ratios[i] ?? null,
+      p50: p50[i] ?? null,
+      p95: p95[i] ?? null,
+      coverage: coverage[i] ?? null,
+      happened,
+    };
   });
 }
 
-const columns: Column<Row>[] = [
-  { key: "at", header: `Time, ${ZONE}`, value: (r) => r.at, render: (r) => clockText(parseTime(r.at) ?? 0, true) },
-  { key: "ratio", header: "stall / flit", numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
+const columns = (reference: number): Column<Row>[] => [
+  {
+    key: "at",
+    header: `Time, ${ZONE}`,
+    value: (r) => r.at,
+    render: (r) => moment(parseTime(r.at) ?? 0, reference, true),
+  },
+  { key: "ratio", header: "stalls per flit", numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
   { key: "p50", header: "median", numeric: true, value: (r) => r.p50, render: (r) => ratio(r.p50) },
   { key: "p95", header: "95th", numeric: true, value: (r) => r.p95, render: (r) => ratio(r.p95) },
   { key: "flits", header: "flits", numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
@@ -63,40 +80,108 @@ const columns: Column<Row>[] = [
   { key: "happened", header: "Changes", value: (r) => r.happened },
 ];
 
-export function TimePanel({ fabric, name, clock, difference, through, stale, onDrag, onCommit, onPrepare, onMark }: Props) {
+export function TimePanel({
+  fabric,
+  name,
+  clock,
+  difference,
+  through,
+  stale,
+  onDrag,
+  onCommit,
+  onPrepare,
+  onMark,
+}: Props) {
   const box = useRef<HTMLElement>(null);
   const [table, setTable] = useState(false);
   const overview = useQuery(overviewQuery(fabric, clock.span, overviewPoints(clock.span.to - clock.span.from)));
   const data = overview.data;
-  const shaped = useMemo(() => ({
-    series: {
-      ts: data?.ts.map((t) => parseTime(t) ?? NaN) ?? [], stepMs: (data?.step_s ?? 10) * 1000, p50: data?.p50 ?? [], p95: data?.p95 ?? [],
-    },
-    marks: data?.marks.map((mark) => ({ ts: parseTime(mark.ts) ?? NaN, text: mark.text })) ?? [],
-    gaps: data?.gaps.map((gap) => ({ from: parseTime(gap.from) ?? 0, to: parseTime(gap.to) ?? clock.span.to, devices: gap.devices })) ?? [],
-  }), [data, clock.span.to]);
+  const shaped = useMemo(
+    () => ({
+      series: {
+        ts: data?.ts.map((t) => parseTime(t) ?? NaN) ?? [],
+        stepMs: (data?.step_s ?? 10) * 1000,
+        p50: data?.p50 ?? [],
+        p95: data?.p95 ?? [],
+      },
+      marks: data?.marks.map((mark) => ({ ts: parseTime(mark.ts) ?? NaN, text: mark.text })) ?? [],
+      gaps:
+        data?.gaps.map((gap) => ({
+          from: parseTime(gap.from) ?? 0,
+          to: parseTime(gap.to) ?? clock.span.to,
+          devices: gap.devices,
+        })) ?? [],
+    }),
+    [data, clock.span.to],
+  );
   const drag = useFrame(onDrag);
-  if (refused([overview])) return <div className="card time-panel"><Unanswered what="the time axis" asked={[overview]} /></div>;
-  const heading = () => ({ title: `${name}, stall cycles per flit over time`, subtitle: `${intervalText(clock.span, clock.span.to)} ${ZONE}` });
+  if (refused([overview]))
+    return (
+      <div className="card time-panel">
+        <Unanswered what="the time axis" asked={[overview]} />
+      </div>
+    );
+  const heading = () => ({
+    title: `${name}, stall cycles per flit over time`,
+    subtitle: `${intervalText(clock.span, clock.span.to)} ${ZONE}`,
+  });
   return (
     <section ref={box} className="card time-panel" aria-label="Time" onPointerEnter={onPrepare}>
       <div className="time-menu">
+        <AlertMe
+          watched={() => ({
+            signal: "stall_ratio",
+            where: { fabric: name },
+            samples: shaped.series.ts.map((at, i) => ({ at, value: data?.ratio[i] ?? NaN })),
+            span: clock.span,
+          })}
+        />
         <Menu
-          trigger={<><span className="visually-hidden">Time axis as </span>Table, export<Icon name="down" /></>}
+          trigger={
+            <>
+              <span className="visually-hidden">Time axis as </span>Table, export
+              <Icon name="down" />
+            </>
+          }
           entries={[
             { id: "table", label: "Show the table", onSelect: () => setTable(true) },
-            { id: "csv", label: "Table as CSV", onSelect: () => data && save(`${name}-time.csv`, tableCsv(axisRows(data), columns)) },
+            {
+              id: "csv",
+              label: "Table as CSV",
+              onSelect: () => data && save(`${name}-time.csv`, tableCsv(axisRows(data), columns(clock.span.to))),
+            },
             ...captureEntries(() => box.current?.querySelector<HTMLElement>(".brush") ?? null, `${name}-time`, heading),
           ]}
         />
       </div>
       <TimeBrush
-        span={clock.span} series={shaped.series} marks={shaped.marks} gaps={shaped.gaps} window={clock.window}
-        comparison={difference ? clock.comparison : null} through={through} stale={stale} stepMs={clock.stepMs} onDrag={drag} onCommit={onCommit} onMark={onMark}
+        span={clock.span}
+        series={shaped.series}
+        marks={shaped.marks}
+        gaps={shaped.gaps}
+        window={clock.window}
+        comparison={difference ? clock.comparison : null}
+        through={through}
+        stale={stale}
+        stepMs={clock.stepMs}
+        onDrag={drag}
+        onCommit={onCommit}
+        onMark={onMark}
       />
       {table && data && (
-        <Dialog open title={`Over time, ${intervalText(clock.span, clock.span.to)} ${ZONE}`} onClose={() => setTable(false)}>
-          <div className="time-table"><DataTable label="The machine over time" rows={axisRows(data)} columns={columns} id={(r) => r.at} /></div>
+        <Dialog
+          open
+          title={`Over time, ${intervalText(clock.span, clock.span.to)} ${ZONE}`}
+          onClose={() => setTable(false)}
+        >
+          <div className="time-table">
+            <DataTable
+              label="The machine over time"
+              rows={axisRows(data)}
+              columns={columns(clock.span.to)}
+              id={(r) => r.at}
+            />
+          </div>
         </Dialog>
       )}
     </section>

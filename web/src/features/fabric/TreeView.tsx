@@ -30,29 +30,56 @@ export function TreeView(props: Props) {
   const sampled = useQuery(sampleContextsQuery(fabric.id));
   const contexts = sampled.data?.items ?? [];
   const topology = useQuery(linksQuery(fabric.id));
-  const slices = useMemo(() => (topology.data ? slicesOf(treeOf(machine, topology.data, null), machine) : []), [machine, topology.data]);
+  const slices = useMemo(
+    () => (topology.data ? slicesOf(treeOf(machine, topology.data, null), machine) : []),
+    [machine, topology.data],
+  );
   const slice = props.slice !== null && slices.includes(props.slice) ? props.slice : null;
-  const measure = search.measure ?? (fabric.last_ts === null && !fabric.timeless ? "packets" : "stalls");
+  const measure = search.measure ?? (fabric.last_ts === null && !fabric.snapshot ? "packets" : "stalls");
   const controls = (
     <>
       {refused([sampled]) && <Unanswered line what="the sampled packets" asked={[sampled]} />}
       {contexts.length > 0 && (
         <Segmented
-          label="Colour" value={measure} onChange={(value) => void navigate({ to: ".", search: (old) => ({ ...old, measure: value }), replace: true })}
-          options={[{ value: "stalls", label: "Counters" }, { value: "packets", label: "Packets", title: "Congested fraction of sampled packets" }]}
+          label="Colour"
+          value={measure}
+          onChange={(value) => void navigate({ to: ".", search: (old) => ({ ...old, measure: value }), replace: true })}
+          options={[
+            { value: "stalls", label: "Counters" },
+            { value: "packets", label: "Packets", title: "Congested fraction of sampled packets" },
+          ]}
         />
       )}
       {slices.length > 0 && slices.length <= 8 && (
-        <Segmented label="Slice" value={slice === null ? "all" : String(slice)} options={[{ value: "all", label: "All" }, ...slices.map((g) => ({ value: String(g), label: `Pod ${g}` }))]} onChange={(v) => props.onSlice(v === "all" ? null : Number(v))} />
+        <Segmented
+          label="Slice"
+          value={slice === null ? "all" : String(slice)}
+          options={[{ value: "all", label: "All" }, ...slices.map((g) => ({ value: String(g), label: `Pod ${g}` }))]}
+          onChange={(v) => props.onSlice(v === "all" ? null : Number(v))}
+        />
       )}
     </>
   );
   if (!topology.data) return <Unanswered what="the links" asked={[topology]} />;
-  if (contexts.length > 0 && measure === "packets") return <SampledTree {...props} slice={slice} contexts={contexts} controls={controls} />;
+  if (contexts.length > 0 && measure === "packets")
+    return <SampledTree {...props} slice={slice} contexts={contexts} controls={controls} />;
   return <CountedTree {...props} slice={slice} controls={controls} />;
 }
 
-function CountedTree({ scene, values, selected, jobs, jobsAt, label, onSelect, moment, earlier, slice, onSlice, controls }: Props & { controls: ReactNode }) {
+function CountedTree({
+  scene,
+  values,
+  selected,
+  jobs,
+  jobsAt,
+  label,
+  onSelect,
+  moment,
+  earlier,
+  slice,
+  onSlice,
+  controls,
+}: Props & { controls: ReactNode }) {
   const { machine, fabric } = scene;
   const palette = usePalette();
   const topology = useQuery(linksQuery(fabric.id));
@@ -68,22 +95,47 @@ function CountedTree({ scene, values, selected, jobs, jobsAt, label, onSelect, m
   }, [machine, topology.data, figures.data, then.data, compared]);
   const rings = useMemo(() => new Set(jobs.flatMap((job) => [...job.routers])), [jobs]);
   const counted = tree?.edges.some((edge) => edge.up.counted + edge.down.counted > 0) ?? false;
-  const partly = tree?.edges.some((edge) => edge.up.counted + edge.down.counted < edge.up.links + edge.down.links) ?? false;
+  const partly =
+    tree?.edges.some((edge) => edge.up.counted + edge.down.counted < edge.up.links + edge.down.links) ?? false;
 
   return (
     <div className="tree-view">
       <div className="tree-head">
         {controls}
-        <span className="subtitle">upper half of an edge: down link · lower half: up link · {compared ? "colour: change of stalls per flit · " : ""}{counted ? `width: flits${partly ? " · dashed: no counter" : ""}` : "width: parallel cables; no link is counted"}{tree?.sideways ? ` · ${count(tree.sideways)} links within a level are not drawn` : ""}{figures.data?.note ? ` · ${figures.data.note}` : ""}</span>
+        <span className="subtitle">
+          upper half of an edge: down link · lower half: up link ·{" "}
+          {compared ? "colour: change of stalls per flit · " : ""}
+          {counted
+            ? `width: flits${partly ? " · dashed: no counter" : ""}`
+            : "width: parallel cables; no link is counted"}
+          {tree?.sideways ? ` · ${count(tree.sideways)} links within a level are not drawn` : ""}
+          {figures.data?.note ? ` · ${figures.data.note}` : ""}
+        </span>
         <span className="spacer" />
-        {counted && (compared ? <ChangeLegend theme={palette.theme} against="the other" width={240} /> : <HeatLegend theme={palette.theme} what="links" width={240} />)}
+        {counted &&
+          (compared ? (
+            <ChangeLegend theme={palette.theme} against="the other" width={240} />
+          ) : (
+            <HeatLegend theme={palette.theme} what="links" width={240} />
+          ))}
       </div>
       {tree ? (
         <TreePicture
-          tree={tree} machine={machine} measure={compared ? "change" : "stalls"} ratios={(compared ? shown?.window.factor : shown?.window.ratio) ?? null} slice={slice} onSlice={onSlice} selected={selected} onSelect={onSelect} rings={rings} label={label}
+          tree={tree}
+          machine={machine}
+          measure={compared ? "change" : "stalls"}
+          ratios={(compared ? shown?.window.factor : shown?.window.ratio) ?? null}
+          slice={slice}
+          onSlice={onSlice}
+          selected={selected}
+          onSelect={onSelect}
+          rings={rings}
+          label={label}
           describe={(router) => routerText(scene, shown, router, jobsAt(router))}
         />
-      ) : <Unanswered what="the links" asked={asked} />}
+      ) : (
+        <Unanswered what="the links" asked={asked} />
+      )}
     </div>
   );
 }

@@ -2,14 +2,20 @@
 import { oneOf, text, wholeNumber } from "../../lib/search";
 import { isoTime, parseTime, type TimeWindow } from "../../lib/time";
 
-export const VIEWS = ["tiles", "ring", "group", "tree", "table"] as const;
+export const VIEWS = ["tiles", "ring", "group", "tree", "table", "links"] as const;
 export type View = (typeof VIEWS)[number];
-export const SPANS = ["15m", "1h", "6h", "24h"] as const;
+export const SPANS = ["15m", "1h", "6h", "24h", "7d"] as const;
 export type Span = (typeof SPANS)[number];
-export const SPAN_MS: Record<Span, number> = { "15m": 900_000, "1h": 3_600_000, "6h": 21_600_000, "24h": 86_400_000 };
+export const SPAN_MS: Record<Span, number> = {
+  "15m": 900_000,
+  "1h": 3_600_000,
+  "6h": 21_600_000,
+  "24h": 86_400_000,
+  "7d": 604_800_000,
+};
 
 /** What a window is compared with where no other window was chosen: the one before is the default. */
-export const AGAINST = ["hour", "hour-ago", "day-ago"] as const;
+export const AGAINST = ["hour", "hour-ago", "day-ago", "week-ago"] as const;
 export type Against = (typeof AGAINST)[number];
 /** The axis along which the planes of a torus are cut. */
 export const AXES = ["x", "y", "z"] as const;
@@ -28,6 +34,9 @@ export interface FabricSearch {
   diff?: "on";
   job?: string;
   router?: number;
+  /** Groups of a pair, `3-7`, and a link: what the view of links is narrowed to. */
+  pair?: string;
+  link?: number;
   from?: string;
   to?: string;
   cfrom?: string;
@@ -48,6 +57,8 @@ export interface FabricSearch {
   phase?: string;
 }
 
+const PAIR = /^\d+-\d+$/;
+
 /** Length of the window that an address with `at` alone (an alert's) means: it ends there. */
 const AT_MS = 300_000;
 
@@ -60,11 +71,27 @@ export function fabricSearch(raw: Record<string, unknown>): FabricSearch {
   const window = windowFrom(raw.from, raw.to) ?? windowAt(raw.at);
   const comparison = windowFrom(raw.cfrom, raw.cto);
   const all: FabricSearch = {
-    view: oneOf(raw.view, VIEWS), class: oneOf(raw.class, CLASSES), diff: oneOf(raw.diff, ["on"]), job: text(raw.job), router: wholeNumber(raw.router),
-    from: window && isoTime(window.from), to: window && isoTime(window.to),
-    cfrom: comparison && isoTime(comparison.from), cto: comparison && isoTime(comparison.to),
-    against: oneOf(raw.against, AGAINST), axis: oneOf(raw.axis, AXES), span: oneOf(raw.span, SPANS), slice: wholeNumber(raw.slice),
-    rows: oneOf(raw.rows, ROWS), sort: text(raw.sort), measure: oneOf(raw.measure, MEASURES), packets: text(raw.packets), tag: text(raw.tag), phase: text(raw.phase),
+    view: oneOf(raw.view, VIEWS),
+    class: oneOf(raw.class, CLASSES),
+    diff: oneOf(raw.diff, ["on"]),
+    job: text(raw.job),
+    router: wholeNumber(raw.router),
+    pair: PAIR.test(text(raw.pair) ?? "") ? text(raw.pair) : undefined,
+    link: wholeNumber(raw.link),
+    from: window && isoTime(window.from),
+    to: window && isoTime(window.to),
+    cfrom: comparison && isoTime(comparison.from),
+    cto: comparison && isoTime(comparison.to),
+    against: oneOf(raw.against, AGAINST),
+    axis: oneOf(raw.axis, AXES),
+    span: oneOf(raw.span, SPANS),
+    slice: wholeNumber(raw.slice),
+    rows: oneOf(raw.rows, ROWS),
+    sort: text(raw.sort),
+    measure: oneOf(raw.measure, MEASURES),
+    packets: text(raw.packets),
+    tag: text(raw.tag),
+    phase: text(raw.phase),
   };
   return all;
 }

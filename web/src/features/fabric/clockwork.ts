@@ -14,16 +14,20 @@ export interface Clockwork {
   window: TimeWindow;
   comparison: TimeWindow;
   live: boolean;
+  /** Newest data. */
+  edge: number;
   stepMs: number;
 }
 
 /** Points on the axis of an overview. */
 export const overviewPoints = (spanMs: number) => Math.min(360, Math.round(spanMs / 5000));
 
-const grid = (spanMs: number) => (spanMs <= 900_000 ? 5000 : spanMs <= 3_600_000 ? 10_000 : 60_000);
+const grid = (spanMs: number) =>
+  spanMs <= 900_000 ? 5000 : spanMs <= 3_600_000 ? 10_000 : spanMs <= 86_400_000 ? 60_000 : 600_000;
 
 /** An hour, or less where there are not as many data yet. */
-export const defaultSpan = (first: number | null, edge: number): Span => (first !== null && edge - first < SPAN_MS["15m"] ? "15m" : "1h");
+export const defaultSpan = (first: number | null, edge: number): Span =>
+  first !== null && edge - first < SPAN_MS["15m"] ? "15m" : "1h";
 
 export function clockwork(search: FabricSearch, edge: number, first: number | null = null): Clockwork {
   const spanMs = SPAN_MS[search.span ?? defaultSpan(first, edge)];
@@ -32,7 +36,14 @@ export function clockwork(search: FabricSearch, edge: number, first: number | nu
   const liveEdge = Math.floor(edge / TICK_MS) * TICK_MS;
   const window = chosen ?? { from: liveEdge - spanMs / LIVE_SHARE, to: liveEdge };
   const comparison = comparisonOf(search, window);
-  return { span: axis(window, chosen ? edge : liveEdge, spanMs, stepMs, Boolean(chosen)), window, comparison, live: !chosen, stepMs };
+  return {
+    span: axis(window, chosen ? edge : liveEdge, spanMs, stepMs, Boolean(chosen)),
+    window,
+    comparison,
+    live: !chosen,
+    edge,
+    stepMs,
+  };
 }
 
 const HOUR_MS = 3_600_000;
@@ -44,6 +55,7 @@ export function comparisonOf(search: FabricSearch, window: TimeWindow): TimeWind
   if (search.against === "hour") return { from: window.from - HOUR_MS, to: window.from };
   if (search.against === "hour-ago") return shifted(window, -HOUR_MS);
   if (search.against === "day-ago") return shifted(window, -24 * HOUR_MS);
+  if (search.against === "week-ago") return shifted(window, -7 * 24 * HOUR_MS);
   return { from: 2 * window.from - window.to, to: window.from };
 }
 
@@ -62,7 +74,17 @@ export function aroundMark(at: number, length: number, edge: number): { after: T
 }
 
 export const againstText = (search: FabricSearch): string =>
-  (search.cfrom ? "the chosen one" : search.against === "hour" ? "the hour before" : search.against === "hour-ago" ? "an hour earlier" : search.against === "day-ago" ? "a day earlier" : "the one before");
+  search.cfrom
+    ? "the chosen one"
+    : search.against === "hour"
+      ? "the hour before"
+      : search.against === "hour-ago"
+        ? "an hour earlier"
+        : search.against === "day-ago"
+          ? "a day earlier"
+          : search.against === "week-ago"
+            ? "the same hour last week"
+            : "the one before";
 
 /** The axis ends at the newest data while that keeps a chosen window well inside, else it centres on the window. */
 function axis(window: TimeWindow, edge: number, spanMs: number, stepMs: number, chosen: boolean): TimeWindow {
@@ -77,12 +99,20 @@ function axis(window: TimeWindow, edge: number, spanMs: number, stepMs: number, 
   return { from: to - length, to };
 }
 
-const FRAME_STEPS_S = [10, 20, 30, 60, 120, 180, 300, 600, 900, 1800, 3600];
+const FRAME_STEPS_S = [10, 20, 30, 60, 120, 180, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200];
+/** The longest step that the API takes. */
+const LONGEST_STEP_S = 86_400;
 
 export function frameStepSeconds(spanMs: number, routers: number): number {
   const most = Math.max(12, Math.floor(FRAME_BYTES / (8 * Math.max(1, routers))));
-  return FRAME_STEPS_S.find((step) => spanMs / 1000 / step <= most) ?? 7200;
+  return FRAME_STEPS_S.find((step) => spanMs / 1000 / step <= most) ?? LONGEST_STEP_S;
 }
 
 /** Longer and shorter axes in the order of the control. */
-export const SPAN_LABELS: Record<Span, string> = { "15m": "15 min", "1h": "1 h", "6h": "6 h", "24h": "24 h" };
+export const SPAN_LABELS: Record<Span, string> = {
+  "15m": "15 min",
+  "1h": "1 h",
+  "6h": "6 h",
+  "24h": "24 h",
+  "7d": "7 d",
+};

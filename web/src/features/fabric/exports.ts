@@ -26,24 +26,51 @@ interface Inputs {
 
 const picture = () => document.querySelector<HTMLElement>('section[aria-label="Picture"]');
 
-export function exportEntries({ scene, selected, links, values, view, jobs, congestion, subtitle }: Inputs): MenuEntry[] {
+export function exportEntries({
+  scene,
+  selected,
+  links,
+  values,
+  view,
+  jobs,
+  congestion,
+  subtitle,
+}: Inputs): MenuEntry[] {
   const { name } = scene.fabric;
   const rows = (): void => {
     const now = values.get();
-    if (now) save(`${name}-routers.csv`, tableCsv(routerRows(scene, now, jobs.at), routerColumns(scene, now.window.factor !== null)));
+    if (now)
+      save(
+        `${name}-routers.csv`,
+        tableCsv(routerRows(scene, now, jobs.at), routerColumns(scene, now.window.factor !== null)),
+      );
   };
   const pairs = (): void => {
     if (!congestion) return;
     const all = hottestPairs(pairsOf(scene.groups, congestion.groups));
-    save(`${name}-groups.csv`, csv(["src_group", "dst_group", "flits", "stall_cycles", "stall_per_flit"], all.map((p) => [p.src, p.dst, p.flits, p.stalls, p.ratio])));
+    save(
+      `${name}-groups.csv`,
+      csv(
+        ["src_group", "dst_group", "flits", "stall_cycles", "stall_per_flit"],
+        all.map((p) => [p.src, p.dst, p.flits, p.stalls, p.ratio]),
+      ),
+    );
   };
   const group = linkScope(scene, selected);
   const part = group === null ? "" : `-g${group}`;
-  const linked = (): void => void links(group).then((figures) => save(`${name}${part}-links.csv`, tableCsv(linkRows(scene, figures), linkColumns)));
+  const linked = (): void =>
+    void links(group).then((figures) =>
+      save(`${name}${part}-links.csv`, tableCsv(linkRows(scene, figures), linkColumns)),
+    );
   return [
     { id: "routers", label: "Routers as CSV", onSelect: rows },
     { id: "links", label: group === null ? "Links as CSV" : `Links of g${group} as CSV`, onSelect: linked },
     ...(scene.groups.length > 1 ? [{ id: "groups", label: "Pairs of groups as CSV", onSelect: pairs }] : []),
-    ...(view === "table" ? [] : captureEntries(picture, `${name}-${view}`, () => ({ title: `${name}${scene.fabric.simulated ? " (simulated)" : ""}`, subtitle }))),
+    ...(view === "table"
+      ? []
+      : captureEntries(picture, `${name}-${view}`, () => ({
+          title: `${name}${scene.fabric.simulated ? " (simulated)" : ""}`,
+          subtitle,
+        }))),
   ];
 }

@@ -5,13 +5,38 @@ import { choices, sampledLinks, sampledSums } from "./sampled";
 
 // A leaf with two nodes below a spine: links 0 and 1 between them, 2 to a node, 3 from it; the API gives a node's router at both ends.
 const cables = {
-  link: [0, 1, 2, 3], src: [0, 1, 0, 0], dst: [1, 0, 0, 0], src_port: [5, 1, 2, null], dst_port: [1, 5, null, 2], class: ["up", "down", "host", "host"],
-  src_endpoint: [null, null, null, 7], dst_endpoint: [null, null, 7, null],
+  link: [0, 1, 2, 3],
+  src: [0, 1, 0, 0],
+  dst: [1, 0, 0, 0],
+  src_port: [5, 1, 2, null],
+  dst_port: [1, 5, null, 2],
+  class: ["up", "down", "host", "host"],
+  src_endpoint: [null, null, null, 7],
+  dst_endpoint: [null, null, 7, null],
 };
 const machine: Machine = {
-  kind: "fat_tree", size: 2, name: ["leaf", "spine"], group: [0, null], row: [null, null], col: [null, null], level: [0, 1], coords: null, nodes: [2, 0], sampled: [false, false],
+  kind: "fat_tree",
+  size: 2,
+  name: ["leaf", "spine"],
+  group: [0, null],
+  row: [null, null],
+  col: [null, null],
+  level: [0, 1],
+  coords: null,
+  nodes: [2, 0],
+  sampled: [false, false],
 };
-const map = { links: { link: [0, 2, 3, 99], traffic: [100, 40, 0, 1], traffic_error: [10, 6, 0, 1], bytes: [4000, 1000, 0, 1], congested: [25, 40, 0, 1], congested_error: [5, 6, 0, 1], congested_fraction: [0.25, 1, null, 1] } };
+const map = {
+  links: {
+    link: [0, 2, 3, 99],
+    traffic: [100, 40, 0, 1],
+    traffic_error: [10, 6, 0, 1],
+    bytes: [4000, 1000, 0, 1],
+    congested: [25, 40, 0, 1],
+    congested_error: [5, 6, 0, 1],
+    congested_fraction: [0.25, 1, null, 1],
+  },
+};
 
 describe("sampled links", () => {
   const rows = sampledLinks(cables, map);
@@ -31,7 +56,9 @@ describe("sampled links", () => {
 describe("choices of a context", () => {
   const at = { first: "", last: "", simulated: false };
   const contexts = [
-    { context_id: 3, job_id: "42", tag: "7", phase: "solve", ...at }, { context_id: 2, job_id: "42", tag: "9", phase: null, ...at }, { context_id: 1, job_id: "41", tag: "7", phase: "setup", ...at },
+    { context_id: 3, job_id: "42", tag: "7", phase: "solve", ...at },
+    { context_id: 2, job_id: "42", tag: "9", phase: null, ...at },
+    { context_id: 1, job_id: "41", tag: "7", phase: "setup", ...at },
   ];
   it("are those that the other choices leave", () => {
     expect(choices(contexts, {}, "job")).toEqual(["42", "41"]);

@@ -33,19 +33,34 @@ export function sampledLinks(cables: Cables, { links }: Pick<SampleMap, "links">
   return links.link.flatMap((link, k): SampledLink[] => {
     const i = place.get(link);
     if (i === undefined) return [];
-    const router = (ends: (number | null)[], nodes: (number | null)[]) => (nodes[i] == null ? ends[i] ?? null : null);
-    return [{
-      link, src: router(cables.src, cables.src_endpoint), dst: router(cables.dst, cables.dst_endpoint), srcPort: cables.src_port[i] ?? null, dstPort: cables.dst_port[i] ?? null,
-      class: cables.class[i] ?? "", packets: links.traffic[k] ?? 0, packetsError: links.traffic_error[k] ?? 0, bytes: links.bytes[k] ?? 0, fraction: links.congested_fraction[k] ?? null,
-    }];
+    const router = (ends: (number | null)[], nodes: (number | null)[]) => (nodes[i] == null ? (ends[i] ?? null) : null);
+    return [
+      {
+        link,
+        src: router(cables.src, cables.src_endpoint),
+        dst: router(cables.dst, cables.dst_endpoint),
+        srcPort: cables.src_port[i] ?? null,
+        dstPort: cables.dst_port[i] ?? null,
+        class: cables.class[i] ?? "",
+        packets: links.traffic[k] ?? 0,
+        packetsError: links.traffic_error[k] ?? 0,
+        bytes: links.bytes[k] ?? 0,
+        fraction: links.congested_fraction[k] ?? null,
+      },
+    ];
   });
 }
 
 /** Bytes and congested bytes take the places of flits and stalls: their ratio is the congested fraction, weighted by traffic. */
 export function sampledSums(rows: SampledLink[]): LinkSums {
   return {
-    link: rows.map((r) => r.link), src: rows.map((r) => r.src), dst: rows.map((r) => r.dst), src_port: rows.map((r) => r.srcPort), dst_port: rows.map((r) => r.dstPort),
-    flits: rows.map((r) => r.bytes), stall_cycles: rows.map((r) => r.bytes * (r.fraction ?? 0)),
+    link: rows.map((r) => r.link),
+    src: rows.map((r) => r.src),
+    dst: rows.map((r) => r.dst),
+    src_port: rows.map((r) => r.srcPort),
+    dst_port: rows.map((r) => r.dstPort),
+    flits: rows.map((r) => r.bytes),
+    stall_cycles: rows.map((r) => r.bytes * (r.fraction ?? 0)),
   };
 }
 
@@ -55,6 +70,8 @@ export type Filter = Partial<Record<(typeof FILTERS)[number], string>>;
 /** The values of one part of a context that the other chosen parts leave, newest first. */
 export function choices(contexts: SampleContexts["items"], chosen: Filter, part: keyof Filter): string[] {
   const key = { job: "job_id", tag: "tag", phase: "phase" } as const;
-  const fits = contexts.filter((one) => FILTERS.every((other) => other === part || chosen[other] === undefined || one[key[other]] === chosen[other]));
+  const fits = contexts.filter((one) =>
+    FILTERS.every((other) => other === part || chosen[other] === undefined || one[key[other]] === chosen[other]),
+  );
   return [...new Set(fits.map((one) => one[key[part]]).filter((value): value is string => value !== null))];
 }

@@ -4,7 +4,7 @@ import { useCallback, useMemo } from "react";
 import { jobQuery, occupancyQuery } from "../../api/queries";
 import { ApiError } from "../../api/client";
 import type { Occupancy } from "../../api/shapes";
-import type { Asked } from "../../components/Notice";
+import type { QueryState } from "../../components/Notice";
 import { plural } from "../../lib/format";
 import type { JobOverlay, Scene } from "../../machine/scene";
 
@@ -18,7 +18,7 @@ export interface FabricJobs {
   /** Jobs that the address names and nothing is laid over for, with the reason. */
   failed: { id: string; text: string; reason: string }[];
   /** Who was there then. */
-  asked: Asked[];
+  asked: QueryState[];
 }
 
 const NONE: ReadonlySet<number> = new Set();
@@ -26,7 +26,12 @@ const NONE: ReadonlySet<number> = new Set();
 const PACE_MS = 30_000;
 const MOST = 4;
 
-export function useJobs(scene: Scene | null, fabric: number, chosen: string | undefined, at: number | null): FabricJobs {
+export function useJobs(
+  scene: Scene | null,
+  fabric: number,
+  chosen: string | undefined,
+  at: number | null,
+): FabricJobs {
   const when = at === null ? null : Math.floor(at / PACE_MS) * PACE_MS;
   const occupancy = useQuery({ ...occupancyQuery(fabric, when), enabled: scene !== null });
   const ids = useMemo(() => (chosen ? chosen.split(",").filter(Boolean).slice(0, MOST) : []), [chosen]);
@@ -35,38 +40,56 @@ export function useJobs(scene: Scene | null, fabric: number, chosen: string | un
     combine: (results) => ({ data: results.map((r) => r.data), errors: results.map((r) => r.error) }),
   });
   const present = useMemo(() => occupancy.data?.jobs ?? [], [occupancy.data]);
-  const overlays = useMemo(() => ids.flatMap((id, i): JobOverlay[] => {
-    const job = details.data[i];
-    const here = present.find((p) => p.job_id === id);
-    const routers = here?.routers ?? job?.routers ?? [];
-    const name = job?.name ?? here?.name ?? "";
-    const nodes = job?.nodes ?? here?.nodes ?? null;
-    return job || here ? [{ id, label: `${id} ${name}${nodes === null ? "" : ` · ${plural(nodes, "node")}`}`, routers: new Set(routers) }] : [];
-  }), [ids, details.data, present]);
-  const failed = useMemo(() => ids.flatMap((id, i) => {
-    const error = details.errors[i];
-    if (!error || overlays.some((job) => job.id === id)) return [];
-    const unknown = error instanceof ApiError && error.problem.status === 404;
-    return [{ id, text: unknown ? `Job ${id} not found` : `Job ${id} cannot be shown`, reason: error.message }];
-  }), [ids, details.errors, overlays]);
+  const overlays = useMemo(
+    () =>
+      ids.flatMap((id, i): JobOverlay[] => {
+        const job = details.data[i];
+        const here = present.find((p) => p.job_id === id);
+        const routers = here?.routers ?? job?.routers ?? [];
+        const name = job?.name ?? here?.name ?? "";
+        const nodes = job?.nodes ?? here?.nodes ?? null;
+        return job || here
+          ? [
+              {
+                id,
+                label: `${id} ${name}${nodes === null ? "" : ` · ${plural(nodes, "node")}`}`,
+                routers: new Set(routers),
+              },
+            ]
+          : [];
+      }),
+    [ids, details.data, present],
+  );
+  const failed = useMemo(
+    () =>
+      ids.flatMap((id, i) => {
+        const error = details.errors[i];
+        if (!error || overlays.some((job) => job.id === id)) return [];
+        const unknown = error instanceof ApiError && error.problem.status === 404;
+        return [{ id, text: unknown ? `Job ${id} not found` : `Job ${id} cannot be shown`, reason: error.message }];
+      }),
+    [ids, details.errors, overlays],
+  );
   const members = overlays[0]?.routers ?? null;
   const groups = useMemo(() => {
     if (!scene || !overlays.length) return NONE;
     const found = new Set<number>();
-    for (const job of overlays) for (const router of job.routers) {
-      const group = scene.machine.group[router];
-      if (group != null) found.add(group);
-    }
+    for (const job of overlays)
+      for (const router of job.routers) {
+        const group = scene.machine.group[router];
+        if (group != null) found.add(group);
+      }
     return found;
   }, [scene, overlays]);
   const byRouter = useMemo(() => {
     const map = new Map<number, string[]>();
-    for (const job of present) for (const router of job.routers) {
-      const line = `${job.job_id} ${job.name ?? ""}${job.user ? ` (${job.user})` : ""}`;
-      const list = map.get(router);
-      if (list) list.push(line);
-      else map.set(router, [line]);
-    }
+    for (const job of present)
+      for (const router of job.routers) {
+        const line = `${job.job_id} ${job.name ?? ""}${job.user ? ` (${job.user})` : ""}`;
+        const list = map.get(router);
+        if (list) list.push(line);
+        else map.set(router, [line]);
+      }
     return map;
   }, [present]);
   const jobsAt = useCallback((router: number) => byRouter.get(router) ?? [], [byRouter]);

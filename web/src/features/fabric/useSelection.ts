@@ -4,7 +4,10 @@ import { hottestRouter, type Scene, type Values } from "../../machine/scene";
 
 /** The chosen router; until one is chosen, the hottest one of the job (or machine) when the page was opened: it does not jump about. */
 export function useSelection(
-  values: Store<Values | null>, chosen: number | undefined, members: ReadonlySet<number> | null, scene: Scene | null,
+  values: Store<Values | null>,
+  chosen: number | undefined,
+  members: ReadonlySet<number> | null,
+  scene: Scene | null,
 ): number | null {
   const [found, setFound] = useState<{ router: number; members: ReadonlySet<number> | null } | null>(null);
   useEffect(() => {

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { congestionQuery, framesQuery, momentOf, type Moment } from "../../api/queries";
 import type { Congestion } from "../../api/shapes";
-import type { Asked } from "../../components/Notice";
+import type { QueryState } from "../../components/Notice";
 import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
 import { emptySums, PrefixSums, type Sums } from "../../lib/prefix";
 import { Store } from "../../lib/store";
@@ -27,7 +27,7 @@ export interface FabricValues {
   /** The window that is compared with, in difference mode. */
   earlier: Moment | null;
   /** What a picture waits for. */
-  asked: Asked[];
+  asked: QueryState[];
   /** Shows a window during a drag, within the frame. */
   preview: (window: TimeWindow, comparison: TimeWindow | null) => void;
   /** Fetches what a drag needs, before it begins. */
@@ -40,14 +40,20 @@ export function useValues({ scene, fabric, clock, linkClass, difference }: Input
   const moment = useMemo<Moment>(() => (clock ? momentOf(clock.window) : { at: null, windowMs: 60_000 }), [clock]);
   const earlier = useMemo<Moment | null>(() => clock && momentOf(clock.comparison), [clock]);
   const now = useQuery(congestionQuery(fabric, moment, linkClass));
-  const then = useQuery({ ...congestionQuery(fabric, earlier ?? { at: null, windowMs: 60_000 }, linkClass), enabled: earlier !== null && difference });
-  const before = difference ? then.data ?? null : null;
+  const then = useQuery({
+    ...congestionQuery(fabric, earlier ?? { at: null, windowMs: 60_000 }, linkClass),
+    enabled: earlier !== null && difference,
+  });
+  const before = difference ? (then.data ?? null) : null;
 
-  const publish = useCallback((sums: Sums, other: Sums | null, moving: boolean) => {
-    if (!scene) return;
-    const window = routerWindow(sums, scene.machine.sampled, other);
-    store.set({ window, figures: panelFigures(window, scene.arrangement, other), before: other, moving });
-  }, [scene, store]);
+  const publish = useCallback(
+    (sums: Sums, other: Sums | null, moving: boolean) => {
+      if (!scene) return;
+      const window = routerWindow(sums, scene.machine.sampled, other);
+      store.set({ window, figures: panelFigures(window, scene.arrangement, other), before: other, moving });
+    },
+    [scene, store],
+  );
 
   useEffect(() => {
     if (!scene || !now.data) return;
@@ -56,19 +62,31 @@ export function useValues({ scene, fabric, clock, linkClass, difference }: Input
   }, [scene, now.data, before, publish]);
 
   const frames = useFrames(scene, fabric, clock, linkClass);
-  const buffers = useMemo(() => scene && { now: emptySums(scene.machine.size), then: emptySums(scene.machine.size) }, [scene]);
-  const preview = useCallback((window: TimeWindow, comparison: TimeWindow | null) => {
-    const prefix = frames.prefix.current;
-    if (!prefix || !buffers || !prefix.covers(window.from, window.to)) return;
-    prefix.window(...prefix.range(window.from, window.to), buffers.now);
-    const compare = comparison && prefix.covers(comparison.from, comparison.to);
-    if (compare) prefix.window(...prefix.range(comparison.from, comparison.to), buffers.then);
-    publish(buffers.now, compare ? buffers.then : null, true);
-  }, [frames, buffers, publish]);
+  const buffers = useMemo(
+    () => scene && { now: emptySums(scene.machine.size), then: emptySums(scene.machine.size) },
+    [scene],
+  );
+  const preview = useCallback(
+    (window: TimeWindow, comparison: TimeWindow | null) => {
+      const prefix = frames.prefix.current;
+      if (!prefix || !buffers || !prefix.covers(window.from, window.to)) return;
+      prefix.window(...prefix.range(window.from, window.to), buffers.now);
+      const compare = comparison && prefix.covers(comparison.from, comparison.to);
+      if (compare) prefix.window(...prefix.range(comparison.from, comparison.to), buffers.then);
+      publish(buffers.now, compare ? buffers.then : null, true);
+    },
+    [frames, buffers, publish],
+  );
 
   return {
-    store, congestion: now.data ?? null, before, moment, earlier: difference ? earlier : null, asked: [now, ...(difference && earlier ? [then] : [])],
-    preview, prepare: frames.prepare,
+    store,
+    congestion: now.data ?? null,
+    before,
+    moment,
+    earlier: difference ? earlier : null,
+    asked: [now, ...(difference && earlier ? [then] : [])],
+    preview,
+    prepare: frames.prepare,
   };
 }
 
@@ -83,14 +101,19 @@ function useFrames(scene: Scene | null, fabric: number, clock: Clockwork | null,
 
   const prepare = useCallback(() => {
     const { scene: shown, clock: axis } = latest.current;
-    if (!shown || !axis || shown.fabric.timeless) return;
+    if (!shown || !axis || shown.fabric.snapshot) return;
     const { from, to } = axis.span;
     const step = frameStepSeconds(to - from, shown.machine.size);
-    const ready = prefix.current?.covers(from + step * 1000, to - step * 1000) && wanted.current.startsWith(`${fabric} ${linkClass}`);
+    const ready =
+      prefix.current?.covers(from + step * 1000, to - step * 1000) &&
+      wanted.current.startsWith(`${fabric} ${linkClass}`);
     const key = `${fabric} ${linkClass} ${from} ${to}`;
     if (ready || wanted.current === key) return;
     wanted.current = key;
-    const aligned = { from: Math.floor(from / (step * 1000)) * step * 1000, to: Math.ceil(to / (step * 1000)) * step * 1000 };
+    const aligned = {
+      from: Math.floor(from / (step * 1000)) * step * 1000,
+      to: Math.ceil(to / (step * 1000)) * step * 1000,
+    };
     queries.fetchQuery(framesQuery(fabric, aligned, step, linkClass)).then(
       (frames) => {
         if (wanted.current === key && frames.routers === shown.machine.size) prefix.current = new PrefixSums(frames);

@@ -2,8 +2,9 @@
 import type { Moment } from "../../api/queries";
 import type { Congestion, Fabric } from "../../api/shapes";
 import type { ReactNode } from "react";
-import type { View } from "./address";
+import type { FabricSearch, View } from "./address";
 import { GroupView } from "./GroupView";
+import { HotLinksView } from "./HotLinksView";
 import { RingView } from "./RingView";
 import { TableView } from "./TableView";
 import { TilesView } from "../../machine/TilesView";
@@ -11,11 +12,11 @@ import { TreeView } from "./TreeView";
 import type { ViewProps } from "../../machine/usePicture";
 
 const VIEWS_OF: Record<string, View[]> = {
-  dragonfly: ["tiles", "ring", "group", "table"],
-  fat_tree: ["tree", "tiles", "table"],
+  dragonfly: ["tiles", "ring", "group", "table", "links"],
+  fat_tree: ["tree", "tiles", "table", "links"],
 };
 
-export const viewsOf = (fabric: Pick<Fabric, "kind">): View[] => VIEWS_OF[fabric.kind] ?? ["tiles", "table"];
+export const viewsOf = (fabric: Pick<Fabric, "kind">): View[] => VIEWS_OF[fabric.kind] ?? ["tiles", "table", "links"];
 
 /** Up to here the ring says more than tiles do. */
 const RING_GROUPS = 16;
@@ -35,14 +36,58 @@ export interface PictureProps extends ViewProps {
   linkClass: string | null;
   slice: number | null;
   onSlice: (group: number | null) => void;
+  search: FabricSearch;
+  change: (patch: Partial<FabricSearch>, push?: boolean) => void;
+  /** Opens one link, or those of a pair of groups; stable, as the ring is laid out anew with it. */
+  onLinks: (what: { link: number } | { pair: string }) => void;
   /** Of tiles that no matrix stands beside. */
   legend: ReactNode;
 }
 
-export function PictureView({ view, moment, earlier, congestion, before, linkClass, slice, onSlice, legend, ...props }: PictureProps) {
+export function PictureView({
+  view,
+  moment,
+  earlier,
+  congestion,
+  before,
+  linkClass,
+  slice,
+  onSlice,
+  search,
+  change,
+  onLinks,
+  legend,
+  ...props
+}: PictureProps) {
   if (view === "table") return <TableView {...props} moment={moment} congestion={congestion} linkClass={linkClass} />;
-  if (view === "ring") return <RingView {...props} congestion={congestion} before={before} moment={moment} earlier={earlier} />;
+  if (view === "links")
+    return (
+      <HotLinksView
+        scene={props.scene}
+        moment={moment}
+        search={search}
+        selected={props.selected}
+        onSelect={props.onSelect}
+        change={change}
+      />
+    );
+  if (view === "ring")
+    return (
+      <RingView
+        {...props}
+        congestion={congestion}
+        before={before}
+        moment={moment}
+        earlier={earlier}
+        onLinks={onLinks}
+      />
+    );
   if (view === "group") return <GroupView {...props} moment={moment} earlier={earlier} linkClass={linkClass} />;
   if (view === "tree") return <TreeView {...props} moment={moment} earlier={earlier} slice={slice} onSlice={onSlice} />;
-  return <div className="tiles-view"><TilesView {...props} />{legend}</div>;
+  return (
+    <div className="tiles-view">
+      <TilesView {...props} />
+      {legend}
+    </div>
+  );
 }

@@ -18,11 +18,33 @@ export function backtestColumns(tests: Backtest[]): Column<Backtest>[] {
     { key: "k", header: "k", numeric: true, value: (t) => t.k },
     { key: "features", header: "Inputs", value: (t) => t.features.replaceAll("+", " + ") },
     ...names.map((name): Column<Backtest> => ({
-      key: `e ${name}`, header: name, numeric: true, value: (t) => t.mape[name],
-      render: (t) => { const value = t.mape[name]; return value === undefined ? "–" : <span className={t.best === name ? "strong" : "muted"}>{value.toFixed(1)}</span>; },
+      key: `e ${name}`,
+      header: name,
+      numeric: true,
+      value: (t) => t.mape[name],
+      render: (t) => {
+        const value = t.mape[name];
+        return value === undefined ? (
+          "–"
+        ) : (
+          <span className={t.best === name ? "strong" : "muted"}>{value.toFixed(1)}</span>
+        );
+      },
     })),
-    { key: "gain", header: "gain of attention, 90 %", numeric: true, value: (t) => t.gain?.mean, render: (t) => (t.gain ? `${signed(t.gain.low)} to ${signed(t.gain.high)}` : "–") },
-    { key: "coverage", header: "band held", numeric: true, value: (t) => t.coverage90, render: (t) => (t.coverage90 === null ? "–" : `${Math.round(t.coverage90 * 100)} %`) },
+    {
+      key: "gain",
+      header: "gain of attention, 90 %",
+      numeric: true,
+      value: (t) => t.gain?.mean,
+      render: (t) => (t.gain ? `${signed(t.gain.low)} to ${signed(t.gain.high)}` : "–"),
+    },
+    {
+      key: "coverage",
+      header: "band held",
+      numeric: true,
+      value: (t) => t.coverage90,
+      render: (t) => (t.coverage90 === null ? "–" : `${Math.round(t.coverage90 * 100)} %`),
+    },
     { key: "windows", header: "windows", numeric: true, value: (t) => t.windows, render: (t) => count(t.windows) },
   ];
 }
@@ -32,12 +54,22 @@ export function Backtests({ application: { exe, nodes } }: { application: Applic
   const { data } = answer;
   const tests = useMemo(() => data?.backtests ?? [], [data]);
   const columns = useMemo(() => backtestColumns(tests), [tests]);
-  if (refused([answer])) return <section className="card backtests" aria-label="Backtests"><Unanswered line what="the backtests" asked={[answer]} /></section>;
+  if (refused([answer]))
+    return (
+      <section className="card backtests" aria-label="Backtests">
+        <Unanswered line what="the backtests" asked={[answer]} />
+      </section>
+    );
   if (!tests.length) return null;
   return (
     <section className="card backtests" aria-label="Backtests" style={{ height: 92 + 28 * Math.min(7, tests.length) }}>
       <div className="card-head">
-        <div className="card-title"><h2>Error on held-out runs, %</h2><span className="subtitle">{applicationText({ exe, nodes })} · from the last m steps over the next k · bold: best</span></div>
+        <div className="card-title">
+          <h2>Error on held-out runs, %</h2>
+          <span className="subtitle">
+            {applicationText({ exe, nodes })} · from the last m steps over the next k · bold: best
+          </span>
+        </div>
         <CsvButton name="backtests" rows={tests} columns={columns} />
       </div>
       <DataTable label="Backtests" rows={tests} columns={columns} id={(t) => `${t.m} ${t.k} ${t.features}`} />

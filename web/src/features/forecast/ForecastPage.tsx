@@ -18,13 +18,52 @@ import "./forecast.css";
 import { RunBand } from "./RunBand";
 
 const runColumns: Column<RunningRun>[] = [
-  { key: "job", header: "Job", value: (r) => r.job_id, render: (r) => (r.job_id === null ? `run ${r.run_id}` : <Link to="/jobs/$job" params={{ job: r.job_id }}>{r.job_id}</Link>) },
+  {
+    key: "job",
+    header: "Job",
+    value: (r) => r.job_id,
+    render: (r) =>
+      r.job_id === null ? (
+        `run ${r.run_id}`
+      ) : (
+        <Link to="/jobs/$job" params={{ job: r.job_id }}>
+          {r.job_id}
+        </Link>
+      ),
+  },
   { key: "exe", header: "Application", value: (r) => applicationText(r) },
   { key: "user", header: "User", value: (r) => r.user },
   { key: "steps", header: "steps", numeric: true, value: (r) => r.steps, render: (r) => count(r.steps) },
-  { key: "slow", header: "to usual", numeric: true, value: (r) => r.newest?.slowdown, render: (r) => (r.newest ? <span className={r.newest.low_s > r.newest.usual_s ? "alarm strong" : undefined}>{change(r.newest.slowdown)}</span> : <span className="muted" title={r.lacks ?? ""}>{r.lacks ?? "–"}</span>) },
-  { key: "next", header: "next steps, 90 %", numeric: true, value: (r) => r.newest?.expected_s, render: (r) => (r.newest ? `${duration(r.newest.low_s)} to ${duration(r.newest.high_s)}` : "–") },
-  { key: "error", header: "backtest error", numeric: true, value: (r) => r.backtest_mape, render: (r) => (r.backtest_mape === null ? "–" : `${r.backtest_mape.toFixed(1)} %`) },
+  {
+    key: "slow",
+    header: "to usual",
+    numeric: true,
+    value: (r) => r.newest?.slowdown,
+    render: (r) =>
+      r.newest ? (
+        <span className={r.newest.low_s > r.newest.usual_s ? "alarm strong" : undefined}>
+          {change(r.newest.slowdown)}
+        </span>
+      ) : (
+        <span className="muted" title={r.lacks ?? ""}>
+          {r.lacks ?? "–"}
+        </span>
+      ),
+  },
+  {
+    key: "next",
+    header: "next steps, 90 %",
+    numeric: true,
+    value: (r) => r.newest?.expected_s,
+    render: (r) => (r.newest ? `${duration(r.newest.low_s)} to ${duration(r.newest.high_s)}` : "–"),
+  },
+  {
+    key: "error",
+    header: "backtest error",
+    numeric: true,
+    value: (r) => r.backtest_mape,
+    render: (r) => (r.backtest_mape === null ? "–" : `${r.backtest_mape.toFixed(1)} %`),
+  },
 ];
 
 export function ForecastPage() {
@@ -36,7 +75,11 @@ export function ForecastPage() {
   if (!list.data) return <Waiting what="the forecasts" />;
   const runs = running.data?.items ?? [];
   const run = search.run ?? runs.find((one) => one.newest !== null)?.run_id ?? runs[0]?.run_id;
-  const nothing = running.data && !runs.length && !applications.some((one) => one.forecast.estimate_id !== null) && search.run === undefined;
+  const nothing =
+    running.data &&
+    !runs.length &&
+    !applications.some((one) => one.forecast.estimate_id !== null) &&
+    search.run === undefined;
   const choose = (one: Application) => void navigate({ search: (old) => ({ ...old, exe: one.exe, nodes: one.nodes }) });
   return (
     <div className="estimate-page">
@@ -47,26 +90,63 @@ export function ForecastPage() {
         <span className="spacer" />
         <ApplicationMenu applications={applications} kind="forecast" chosen={chosen} onChoose={choose} />
       </div>
-      {nothing ? <section className="card estimate-empty"><Lacking what="forecasts" all={applications.map((one) => ({ ...one, lacks: one.forecast.lacks }))} /></section> : (
+      {nothing ? (
+        <section className="card estimate-empty">
+          <Lacking what="forecasts" all={applications.map((one) => ({ ...one, lacks: one.forecast.lacks }))} />
+        </section>
+      ) : (
         <div className="estimate-main">
           <div className="estimate-left">
-            <section className="card forecast-runs" aria-label="Running jobs" style={{ height: 88 + 28 * Math.min(6, Math.max(1, runs.length)) }}>
-              <div className="card-head"><div className="card-title"><h2>Running jobs</h2><span className="subtitle">predicted slowest first</span></div><CsvButton name="running-jobs" rows={runs} columns={runColumns} /></div>
-              {running.error && !running.data ? <Failure error={running.error} retry={() => void running.refetch()} />
-                : !running.data ? <Waiting what="the running jobs" />
-                : runs.length ? <DataTable label="Running jobs" rows={runs} columns={runColumns} id={(r) => String(r.run_id)} current={run === undefined ? null : String(run)} onPick={(r) => void navigate({ search: (old) => ({ ...old, run: r.run_id }), replace: true })} />
-                : <p className="muted forecast-note">No running job records its steps.</p>}
+            <section
+              className="card forecast-runs"
+              aria-label="Running jobs"
+              style={{ height: 88 + 28 * Math.min(6, Math.max(1, runs.length)) }}
+            >
+              <div className="card-head">
+                <div className="card-title">
+                  <h2>Running jobs</h2>
+                  <span className="subtitle">predicted slowest first</span>
+                </div>
+                <CsvButton name="running-jobs" rows={runs} columns={runColumns} />
+              </div>
+              {running.error && !running.data ? (
+                <Failure error={running.error} retry={() => void running.refetch()} />
+              ) : !running.data ? (
+                <Waiting what="the running jobs" />
+              ) : runs.length ? (
+                <DataTable
+                  label="Running jobs"
+                  rows={runs}
+                  columns={runColumns}
+                  id={(r) => String(r.run_id)}
+                  current={run === undefined ? null : String(run)}
+                  onPick={(r) => void navigate({ search: (old) => ({ ...old, run: r.run_id }), replace: true })}
+                />
+              ) : (
+                <p className="muted forecast-note">No running job records its steps.</p>
+              )}
             </section>
             {run !== undefined && <RunBand run={run} />}
-            {chosen?.forecast.estimate_id != null && <Backtests key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />}
+            {chosen?.forecast.estimate_id != null && (
+              <Backtests key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />
+            )}
           </div>
           <div className="estimate-side">
             {chosen && <Trust key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />}
             <HowToRead
               lines={[
-                <>The band holds the time of the next steps, summed, in 90 of 100 cases; coverage says how often it did on runs held out.</>,
-                <>The forecaster that serves is the one with the least error in the backtest, be it learned or a plain rule; every rival is in the table.</>,
-                <>“to usual” is the expected time over that of the mean run for the same steps; it is marked when the whole band lies above the usual.</>,
+                <>
+                  The band holds the time of the next steps, summed, in 90 of 100 cases; coverage says how often it did
+                  on runs held out.
+                </>,
+                <>
+                  The forecaster that serves is the one with the least error in the backtest, be it learned or a plain
+                  rule; every rival is in the table.
+                </>,
+                <>
+                  “to usual” is the expected time over that of the mean run for the same steps; it is marked when the
+                  whole band lies above the usual.
+                </>,
               ]}
               not="A forecast continues what was seen. It knows of no job that starts later, of no change of the program, and it names no cause."
             />
@@ -78,31 +158,87 @@ export function ForecastPage() {
 }
 
 function Trust({ application }: { application: Application }) {
-  const answer = useQuery({ ...forecastQuery({ exe: application.exe, nodes: application.nodes }), enabled: application.forecast.estimate_id !== null });
-  if (application.forecast.estimate_id === null) return <section className="card"><Lacking what="a forecast" all={[{ ...application, lacks: application.forecast.lacks }]} /></section>;
-  if (answer.error && !answer.data) return <section className="card"><Failure error={answer.error} retry={() => void answer.refetch()} /></section>;
-  if (!answer.data) return <section className="card"><Waiting what="the backtest" /></section>;
+  const answer = useQuery({
+    ...forecastQuery({ exe: application.exe, nodes: application.nodes }),
+    enabled: application.forecast.estimate_id !== null,
+  });
+  if (application.forecast.estimate_id === null)
+    return (
+      <section className="card">
+        <Lacking what="a forecast" all={[{ ...application, lacks: application.forecast.lacks }]} />
+      </section>
+    );
+  if (answer.error && !answer.data)
+    return (
+      <section className="card">
+        <Failure error={answer.error} retry={() => void answer.refetch()} />
+      </section>
+    );
+  if (!answer.data)
+    return (
+      <section className="card">
+        <Waiting what="the backtest" />
+      </section>
+    );
   return <Serving forecast={answer.data} />;
 }
 
 const share = (value: number | null) => (value === null ? "unknown" : `${Math.round(value * 100)} %`);
 
 function Serving({ forecast: { estimate, serves, drift, notes } }: { forecast: Forecast }) {
-  const shifted = drift ? Object.entries(drift.psi).filter(([, psi]) => psi > 0.25).map(([name]) => name) : [];
+  const shifted = drift
+    ? Object.entries(drift.psi)
+        .filter(([, psi]) => psi > 0.25)
+        .map(([name]) => name)
+    : [];
   return (
     <section className="card" aria-label="Forecaster">
-      <div className="card-head"><div className="card-title"><h2>{applicationText(estimate)}</h2><span className="subtitle">{plural(estimate.runs, "run")} · estimated {day(parseTime(estimate.created) ?? 0, true)}</span></div></div>
+      <div className="card-head">
+        <div className="card-title">
+          <h2>{applicationText(estimate)}</h2>
+          <span className="subtitle">
+            {plural(estimate.runs, "run")} · estimated {day(parseTime(estimate.created) ?? 0, true)}
+          </span>
+        </div>
+      </div>
       <dl className="facts">
-        <dt>Serves</dt><dd>{serves.forecaster} · last {serves.m} steps, next {serves.k} · {serves.features.replaceAll("+", " + ")}</dd>
-        <dt>Why</dt><dd>{serves.why}</dd>
-        <dt>Backtest error</dt><dd>{serves.mape.toFixed(1)} % on held-out runs</dd>
-        <dt>90 % band held</dt><dd>{share(serves.coverage90)}</dd>
+        <dt>Serves</dt>
+        <dd>
+          {serves.forecaster} · last {serves.m} steps, next {serves.k} · {serves.features.replaceAll("+", " + ")}
+        </dd>
+        <dt>Why</dt>
+        <dd>{serves.why}</dd>
+        <dt>Backtest error</dt>
+        <dd>{serves.mape.toFixed(1)} % on held-out runs</dd>
+        <dt>90 % band held</dt>
+        <dd>{share(serves.coverage90)}</dd>
         <dt>Since then</dt>
-        <dd>{drift === null ? "no outcome is known yet" : <>{plural(drift.forecasts, "forecast")}: band held {share(drift.coverage90)}, error {drift.mape === null ? "unknown" : `${drift.mape.toFixed(1)} %`}{drift.drifting ? <span className="alarm"> · {drift.why ?? `inputs have shifted: ${shifted.join(", ")}`}</span> : " · no drift"}</>}</dd>
-        {notes.map((note) => <NoteLine key={note} note={note} />)}
+        <dd>
+          {drift === null ? (
+            "no outcome is known yet"
+          ) : (
+            <>
+              {plural(drift.forecasts, "forecast")}: band held {share(drift.coverage90)}, error{" "}
+              {drift.mape === null ? "unknown" : `${drift.mape.toFixed(1)} %`}
+              {drift.drifting ? (
+                <span className="alarm"> · {drift.why ?? `inputs have shifted: ${shifted.join(", ")}`}</span>
+              ) : (
+                " · no drift"
+              )}
+            </>
+          )}
+        </dd>
+        {notes.map((note) => (
+          <NoteLine key={note} note={note} />
+        ))}
       </dl>
     </section>
   );
 }
 
-const NoteLine = ({ note }: { note: string }) => <><dt>Note</dt><dd>{note}</dd></>;
+const NoteLine = ({ note }: { note: string }) => (
+  <>
+    <dt>Note</dt>
+    <dd>{note}</dd>
+  </>
+);

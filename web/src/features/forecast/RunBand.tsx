@@ -6,7 +6,7 @@ import { runForecastQuery } from "../../api/estimates";
 import type { RunForecast } from "../../api/estimateShapes";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { foretoldLayout } from "../../charts/foretold";
+import { forecastLayout } from "../../charts/forecastLayout";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
@@ -30,29 +30,81 @@ function rowsOf({ observed, band }: RunForecast): Row[] {
     rows.set(step, found);
     return found;
   };
-  observed.step.forEach((step, i) => Object.assign(row(step), { time: observed.time_s[i] ?? null, usual: observed.usual_s[i] ?? null }));
-  band?.step.forEach((step, i) => Object.assign(row(step), { expected: band.expected_s[i] ?? null, low: band.low_s[i] ?? null, high: band.high_s[i] ?? null }));
+  observed.step.forEach((step, i) =>
+    Object.assign(row(step), { time: observed.time_s[i] ?? null, usual: observed.usual_s[i] ?? null }),
+  );
+  band?.step.forEach((step, i) =>
+    Object.assign(row(step), {
+      expected: band.expected_s[i] ?? null,
+      low: band.low_s[i] ?? null,
+      high: band.high_s[i] ?? null,
+    }),
+  );
   return [...rows.values()].sort((a, b) => a.step - b.step);
 }
 
-const cell = (key: keyof Row, header: string): Column<Row> => ({ key, header, numeric: true, value: (r) => r[key], render: (r) => (key === "step" ? r.step : ratio(r[key])) });
-const columns = [cell("step", "step"), cell("time", "time, s"), cell("usual", "usual, s"), cell("expected", "expected, s"), cell("low", "low, 90 %"), cell("high", "high, 90 %")];
+const cell = (key: keyof Row, header: string): Column<Row> => ({
+  key,
+  header,
+  numeric: true,
+  value: (r) => r[key],
+  render: (r) => (key === "step" ? r.step : ratio(r[key])),
+});
+const columns = [
+  cell("step", "step"),
+  cell("time", "time, s"),
+  cell("usual", "usual, s"),
+  cell("expected", "expected, s"),
+  cell("low", "low, 90 %"),
+  cell("high", "high, 90 %"),
+];
 
 export function RunBand({ run }: { run: number }) {
   const answer = useQuery(runForecastQuery(run));
   const forecast = answer.data;
   const rows = useMemo(() => (forecast ? rowsOf(forecast) : []), [forecast]);
-  if (answer.error && !forecast) return <section className="card" aria-label="Run"><Failure error={answer.error} retry={() => void answer.refetch()} /></section>;
-  if (!forecast) return <section className="card" aria-label="Run"><Waiting what="the run" /></section>;
+  if (answer.error && !forecast)
+    return (
+      <section className="card" aria-label="Run">
+        <Failure error={answer.error} retry={() => void answer.refetch()} />
+      </section>
+    );
+  if (!forecast)
+    return (
+      <section className="card" aria-label="Run">
+        <Waiting what="the run" />
+      </section>
+    );
   const newest = forecast.newest;
   return (
     <PictureCard
-      title={forecast.job_id === null ? `Run ${run}` : `Job ${forecast.job_id}`} name={`forecast-run-${run}`} rows={rows} columns={columns} id={(r) => String(r.step)}
-      note={!forecast.running ? "ended: its last forecast" : newest ? nextText(newest) : forecast.lacks ?? `${applicationText(forecast)}: no forecast for this run`}
-      actions={forecast.job_id !== null && <Link className="button" to="/jobs/$job" params={{ job: forecast.job_id }}>The job</Link>}
+      title={forecast.job_id === null ? `Run ${run}` : `Job ${forecast.job_id}`}
+      name={`forecast-run-${run}`}
+      rows={rows}
+      columns={columns}
+      id={(r) => String(r.step)}
+      note={
+        !forecast.running
+          ? "ended: its last forecast"
+          : newest
+            ? nextText(newest)
+            : (forecast.lacks ?? `${applicationText(forecast)}: no forecast for this run`)
+      }
+      actions={
+        forecast.job_id !== null && (
+          <Link className="button" to="/jobs/$job" params={{ job: forecast.job_id }}>
+            The job
+          </Link>
+        )
+      }
     >
       <Band forecast={forecast} />
-      <p className="muted chart-key">step time, s · grey: usual · dashed with band: forecast, 90 %{forecast.backtest ? ` · on held-out runs the error of ${forecast.backtest.forecaster} was ${forecast.backtest.mape.toFixed(1)} %` : ""}</p>
+      <p className="muted chart-key">
+        step time, s · grey: usual · dashed with band: forecast, 90 %
+        {forecast.backtest
+          ? ` · on held-out runs the error of ${forecast.backtest.forecaster} was ${forecast.backtest.mape.toFixed(1)} %`
+          : ""}
+      </p>
     </PictureCard>
   );
 }
@@ -62,18 +114,34 @@ function Band({ forecast }: { forecast: RunForecast }) {
   const layout = useMemo(() => {
     if (!size || size.width < 120 || size.height < 80) return null;
     const { observed, band } = forecast;
-    return foretoldLayout({
-      step: observed.step, time: observed.time_s, usual: observed.usual_s,
-      band: band && { step: band.step, expected: band.expected_s, low: band.low_s, high: band.high_s },
-    }, size.width, size.height);
+    return forecastLayout(
+      {
+        step: observed.step,
+        time: observed.time_s,
+        usual: observed.usual_s,
+        band: band && { step: band.step, expected: band.expected_s, low: band.low_s, high: band.high_s },
+      },
+      size.width,
+      size.height,
+    );
   }, [forecast, size]);
   return (
     <div ref={box} className="chart-box">
       {size && layout && (
-        <svg width={size.width} height={size.height} role="img" aria-label={`${plural(forecast.observed.step.length, "step")} observed${forecast.newest ? `, ${nextText(forecast.newest)}` : ""}`}>
+        <svg
+          width={size.width}
+          height={size.height}
+          role="img"
+          aria-label={`${plural(forecast.observed.step.length, "step")} observed${forecast.newest ? `, ${nextText(forecast.newest)}` : ""}`}
+        >
           <ValueAxis ticks={layout.yTicks} y={layout.y} left={44} right={size.width - 8} />
-          <BaseAxis ticks={layout.xTicks} x={layout.x} y={size.height - 6} text={(tick, i) => (i === 0 ? `step ${tick}` : tick)} />
-          <path d={layout.spread} className="foretold" />
+          <BaseAxis
+            ticks={layout.xTicks}
+            x={layout.x}
+            y={size.height - 6}
+            text={(tick, i) => (i === 0 ? `step ${tick}` : tick)}
+          />
+          <path d={layout.spread} className="forecast" />
           <path d={layout.usual} className="median" />
           <path d={layout.time} className="high" />
           <path d={layout.expected} className="expected" />

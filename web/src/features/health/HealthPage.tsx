@@ -30,36 +30,115 @@ function columnsAt(now: number) {
   const topics: Column<Topic>[] = [
     { key: "topic", header: "Topic", value: (t) => t.topic },
     { key: "records", header: "records", numeric: true, value: (t) => t.records, render: (t) => si(t.records) },
-    { key: "values", header: "values/s", numeric: true, value: (t) => t.values_per_s, render: (t) => si(t.values_per_s) },
-    { key: "bytes", header: "bytes/s", numeric: true, value: (t) => t.bytes_per_s, render: (t) => bytes(t.bytes_per_s) },
-    { key: "lag", header: "behind", numeric: true, value: (t) => t.lag_s, render: (t) => <span className={(t.lag_s ?? 0) > LATE_S ? "alarm" : undefined}>{duration(t.lag_s)}</span> },
-    { key: "waiting", header: "waiting", numeric: true, value: (t) => t.lag_records, render: (t) => count(t.lag_records) },
+    {
+      key: "values",
+      header: "values/s",
+      numeric: true,
+      value: (t) => t.values_per_s,
+      render: (t) => si(t.values_per_s),
+    },
+    {
+      key: "bytes",
+      header: "bytes/s",
+      numeric: true,
+      value: (t) => t.bytes_per_s,
+      render: (t) => bytes(t.bytes_per_s),
+    },
+    {
+      key: "lag",
+      header: "behind",
+      numeric: true,
+      value: (t) => t.lag_s,
+      render: (t) => <span className={(t.lag_s ?? 0) > LATE_S ? "alarm" : undefined}>{duration(t.lag_s)}</span>,
+    },
+    {
+      key: "waiting",
+      header: "waiting",
+      numeric: true,
+      value: (t) => t.lag_records,
+      render: (t) => count(t.lag_records),
+    },
     { key: "last", header: "last record", numeric: true, value: (t) => t.last_at, render: (t) => ago(t.last_at) },
-    { key: "duplicates", header: "repeated", numeric: true, value: (t) => t.duplicates, render: (t) => count(t.duplicates) },
+    {
+      key: "duplicates",
+      header: "repeated",
+      numeric: true,
+      value: (t) => t.duplicates,
+      render: (t) => count(t.duplicates),
+    },
     { key: "late", header: "late", numeric: true, value: (t) => t.late, render: (t) => count(t.late) },
-    { key: "dead", header: "refused", numeric: true, value: (t) => t.dead, render: (t) => <span className={t.dead ? "alarm" : undefined}>{count(t.dead)}</span> },
+    {
+      key: "dead",
+      header: "refused",
+      numeric: true,
+      value: (t) => t.dead,
+      render: (t) => <span className={t.dead ? "alarm" : undefined}>{count(t.dead)}</span>,
+    },
   ];
   const schemas: Column<Schema>[] = [
     { key: "name", header: "Schema", value: (s) => s.name },
     { key: "kind", header: "Kind", value: (s) => s.kind },
     { key: "records", header: "records", numeric: true, value: (s) => s.records, render: (s) => si(s.records) },
-    { key: "first", header: `first seen, ${ZONE}`, numeric: true, value: (s) => s.first_seen, render: (s) => when(s.first_seen) },
-    { key: "last", header: `last seen, ${ZONE}`, numeric: true, value: (s) => s.last_seen, render: (s) => when(s.last_seen) },
+    {
+      key: "first",
+      header: `first seen, ${ZONE}`,
+      numeric: true,
+      value: (s) => s.first_seen,
+      render: (s) => when(s.first_seen),
+    },
+    {
+      key: "last",
+      header: `last seen, ${ZONE}`,
+      numeric: true,
+      value: (s) => s.last_seen,
+      render: (s) => when(s.last_seen),
+    },
   ];
   const gaps: Column<Gap>[] = [
     { key: "device", header: "Device", value: (g) => g.device },
     { key: "schema", header: "Schema", value: (g) => g.schema },
     { key: "from", header: `From, ${ZONE}`, numeric: true, value: (g) => g.from, render: (g) => when(g.from) },
-    { key: "to", header: `To, ${ZONE}`, numeric: true, value: (g) => g.to, render: (g) => (isOpen(g, now) ? "still open" : when(g.to)) },
+    {
+      key: "to",
+      header: `To, ${ZONE}`,
+      numeric: true,
+      value: (g) => g.to,
+      render: (g) => (isOpen(g, now) ? "still open" : when(g.to)),
+    },
     { key: "reason", header: "Reason", value: (g) => g.reason, render: (g) => (g.reason ?? "–").replaceAll("_", " ") },
   ];
   const letters: Column<DeadLetter>[] = [
     { key: "at", header: `Refused, ${ZONE}`, numeric: true, value: (d) => d.at, render: (d) => when(d.at) },
-    { key: "reason", header: "Reason", value: (d) => d.reason, render: (d) => <span title={d.reason}>{d.reason}</span> },
+    {
+      key: "reason",
+      header: "Reason",
+      value: (d) => d.reason,
+      render: (d) => <span title={d.reason}>{d.reason}</span>,
+    },
     { key: "topic", header: "Topic", value: (d) => d.topic },
-    { key: "where", header: "Where", value: (d) => d.where, render: (d) => (d.where ?? "–").replace(`${d.topic}[`, "partition ").replace(/^(partition \d+)\]/, "$1,") },
+    {
+      key: "where",
+      header: "Where",
+      value: (d) => d.where,
+      render: (d) => (d.where ?? "–").replace(`${d.topic}[`, "partition ").replace(/^(partition \d+)\]/, "$1,"),
+    },
     { key: "bytes", header: "size", numeric: true, value: (d) => d.raw_bytes, render: (d) => bytes(d.raw_bytes) },
-    { key: "raw", header: "Record", value: (d) => d.id, render: (d) => <DownloadButton className="link" path={`/ingest/dead-letters/${d.id}/raw`} name={`dead-letter-${d.id}.bin`}>raw bytes</DownloadButton> },
+    {
+      key: "raw",
+      header: "Record",
+      value: (d) => d.id,
+      render: (d) => (
+        <DownloadButton
+          need="names"
+          compact
+          className="link"
+          path={`/ingest/dead-letters/${d.id}/raw`}
+          name={`dead-letter-${d.id}.bin`}
+        >
+          raw bytes
+        </DownloadButton>
+      ),
+    },
   ];
   return { topics, schemas, gaps, letters };
 }
@@ -79,45 +158,145 @@ export function HealthPage() {
     <div className="health-page">
       <div className="context">
         <h1>Ingest health</h1>
-        <span className="subtitle">as of {moment(now, now, true)} {ZONE}{status.error ? " · the server does not answer now; this is the last answer" : ""}</span>
+        <span className="subtitle">
+          as of {moment(now, now, true)} {ZONE}
+          {status.error ? " · the server does not answer now; this is the last answer" : ""}
+        </span>
       </div>
       <section className="card health-figures" aria-label="Figures">
         <Figure label="Arriving" value={`${si(values)}/s`} detail="values, all topics" />
-        <Figure label="Furthest behind" value={duration(worst)} detail={`target below ${LATE_S} s`} bad={(worst ?? 0) > LATE_S} />
-        <Figure label="Written" value={data.position_age_s === null ? "–" : `${duration(data.position_age_s)} ago`} detail="last position of the writer" bad={(data.position_age_s ?? 0) > 30} />
-        <Figure label="Refused records" value={count(data.dead_letters.total)} detail="kept with their reason" bad={data.dead_letters.total > 0} />
-        <Figure label="Gaps" value={count(data.gaps.length)} detail={open ? `${plural(open, "device")} silent now` : "none open"} bad={open > 0} />
+        <Figure
+          label="Furthest behind"
+          value={duration(worst)}
+          detail={`target below ${LATE_S} s`}
+          bad={(worst ?? 0) > LATE_S}
+        />
+        <Figure
+          label="Written"
+          value={data.position_age_s === null ? "–" : `${duration(data.position_age_s)} ago`}
+          detail="last position of the writer"
+          bad={(data.position_age_s ?? 0) > 30}
+        />
+        <Figure
+          label="Refused records"
+          value={count(data.dead_letters.total)}
+          detail="kept with their reason"
+          bad={data.dead_letters.total > 0}
+        />
+        <Figure
+          label="Gaps"
+          value={count(data.gaps.length)}
+          detail={open ? `${plural(open, "device")} silent now` : "none open"}
+          bad={open > 0}
+        />
       </section>
       <div className="health-grid">
-        <Card title="Topics" note="what is on the log, and how far the writer is" action={<CsvButton name="topics" rows={data.topics} columns={columns.topics} />}>
-          {data.topics.length ? <DataTable label="Topics" rows={data.topics} columns={columns.topics} id={(t) => t.topic} />
-            : <Empty title="Nothing arrives yet">Start a collector, e.g. <code>flitwatch collect ldms-csv DIR</code>.</Empty>}
+        <Card
+          title="Topics"
+          note="what is on the log, and how far the writer is"
+          action={<CsvButton name="topics" rows={data.topics} columns={columns.topics} />}
+        >
+          {data.topics.length ? (
+            <DataTable label="Topics" rows={data.topics} columns={columns.topics} id={(t) => t.topic} />
+          ) : (
+            <Empty title="Nothing arrives yet">
+              Start a collector, e.g. <code>flitwatch collect ldms-csv DIR</code>.
+            </Empty>
+          )}
         </Card>
-        <Card title="Refused records" note="nothing is dropped: the raw bytes stay here" action={<CsvButton name="refused-records" rows={data.dead_letters.recent} columns={columns.letters} />}>
-          {data.dead_letters.recent.length ? <DataTable label="Refused records" rows={data.dead_letters.recent} columns={columns.letters} id={(d) => String(d.id)} />
-            : <Empty title="None">Every record that came was understood.</Empty>}
+        <Card
+          title="Refused records"
+          note="nothing is dropped: the raw bytes stay here"
+          action={<CsvButton name="refused-records" rows={data.dead_letters.recent} columns={columns.letters} />}
+        >
+          {data.dead_letters.recent.length ? (
+            <DataTable
+              label="Refused records"
+              rows={data.dead_letters.recent}
+              columns={columns.letters}
+              id={(d) => String(d.id)}
+            />
+          ) : (
+            <Empty title="None">Every record that came was understood.</Empty>
+          )}
         </Card>
-        <Card title="Gaps" note="times without data are gaps, never zeros" action={<CsvButton name="gaps" rows={data.gaps} columns={columns.gaps} />}>
-          {data.gaps.length ? <DataTable label="Gaps" rows={data.gaps} columns={columns.gaps} id={(g) => `${g.device} ${g.schema} ${g.from}`} />
-            : <Empty title="None">Every device that ever reported still does.</Empty>}
+        <Card
+          title="Gaps"
+          note="times without data are gaps, never zeros"
+          action={<CsvButton name="gaps" rows={data.gaps} columns={columns.gaps} />}
+        >
+          {data.gaps.length ? (
+            <DataTable
+              label="Gaps"
+              rows={data.gaps}
+              columns={columns.gaps}
+              id={(g) => `${g.device} ${g.schema} ${g.from}`}
+            />
+          ) : (
+            <Empty title="None">Every device that ever reported still does.</Empty>
+          )}
         </Card>
-        <Card title="Schemas" note="what the producers send" action={<CsvButton name="schemas" rows={data.schemas} columns={columns.schemas} />}>
-          {data.schemas.length ? <DataTable label="Schemas" rows={data.schemas} columns={columns.schemas} id={(s) => `${s.name} ${s.first_seen}`} />
-            : <Empty title="None seen yet" />}
+        <Card
+          title="Schemas"
+          note="what the producers send"
+          action={<CsvButton name="schemas" rows={data.schemas} columns={columns.schemas} />}
+        >
+          {data.schemas.length ? (
+            <DataTable
+              label="Schemas"
+              rows={data.schemas}
+              columns={columns.schemas}
+              id={(s) => `${s.name} ${s.first_seen}`}
+            />
+          ) : (
+            <Empty title="None seen yet" />
+          )}
         </Card>
       </div>
     </div>
   );
 }
 
-function Figure({ label, value, detail, bad = false }: { label: string; value: string; detail: string; bad?: boolean }) {
-  return <div><div className="subtitle">{label}</div><div className={`health-value${bad ? " alarm" : ""}`}>{value}</div><div className="subtitle">{detail}</div></div>;
+function Figure({
+  label,
+  value,
+  detail,
+  bad = false,
+}: {
+  label: string;
+  value: string;
+  detail: string;
+  bad?: boolean;
+}) {
+  return (
+    <div>
+      <div className="subtitle">{label}</div>
+      <div className={`health-value${bad ? " alarm" : ""}`}>{value}</div>
+      <div className="subtitle">{detail}</div>
+    </div>
+  );
 }
 
-function Card({ title, note, action, children }: { title: string; note: string; action: React.ReactNode; children: React.ReactNode }) {
+function Card({
+  title,
+  note,
+  action,
+  children,
+}: {
+  title: string;
+  note: string;
+  action: React.ReactNode;
+  children: React.ReactNode;
+}) {
   return (
     <section className="card health-card" aria-label={title}>
-      <div className="card-head"><div className="card-title"><h2>{title}</h2><span className="subtitle">{note}</span></div>{action}</div>
+      <div className="card-head">
+        <div className="card-title">
+          <h2>{title}</h2>
+          <span className="subtitle">{note}</span>
+        </div>
+        {action}
+      </div>
       <div className="health-body">{children}</div>
     </section>
   );

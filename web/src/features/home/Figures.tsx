@@ -18,8 +18,16 @@ function Trend({ values }: { values: (number | null)[] }) {
   const known = values.filter((v): v is number => v !== null);
   if (known.length < 2) return null;
   const [low, high] = [Math.min(0, ...known), Math.max(...known, 1e-9)];
-  const path = line<number | null>().defined((v) => v !== null).x((_, i) => (i / (values.length - 1)) * (WIDTH - 4) + 2).y((v) => HEIGHT - 3 - (((v ?? 0) - low) / (high - low)) * (HEIGHT - 6))(values) ?? "";
-  return <svg width={WIDTH} height={HEIGHT} aria-hidden="true"><path d={path} fill="none" stroke="currentColor" strokeWidth="1.25" /></svg>;
+  const path =
+    line<number | null>()
+      .defined((v) => v !== null)
+      .x((_, i) => (i / (values.length - 1)) * (WIDTH - 4) + 2)
+      .y((v) => HEIGHT - 3 - (((v ?? 0) - low) / (high - low)) * (HEIGHT - 6))(values) ?? "";
+  return (
+    <svg width={WIDTH} height={HEIGHT} aria-hidden="true">
+      <path d={path} fill="none" stroke="currentColor" strokeWidth="1.25" />
+    </svg>
+  );
 }
 
 export function Figures({ figures }: { figures: HomeFigure[] }) {
@@ -29,8 +37,14 @@ export function Figures({ figures }: { figures: HomeFigure[] }) {
         <div key={figure.label}>
           <dt>{figure.label}</dt>
           <dd>
-            <span className={`home-value${figure.bad ? " alarm" : figure.value === UNKNOWN ? " unknown" : ""}`}>{figure.value}</span> <span className="home-unit">{figure.unit}</span>
-            <span className="home-detail"><span className="ellipsis">{figure.detail}</span>{figure.trend && <Trend values={figure.trend} />}</span>
+            <span className={`home-value${figure.bad ? " alarm" : figure.value === UNKNOWN ? " unknown" : ""}`}>
+              {figure.value}
+            </span>{" "}
+            <span className="home-unit">{figure.unit}</span>
+            <span className="home-detail">
+              <span className="ellipsis">{figure.detail}</span>
+              {figure.trend && <Trend values={figure.trend} />}
+            </span>
           </dd>
         </div>
       ))}

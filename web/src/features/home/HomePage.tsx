@@ -1,39 +1,51 @@
 /** Now: six figures that mean something to an operator, then what needs attention, each one click from its evidence. */
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { quantile } from "d3-array";
 import { useEffect, useMemo, useState } from "react";
 import { alertsQuery } from "../../api/alerts";
 import type { Alert } from "../../api/alertShapes";
 import { runningQuery } from "../../api/estimates";
 import type { RunningRun } from "../../api/estimateShapes";
 import { useFreshness } from "../../api/freshness";
-import { congestionQuery, fabricsQuery, ingestQuery, jobsQuery, occupancyQuery, overviewQuery, routersQuery } from "../../api/queries";
-import type { Fabric } from "../../api/shapes";
+import { incidentQuery } from "../../api/incident";
+import {
+  congestionQuery,
+  fabricsQuery,
+  ingestQuery,
+  jobsQuery,
+  occupancyQuery,
+  overviewQuery,
+  routersQuery,
+} from "../../api/queries";
+import type { Fabric, Occupancy } from "../../api/shapes";
 import { hottestPairs, pairsOf } from "../../charts/matrix";
-import { heatColour } from "../../charts/scale";
-import { Swatch } from "../../charts/legends";
 import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
 import { CopyMoment } from "../../components/CopyMoment";
-import { tableCsv, type Column } from "../../components/DataTable";
-import { Icon, SeverityMark } from "../../components/Icon";
+import { tableCsv } from "../../components/DataTable";
+import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
-import { PageLink } from "../../components/PageLink";
 import { answered, Empty, Failure, refused, Unanswered, Waiting } from "../../components/Notice";
 import { StaleBanner } from "../../components/StaleBanner";
 import { captureEntries } from "../../lib/capture";
 import { save } from "../../lib/csv";
-import { change, count, plural, ratio } from "../../lib/format";
+import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { currentMachine, machineStore } from "../../lib/machine";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { sceneOf, type Values } from "../../machine/scene";
-import { attention, HOT, jobStalls, type Item, JOB_FACTOR, JOB_STALLS } from "./attention";
-import { Figures, type HomeFigure } from "./Figures";
+import { attention, jobStalls, JOB_FACTOR, JOB_STALLS } from "./attention";
+import { itemColumns, stallColumns } from "./columns";
+import { Coverage } from "./Coverage";
+import { Figures } from "./Figures";
 import "./home.css";
+import { homeFigures } from "./homeFigures";
+import { HotPairs } from "./HotPairs";
+import { IncidentCard } from "./IncidentCard";
+import { ItemRow } from "./ItemRow";
 import { MiniFabric } from "./MiniFabric";
+import { StalledJobs } from "./StalledJobs";
 
 const WINDOW_MS = 600_000;
 const PACE_MS = 10_000;
@@ -44,24 +56,24 @@ const SHOWN = 12;
 const [JOBS_BESIDE, JOBS_ALONE] = [6, 24];
 const NONE: RunningRun[] = [];
 
-const itemColumns: Column<Item>[] = [
-  { key: "level", header: "level", value: (i) => i.level }, { key: "title", header: "what", value: (i) => i.title }, { key: "detail", header: "detail", value: (i) => i.detail },
-  { key: "stake", header: "at stake", value: (i) => i.stake }, { key: "at", header: `since, ${ZONE}`, value: (i) => (i.at === null ? null : isoTime(i.at)) }, { key: "href", header: "evidence", value: (i) => i.href },
-];
-const stallColumns: Column<ReturnType<typeof jobStalls>[number]>[] = [
-  { key: "job", header: "job", value: (s) => s.job.job_id }, { key: "name", header: "name", value: (s) => s.job.name }, { key: "user", header: "user", value: (s) => s.job.user },
-  { key: "nodes", header: "nodes", value: (s) => s.job.nodes }, { key: "ratio", header: "stall / flit", value: (s) => s.ratio }, { key: "factor", header: "to the machine", value: (s) => s.factor },
-];
 const CALM: Alert[] = [];
+const NO_JOBS: Occupancy["jobs"] = [];
 
 export function HomePage() {
   const fabrics = useQuery(fabricsQuery());
   const remembered = useStore(machineStore);
   const search = useSearch({ from: "/" });
-  if (fabrics.error && !fabrics.data) return <Failure page error={fabrics.error} retry={() => void fabrics.refetch()} />;
+  if (fabrics.error && !fabrics.data)
+    return <Failure page error={fabrics.error} retry={() => void fabrics.refetch()} />;
   if (!fabrics.data) return <Waiting what="the machines" />;
   const fabric = currentMachine(fabrics.data.items, search.machine ?? remembered);
-  if (!fabric) return <Empty page title="No machine is known yet">Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>.</Empty>;
+  if (!fabric)
+    return (
+      <Empty page title="No machine is known yet">
+        Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>
+        .
+      </Empty>
+    );
   return <HomeOf key={fabric.id} fabric={fabric} chosen={parseTime(search.at)} />;
 }
 
@@ -71,13 +83,17 @@ function useHome(fabric: Fabric, chosen: number | null) {
   const through = chosen ?? fresh.through;
   const edge = through === null ? null : Math.floor(through / PACE_MS) * PACE_MS;
   const live = chosen === null;
-  const moment = useMemo(() => ({ at: fabric.timeless ? null : edge, windowMs: WINDOW_MS }), [fabric.timeless, edge]);
+  const moment = useMemo(() => ({ at: fabric.snapshot ? null : edge, windowMs: WINDOW_MS }), [fabric.snapshot, edge]);
   const routers = useQuery(routersQuery(fabric.name));
   const congestion = useQuery(congestionQuery(fabric.id, moment, null));
   const minute = edge === null ? null : Math.ceil(edge / 60_000) * 60_000;
-  const overview = useQuery({ ...overviewQuery(fabric.id, { from: (minute ?? 0) - HOUR_MS, to: minute ?? 0 }, 60), enabled: minute !== null && !fabric.timeless });
+  const overview = useQuery({
+    ...overviewQuery(fabric.id, { from: (minute ?? 0) - HOUR_MS, to: minute ?? 0 }, 60),
+    enabled: minute !== null && !fabric.snapshot,
+  });
   const occupancy = useQuery(occupancyQuery(fabric.id, edge === null ? null : Math.floor(edge / 30_000) * 30_000));
   const ingest = useQuery({ ...ingestQuery(), enabled: live });
+  const incident = useQuery(incidentQuery(fabric.name, chosen === null ? null : isoTime(chosen)));
   const forecasts = useQuery({ ...runningQuery(), enabled: live });
   const fired = useInfiniteQuery({ ...alertsQuery("firing"), enabled: live });
   const alerts = (live ? fired.data?.pages[0]?.items : undefined) ?? CALM;
@@ -90,17 +106,49 @@ function useHome(fabric: Fabric, chosen: number | null) {
   }, [scene, congestion.data]);
   const now = live ? [ingest, forecasts, fired] : [];
   return {
-    fresh, through, edge, scene, values, routers, congestion, overview, occupancy, ingest: live ? ingest.data ?? null : null,
-    forecasts: (live ? forecasts.data?.items : undefined) ?? NONE, alerts, running, asked: [routers, congestion, occupancy, ...now],
+    fresh,
+    through,
+    edge,
+    scene,
+    values,
+    routers,
+    congestion,
+    overview,
+    occupancy,
+    ingest: live ? (ingest.data ?? null) : null,
+    forecasts: (live ? forecasts.data?.items : undefined) ?? NONE,
+    alerts,
+    running,
+    incident,
+    asked: [routers, congestion, occupancy, ...now],
   };
 }
 
 function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | null }) {
-  const { fresh, through, edge, scene, values, routers, congestion, overview: overviewAnswer, occupancy: occupancyAnswer, ingest, forecasts, alerts, running, asked } = useHome(fabric, past);
+  const {
+    fresh,
+    through,
+    edge,
+    scene,
+    values,
+    routers,
+    congestion,
+    overview: overviewAnswer,
+    occupancy: occupancyAnswer,
+    ingest,
+    forecasts,
+    alerts,
+    running,
+    incident,
+    asked,
+  } = useHome(fabric, past);
   const [occupancy, overview] = [occupancyAnswer.data ?? null, overviewAnswer.data ?? null];
-  const empty = !fabric.timeless && through === null;
+  const empty = !fabric.snapshot && through === null;
   // What every link to the fabric page carries: the moment, unless it is now.
-  const when = useMemo(() => (past === null || edge === null ? {} : { from: isoTime(edge - WINDOW_MS), to: isoTime(edge) }), [past, edge]);
+  const when = useMemo(
+    () => (past === null || edge === null ? {} : { from: isoTime(edge - WINDOW_MS), to: isoTime(edge) }),
+    [past, edge],
+  );
   const navigate = useNavigate();
   const theme = useStore(themeStore);
   const [now, setNow] = useState(() => Date.now());
@@ -112,156 +160,242 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
   useEffect(() => {
     if (values) store.set(values);
   }, [store, values]);
-  const stalls = useMemo(() => (values && occupancy ? jobStalls(occupancy.jobs, values.window) : []), [values, occupancy]);
-  const items = useMemo(() => attention({
-    fabric: fabric.name, when, noun: scene?.arrangement.noun ?? "group", window: values?.window ?? null, jobs: stalls, ingest, forecasts, alerts, now: through ?? now,
-    panels: scene && values ? scene.arrangement.panels.map((p, i) => ({ label: p.label, routers: p.routers, figures: values.figures[i] as Values["figures"][number] })) : [],
-  }), [fabric.name, when, scene, values, stalls, ingest, forecasts, alerts, through, now]);
+  const stalls = useMemo(
+    () => (values && occupancy ? jobStalls(occupancy.jobs, values.window) : []),
+    [values, occupancy],
+  );
+  const items = useMemo(
+    () =>
+      attention({
+        fabric: fabric.name,
+        when,
+        noun: scene?.arrangement.noun ?? "group",
+        window: values?.window ?? null,
+        jobs: stalls,
+        incident: incident.data ?? null,
+        ingest,
+        forecasts,
+        alerts,
+        now: through ?? now,
+        panels:
+          scene && values
+            ? scene.arrangement.panels.map((p, i) => ({
+                label: p.label,
+                routers: p.routers,
+                figures: values.figures[i] as Values["figures"][number],
+              }))
+            : [],
+      }),
+    [fabric.name, when, scene, values, stalls, incident.data, ingest, forecasts, alerts, through, now],
+  );
   const [aside, setAside] = useState<ReadonlySet<string>>(new Set());
   const open = useMemo(() => items.filter((item) => !aside.has(item.id)), [items, aside]);
   // By its id: live data reorder the list under the reader.
   const [chosen, choose] = useState<string | null>(null);
-  const at = Math.max(0, open.findIndex((item) => item.id === chosen));
+  const at = Math.max(
+    0,
+    open.findIndex((item) => item.id === chosen),
+  );
   const current = open[at];
-  const bindings = useMemo(() => [
-    { keys: "j", label: "Next item", run: () => choose(open[Math.min(at + 1, SHOWN - 1)]?.id ?? current?.id ?? null) },
-    { keys: "k", label: "Item before", run: () => choose(open[Math.max(0, at - 1)]?.id ?? null) },
-    { keys: "Enter", label: "Open its evidence", run: () => current && void navigate({ href: current.href } as never) },
-    { keys: "e", label: "Set aside until the page is reloaded", run: () => {
-      if (!current) return;
-      choose((open[at + 1] ?? open[at - 1])?.id ?? null);
-      setAside((old) => new Set(old).add(current.id));
-    } },
-  ], [open, at, current, navigate]);
+  const bindings = useMemo(
+    () => [
+      {
+        keys: "j",
+        label: "Next item",
+        run: () => choose(open[Math.min(at + 1, SHOWN - 1)]?.id ?? current?.id ?? null),
+      },
+      { keys: "k", label: "Item before", run: () => choose(open[Math.max(0, at - 1)]?.id ?? null) },
+      {
+        keys: "Enter",
+        label: "Open its evidence",
+        run: () => current && void navigate({ href: current.href } as never),
+      },
+      {
+        keys: "e",
+        label: "Set aside until the page is reloaded",
+        run: () => {
+          if (!current) return;
+          choose((open[at + 1] ?? open[at - 1])?.id ?? null);
+          setAside((old) => new Set(old).add(current.id));
+        },
+      },
+    ],
+    [open, at, current, navigate],
+  );
   useKeys("Home", bindings);
 
   const calm = !open.length && !empty && values !== null && occupancy !== null && answered(asked);
-  const pairs = useMemo(() => (scene && congestion.data ? hottestPairs(pairsOf(scene.groups, congestion.data.groups)).slice(0, 5) : []), [scene, congestion.data]);
-  const figures = homeFigures({ fabric, values, overview, congestion: congestion.data ?? null, occupancy, empty, fresh: fresh.text, running: running.data?.pages.flatMap((p) => p.items) ?? null });
+  const pairs = useMemo(
+    () => (scene && congestion.data ? hottestPairs(pairsOf(scene.groups, congestion.data.groups)).slice(0, 5) : []),
+    [scene, congestion.data],
+  );
+  const figures = homeFigures({
+    fabric,
+    values,
+    overview,
+    congestion: congestion.data ?? null,
+    occupancy,
+    empty,
+    fresh: fresh.text,
+    running: running.data?.pages.flatMap((p) => p.items) ?? null,
+  });
   return (
     <div className="home-page">
       <div className="context">
         <h1>{past === null ? "Now" : "Then"}</h1>
         {fabric.simulated && <span className="tag">simulated</span>}
-        <span className="subtitle">{fabric.timeless ? `${fabric.name} · one sample without time` : through === null ? fabric.name : `${fabric.name} · ${momentText(through, now)} ${ZONE} · ${past === null ? "last 10 minutes" : "the 10 minutes before; alerts, forecasts and ingest are of now and left out"}`}</span>
+        <span className="subtitle">
+          {fabric.snapshot
+            ? `${fabric.name} · one sample without time`
+            : through === null
+              ? fabric.name
+              : `${fabric.name} · ${momentText(through, now)} ${ZONE} · ${past === null ? "last 10 minutes" : "the 10 minutes before; alerts, forecasts and ingest are of now and left out"}`}
+        </span>
         <span className="spacer" />
-        {past !== null && <Link className="button" to="/" search={{ machine: fabric.name }}>Live</Link>}
+        {past !== null && (
+          <Link className="button" to="/" search={{ machine: fabric.name }}>
+            Live
+          </Link>
+        )}
         {edge !== null && <CopyMoment search={() => ({ machine: fabric.name, at: isoTime(edge) })} />}
         <Menu
-          trigger={<>Export<Icon name="down" /></>}
+          trigger={
+            <>
+              Export
+              <Icon name="down" />
+            </>
+          }
           entries={[
-            { id: "items", label: "What needs attention as CSV", onSelect: () => save(`${fabric.name}-attention.csv`, tableCsv(open, itemColumns)) },
-            { id: "jobs", label: "Jobs by stalls as CSV", onSelect: () => save(`${fabric.name}-jobs.csv`, tableCsv(stalls, stallColumns)) },
-            ...captureEntries(() => document.querySelector<HTMLElement>(".home-fabric"), `${fabric.name}-home`, () => ({ title: `${fabric.name}${fabric.simulated ? " (simulated)" : ""}`, subtitle: `stall cycles per flit, ${fabric.timeless ? "one sample" : "last 10 minutes"}` })),
+            {
+              id: "items",
+              label: "What needs attention as CSV",
+              onSelect: () => save(`${fabric.name}-attention.csv`, tableCsv(open, itemColumns)),
+            },
+            {
+              id: "jobs",
+              label: "Jobs by stalls as CSV",
+              onSelect: () => save(`${fabric.name}-jobs.csv`, tableCsv(stalls, stallColumns)),
+            },
+            ...captureEntries(
+              () => document.querySelector<HTMLElement>(".home-fabric"),
+              `${fabric.name}-home`,
+              () => ({
+                title: `${fabric.name}${fabric.simulated ? " (simulated)" : ""}`,
+                subtitle: `stall cycles per flit, ${fabric.snapshot ? "one sample" : "last 10 minutes"}`,
+              }),
+            ),
           ]}
         />
       </div>
       {past === null && fresh.state === "stale" && <StaleBanner fresh={fresh} shown="" />}
+      {!fabric.snapshot && (
+        <IncidentCard fabric={fabric.name} answer={incident} trend={overview} at={when.to} now={now} />
+      )}
       <Figures figures={figures} />
-      {refused([overviewAnswer]) && <div className="home-refused"><Unanswered line what="the last hour" asked={[overviewAnswer]} /></div>}
-      {refused([running]) && <div className="home-refused"><Unanswered line what="the running jobs" asked={[running]} /></div>}
+      {refused([running]) && (
+        <div className="home-refused">
+          <Unanswered line what="the running jobs" asked={[running]} />
+        </div>
+      )}
       <div className="home-grid">
         <div className="home-left">
           <section className="card home-attention" data-calm={calm || undefined} aria-label="Needs attention">
             <div className="card-head">
-              <div className="card-title"><h2>Needs attention</h2><span className="subtitle">{open.length > 0 ? `${plural(open.length, "item")} · ` : ""}ordered by nodes at stake</span></div>
-              <span className="subtitle key-hint"><kbd>j</kbd> <kbd>k</kbd> move · <kbd>↵</kbd> open · <kbd>e</kbd> set aside</span>
+              <div className="card-title">
+                <h2>Needs attention</h2>
+                <span className="subtitle">
+                  {open.length > 0 ? `${plural(open.length, "item")} · ` : ""}ordered by nodes at stake
+                </span>
+              </div>
+              <span className="subtitle key-hint">
+                <kbd>j</kbd> <kbd>k</kbd> move · <kbd>↵</kbd> open · <kbd>e</kbd> set aside
+              </span>
             </div>
             {open.length > 0 && refused(asked) && <Unanswered line what="some of it" asked={asked} />}
-            {open.length ? <ul>{open.slice(0, SHOWN).map((item) => <Row key={item.id} item={item} current={item === current} now={now} />)}</ul>
-              : empty ? <Empty title="No counters yet">The topology of {fabric.name} is known. Start a collector (<code>flitwatch collect</code>) or import counters; this page fills as they come.</Empty>
-              : calm ? <Empty title="Nothing needs attention">No job is on links with {JOB_STALLS} stalls per flit or more and {JOB_FACTOR} times the machine’s mean; no group is hot{past === null && "; all devices report"}.</Empty>
-              : <Unanswered what={fabric.timeless ? "the sample" : "the last ten minutes"} asked={asked} />}
+            {open.length ? (
+              <ul>
+                {open.slice(0, SHOWN).map((item) => (
+                  <ItemRow key={item.id} item={item} current={item === current} now={now} />
+                ))}
+              </ul>
+            ) : empty ? (
+              <Empty title="No counters yet">
+                The topology of {fabric.name} is known. Start a collector (<code>flitwatch collect</code>) or import
+                counters; this page fills as they come.
+              </Empty>
+            ) : calm ? (
+              <Empty title="Nothing needs attention">
+                No job is on links with {JOB_STALLS} stalls per flit or more and {JOB_FACTOR} times the machine’s mean;
+                no group is hot{past === null && "; all devices report"}.
+              </Empty>
+            ) : (
+              <Unanswered what={fabric.snapshot ? "the sample" : "the last ten minutes"} asked={asked} />
+            )}
           </section>
           <section className="card" aria-label="Jobs by stalls">
-            <div className="card-head"><div className="card-title"><h2>Jobs on the most congested routers</h2><span className="subtitle" title="A job here may cause the congestion or suffer from it: its page tells which.">may cause it or suffer from it · {fabric.timeless ? "one sample" : past === null ? "last 10 minutes" : "these 10 minutes"}</span></div><Link to="/jobs" search={past === null ? { state: "RUNNING" } : {}}>All</Link></div>
+            <div className="card-head">
+              <div className="card-title">
+                <h2>Jobs on the most congested routers</h2>
+                <span
+                  className="subtitle"
+                  title="A job here may cause the congestion or suffer from it: its page tells which."
+                >
+                  may cause it or suffer from it ·{" "}
+                  {fabric.snapshot ? "one sample" : past === null ? "last 10 minutes" : "these 10 minutes"}
+                </span>
+              </div>
+              <Link to="/jobs" search={past === null ? { state: "RUNNING" } : {}}>
+                All
+              </Link>
+            </div>
             {stalls.length ? (
-              <table className="tight">
-                <thead><tr><th scope="col">Job</th><th scope="col">User</th><th scope="col" className="numeric">Nodes</th><th scope="col" className="numeric">stall / flit</th><th scope="col" className="numeric">to the machine</th></tr></thead>
-                <tbody>
-                  {stalls.slice(0, calm ? JOBS_ALONE : JOBS_BESIDE).map(({ job, ratio: own, factor }) => (
-                    <tr key={job.job_pk}>
-                      <td className="ellipsis"><Link to="/jobs/$job" params={{ job: job.job_id }} search={{ at: when.to }}>{job.job_id} {job.name ?? ""}</Link></td>
-                      <td className="ellipsis">{job.user ?? "–"}</td>
-                      <td className="numeric">{count(job.nodes)}</td>
-                      <td className="numeric"><Swatch colour={heatColour(own, theme)} />{ratio(own)}</td>
-                      <td className="numeric">{change(factor)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            ) : occupancy && !occupancy.jobs.length ? <p className="muted home-note">No job is known to hold routers of {fabric.name} {fabric.timeless ? "in this sample" : "now"}.</p>
-              : empty || (occupancy && values) ? <p className="muted home-note">What the jobs' routers stall is unknown: {empty ? "there are no counters yet" : "none of them is counted"}.</p>
-              : <Unanswered what="the jobs and the counters" asked={[occupancyAnswer, congestion]} />}
+              <StalledJobs
+                stalls={stalls.slice(0, calm ? JOBS_ALONE : JOBS_BESIDE)}
+                story={incident.data?.verdict === "incident" ? incident.data : null}
+                at={when.to}
+                theme={theme}
+              />
+            ) : occupancy && !occupancy.jobs.length ? (
+              <p className="muted home-note">
+                No job is known to hold routers of {fabric.name} {fabric.snapshot ? "in this sample" : "now"}.
+              </p>
+            ) : empty || (occupancy && values) ? (
+              <p className="muted home-note">
+                What the jobs' routers stall is unknown:{" "}
+                {empty ? "there are no counters yet" : "none of them is counted"}.
+              </p>
+            ) : (
+              <Unanswered what="the jobs and the counters" asked={[occupancyAnswer, congestion]} />
+            )}
           </section>
         </div>
         <div className="home-right">
-          {scene ? <MiniFabric scene={scene} values={store} when={when} /> : <section className="card" aria-label="Fabric"><Unanswered what="the machine" asked={[routers]} /></section>}
+          {scene ? (
+            <MiniFabric scene={scene} values={store} when={when} />
+          ) : (
+            <section className="card" aria-label="Fabric">
+              <Unanswered what="the machine" asked={[routers]} />
+            </section>
+          )}
           <section className="card" aria-label="Hottest pairs">
-            <div className="card-head"><h2>Hottest links between groups</h2></div>
+            <div className="card-head">
+              <h2>Hottest links between groups</h2>
+            </div>
             {pairs.length ? (
-              <table className="tight"><thead className="visually-hidden"><tr><th scope="col">Pair</th><th scope="col">stall / flit</th></tr></thead><tbody>
-                {pairs.map((pair) => (
-                  <tr key={`${pair.src} ${pair.dst}`}>
-                    <td><Swatch colour={heatColour(pair.ratio, theme)} /><Link to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ ...when, view: "group", router: Math.max(0, scene?.machine.group.indexOf(pair.src) ?? 0) }}>g{pair.src} → g{pair.dst}</Link></td>
-                    <td className="numeric">{ratio(pair.ratio)}</td>
-                  </tr>
-                ))}
-              </tbody></table>
-            ) : empty || (scene && congestion.data) ? <p className="muted home-note">{congestion.data?.groups.note ?? "No link between groups is counted."}</p>
-              : <Unanswered what="the links" asked={[congestion]} />}
+              <HotPairs pairs={pairs} scene={scene} jobs={occupancy?.jobs ?? NO_JOBS} when={when} theme={theme} />
+            ) : empty || (scene && congestion.data) ? (
+              <p className="muted home-note">{congestion.data?.groups.note ?? "No link between groups is counted."}</p>
+            ) : (
+              <Unanswered what="the links" asked={[congestion]} />
+            )}
           </section>
+          {!fabric.snapshot && (
+            <Coverage overview={overview} ingest={ingest}>
+              {refused([overviewAnswer]) && <Unanswered line what="the last hour" asked={[overviewAnswer]} />}
+            </Coverage>
+          )}
         </div>
       </div>
     </div>
   );
-}
-
-function Row({ item, current, now }: { item: Item; current: boolean; now: number }) {
-  return (
-    <li className="home-item" data-current={current || undefined} aria-current={current || undefined}>
-      <SeverityMark level={item.level} />
-      <div className="ellipsis">
-        <div className="home-title ellipsis" title={item.title}>{item.title}</div>
-        <div className="subtitle ellipsis" title={item.detail}>{item.detail}</div>
-      </div>
-      <span className="home-stake">{item.stake}</span>
-      <span className="home-at">{item.at === null ? "" : momentText(item.at, now)}</span>
-      <PageLink href={item.href} aria-label={`${item.action}: ${item.title}`}>{item.action} →</PageLink>
-    </li>
-  );
-}
-
-interface FigureInputs {
-  fabric: Fabric;
-  values: Values | null;
-  overview: { p95: (number | null)[]; ratio: (number | null)[]; coverage: (number | null)[] } | null;
-  congestion: { classes: Record<string, { ratio: number | null; p95: number | null }> } | null;
-  occupancy: { jobs: { nodes: number | null }[] } | null;
-  running: { nodes: number | null }[] | null;
-  fresh: string;
-  /** The machine has no counters at all: nothing is on its way. */
-  empty: boolean;
-}
-
-function homeFigures({ fabric, values, overview, congestion, occupancy, running, fresh, empty }: FigureInputs): HomeFigure[] {
-  const jobs = occupancy?.jobs ?? running;
-  const nodes = jobs?.reduce((sum, job) => sum + (job.nodes ?? 0), 0) ?? null;
-  const ratios = values ? [...values.window.ratio].filter((value) => !Number.isNaN(value)) : [];
-  const hot = ratios.filter((value) => value > HOT).length;
-  const flits = values?.figures.reduce((sum, f) => sum + (f.counted ? f.flits : 0), 0) ?? 0;
-  const stalls = values?.figures.reduce((sum, f) => sum + (f.counted ? f.stalls : 0), 0) ?? 0;
-  // Of the same window as the mean beside it.
-  const twentieth = quantile(ratios, 0.95) ?? null;
-  const classes = Object.entries(congestion?.classes ?? {}).filter(([name, c]) => name !== "terminal" && c.p95 !== null).sort((a, b) => (b[1].p95 ?? 0) - (a[1].p95 ?? 0));
-  const [worst, ...others] = classes;
-  const word = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
-  return [
-    { label: fabric.timeless ? "Jobs in the sample" : "Jobs running", value: jobs ? count(jobs.length) : "–", unit: "", detail: nodes === null ? "" : `on ${count(nodes)} of ${count(fabric.endpoints)} nodes` },
-    { label: "Mean stalls per flit", value: flits > 0 ? ratio(stalls / flits) : "–", unit: flits > 0 ? "per flit" : "", detail: "all routers", trend: overview?.ratio },
-    { label: "95th percentile", value: ratio(twentieth), unit: twentieth === null ? "" : "per flit", detail: "of the routers", trend: overview?.p95 },
-    { label: "Hot routers", value: ratios.length ? count(hot) : "–", unit: ratios.length ? `of ${count(ratios.length)}` : "", detail: `above ${HOT} stalls per flit`, bad: hot > 0 },
-    { label: "Hottest class", value: worst ? word(worst[0]) : "–", unit: worst ? `95th: ${ratio(worst[1].p95)}` : "", detail: others.map(([name, c]) => `${name} ${ratio(c.p95)}`).join(" · ") || (!worst && (congestion || empty) ? "no class is counted" : "") },
-    { label: "Routers reporting", value: values ? count(ratios.length) : "–", unit: `of ${count(fabric.routers)}`, detail: fresh.replace(/^Live · /, ""), trend: overview?.coverage },
-  ];
 }

@@ -10,26 +10,50 @@ import { TilesView } from "../../machine/TilesView";
 const NO_JOBS: string[] = [];
 
 /** The machine in small: the same tiles as on its page. */
-export function MiniFabric({ scene, values, when }: { scene: Scene; values: Store<Values | null>; when: { from?: string; to?: string } }) {
+export function MiniFabric({
+  scene,
+  values,
+  when,
+}: {
+  scene: Scene;
+  values: Store<Values | null>;
+  when: { from?: string; to?: string };
+}) {
   const navigate = useNavigate();
   const theme = useStore(themeStore);
-  const open = useCallback((router: number) => {
-    void navigate({ to: "/fabric/$fabric", params: { fabric: scene.fabric.name }, search: { ...when, router } });
-  }, [navigate, scene.fabric.name, when]);
+  const open = useCallback(
+    (router: number) => {
+      void navigate({ to: "/fabric/$fabric", params: { fabric: scene.fabric.name }, search: { ...when, router } });
+    },
+    [navigate, scene.fabric.name, when],
+  );
   const noJobs = useCallback(() => NO_JOBS, []);
   return (
     <section className="card home-fabric" aria-label="Fabric">
       <div className="card-head">
-        <div className="card-title"><h2>Fabric</h2><span className="subtitle">{plural(scene.arrangement.panels.length, scene.arrangement.noun)}</span></div>
-        <Link to="/fabric/$fabric" params={{ fabric: scene.fabric.name }} search={when}>Open</Link>
+        <div className="card-title">
+          <h2>Fabric</h2>
+          <span className="subtitle">{plural(scene.arrangement.panels.length, scene.arrangement.noun)}</span>
+        </div>
+        <Link to="/fabric/$fabric" params={{ fabric: scene.fabric.name }} search={when}>
+          Open
+        </Link>
       </div>
       <div className="home-picture">
         <TilesView
-          scene={scene} values={values} selected={null} jobs={[]} jobsAt={noJobs} onSelect={open} onDescend={open}
+          scene={scene}
+          values={values}
+          selected={null}
+          jobs={[]}
+          jobsAt={noJobs}
+          onSelect={open}
+          onDescend={open}
           label={`Routers of ${scene.fabric.name} coloured by stall cycles per flit in the last ten minutes`}
         />
       </div>
-      <div className="home-legend"><HeatLegend theme={theme} what="all classes" width={288} /></div>
+      <div className="home-legend">
+        <HeatLegend theme={theme} what="all classes" width={288} />
+      </div>
     </section>
   );
 }

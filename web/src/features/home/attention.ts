@@ -1,6 +1,7 @@
 /** What needs attention now, ordered by nodes at stake; every item leads to its evidence. Pure. */
 import type { Alert } from "../../api/alertShapes";
 import type { RunningRun } from "../../api/estimateShapes";
+import type { Incident } from "../../api/incident";
 import type { IngestStatus, Occupancy } from "../../api/shapes";
 import type { PanelFigures, RouterWindow } from "../../charts/window";
 import { change, count, duration, plural, ratio } from "../../lib/format";
@@ -27,7 +28,7 @@ const HOT_SHARE = 0.1;
 /** A job is on congested links at so many stall cycles per flit, if that is so many times the machine's. */
 export const JOB_STALLS = 2;
 export const JOB_FACTOR = 1.5;
-const FORETOLD_FACTOR = 1.1;
+const FORECAST_FACTOR = 1.1;
 
 export interface JobStall {
   job: Occupancy["jobs"][number];
@@ -38,7 +39,8 @@ export interface JobStall {
 /** Jobs by how much more their routers stall than the machine. */
 export function jobStalls(jobs: Occupancy["jobs"], window: RouterWindow): JobStall[] {
   const sum = (routers: Iterable<number>) => {
-    let flits = 0, stalls = 0;
+    let flits = 0,
+      stalls = 0;
     for (const router of routers) {
       if (!((window.coverage[router] ?? 0) > 0)) continue;
       flits += window.flits[router] ?? 0;
@@ -64,21 +66,47 @@ interface Inputs {
   window: RouterWindow | null;
   panels: { label: string; routers: number[]; figures: PanelFigures }[];
   jobs: JobStall[];
+  /** What the card above the list tells already: its cause stands there, not among those that suffer. */
+  incident: Incident | null;
   ingest: IngestStatus | null;
   forecasts: RunningRun[];
   alerts: Alert[];
   now: number;
 }
 
-export function attention({ fabric, when, noun, window, panels, jobs, ingest, forecasts, alerts, now }: Inputs): Item[] {
-  const items: Item[] = [...foretold(forecasts), ...fired(alerts)];
+export function attention({
+  fabric,
+  when,
+  noun,
+  window,
+  panels,
+  jobs,
+  incident,
+  ingest,
+  forecasts,
+  alerts,
+  now,
+}: Inputs): Item[] {
+  const items: Item[] = [...forecastItems(forecasts), ...fired(alerts)];
   const fabricPath = `/fabric/${encodeURIComponent(fabric)}`;
+  const told = new Set(
+    incident?.verdict === "incident"
+      ? [incident.aggressor, ...incident.victims].flatMap((one) => (one ? [one.job_pk] : []))
+      : [],
+  );
   for (const { job, ratio: own, factor } of jobs) {
+    if (told.has(job.job_pk)) continue;
     if (factor < JOB_FACTOR || own < JOB_STALLS) continue;
     items.push({
-      id: `job ${job.job_pk}`, level: factor >= 2.5 ? "high" : "medium", title: `Job ${job.job_id} ${job.name ?? ""} is on congested links`,
-      detail: `its routers stall ${ratio(own)} cycles per flit, ${change(factor)} as much as the machine: it may cause that or suffer from it`, stake: plural(job.nodes ?? job.routers.length, "node"),
-      at: null, href: `/jobs/${encodeURIComponent(job.job_id)}${stringifySearch({ at: when.to })}`, action: "Details", weight: (job.nodes ?? 1) * (factor - 1),
+      id: `job ${job.job_pk}`,
+      level: factor >= 2.5 ? "high" : "medium",
+      title: `Job ${job.job_id} ${job.name ?? ""} is on congested links`,
+      detail: `its routers stall ${ratio(own)} cycles per flit, ${change(factor)} as much as the machine: it may cause that or suffer from it`,
+      stake: plural(job.nodes ?? job.routers.length, "node"),
+      at: null,
+      href: `/jobs/${encodeURIComponent(job.job_id)}${stringifySearch({ at: when.to })}`,
+      action: "Details",
+      weight: (job.nodes ?? 1) * (factor - 1),
     });
   }
   if (window) {
@@ -86,46 +114,83 @@ export function attention({ fabric, when, noun, window, panels, jobs, ingest, fo
       const hot = routers.filter((router) => (window.ratio[router] ?? 0) > HOT);
       if (hot.length < Math.max(3, HOT_SHARE * figures.counted)) continue;
       items.push({
-        id: `hot ${label}`, level: "medium", title: `${hot.length} of ${figures.counted} routers in ${label} above ${HOT} stalls per flit`,
-        detail: `the ${noun} as a whole: ${ratio(figures.ratio)}`, stake: plural(hot.length, "router"), at: null,
-        href: `${fabricPath}${stringifySearch({ router: hot[0] ?? 0, ...when })}`, action: "Fabric", weight: hot.length,
+        id: `hot ${label}`,
+        level: "medium",
+        title: `${hot.length} of ${figures.counted} routers in ${label} above ${HOT} stalls per flit`,
+        detail: `the ${noun} as a whole: ${ratio(figures.ratio)}`,
+        stake: plural(hot.length, "router"),
+        at: null,
+        href: `${fabricPath}${stringifySearch({ router: hot[0] ?? 0, ...when })}`,
+        action: "Fabric",
+        weight: hot.length,
       });
     }
   }
   for (const gap of silent(ingest, now)) {
     items.push({
-      id: `gap ${gap.schema} ${gap.from}`, level: "info", title: `${plural(gap.devices, "device")} silent${gap.schema ? ` (${gap.schema})` : ""}`,
-      detail: "shown hatched, not as zero", stake: plural(gap.devices, "device"), at: gap.from, href: "/health", action: "Data", weight: 0.5 + gap.devices / 1000,
+      id: `gap ${gap.schema} ${gap.from}`,
+      level: "info",
+      title: `${plural(gap.devices, "device")} silent${gap.schema ? ` (${gap.schema})` : ""}`,
+      detail: "shown hatched, not as zero",
+      stake: plural(gap.devices, "device"),
+      at: gap.from,
+      href: "/health",
+      action: "Data",
+      weight: 0.5 + gap.devices / 1000,
     });
   }
   const hour = now - 3_600_000;
   const refused = ingest?.dead_letters.recent.filter((letter) => (parseTime(letter.at) ?? 0) > hour) ?? [];
   if (refused.length) {
     items.push({
-      id: "refused", level: "info", title: `${plural(refused.length, "record")} refused in the last hour`, detail: refused[0]?.reason ?? "",
-      stake: `${count(ingest?.dead_letters.total)} in all`, at: parseTime(refused[0]?.at), href: "/health", action: "Data", weight: 0.4,
+      id: "refused",
+      level: "info",
+      title: `${plural(refused.length, "record")} refused in the last hour`,
+      detail: refused[0]?.reason ?? "",
+      stake: `${count(ingest?.dead_letters.total)} in all`,
+      at: parseTime(refused[0]?.at),
+      href: "/health",
+      action: "Data",
+      weight: 0.4,
     });
   }
   for (const topic of ingest?.topics ?? []) {
     if ((topic.lag_s ?? 0) <= 5) continue;
     items.push({
-      id: `lag ${topic.topic}`, level: "medium", title: `${topic.topic} is ${Math.round(topic.lag_s ?? 0)} s behind`, detail: topic.lag_records === null ? "how many records wait is unknown" : plural(topic.lag_records, "record waits", "records wait"),
-      stake: "all pages", at: parseTime(topic.last_at), href: "/health", action: "Data", weight: 0.6,
+      id: `lag ${topic.topic}`,
+      level: "medium",
+      title: `${topic.topic} is ${Math.round(topic.lag_s ?? 0)} s behind`,
+      detail:
+        topic.lag_records === null
+          ? "how many records wait is unknown"
+          : plural(topic.lag_records, "record waits", "records wait"),
+      stake: "all pages",
+      at: parseTime(topic.last_at),
+      href: "/health",
+      action: "Data",
+      weight: 0.6,
     });
   }
   return items.sort((a, b) => b.weight - a.weight);
 }
 
 /** Running jobs whose whole 90 % interval lies above the usual. */
-function foretold(forecasts: RunningRun[]): Item[] {
+function forecastItems(forecasts: RunningRun[]): Item[] {
   return forecasts.flatMap(({ newest, job_id, run_id, exe, nodes }): Item[] => {
-    if (!newest || newest.slowdown < FORETOLD_FACTOR || newest.low_s <= newest.usual_s) return [];
-    return [{
-      id: `forecast ${run_id}`, level: newest.slowdown >= 1.5 ? "high" : "medium", title: `${job_id === null ? `Run ${run_id}` : `Job ${job_id}`} ${exe} is predicted to be slow: ${change(newest.slowdown)}`,
-      detail: `next ${plural(newest.ahead, "step")} in ${duration(newest.low_s)} to ${duration(newest.high_s)} (90 %), usual ${duration(newest.usual_s)}`,
-      stake: plural(nodes, "node"), at: parseTime(newest.made), href: job_id === null ? `/forecast?run=${run_id}` : `/jobs/${encodeURIComponent(job_id)}`,
-      action: job_id === null ? "Forecast" : "Why slow", weight: nodes * (newest.slowdown - 1),
-    }];
+    if (!newest || newest.slowdown < FORECAST_FACTOR || newest.low_s <= newest.usual_s) return [];
+    return [
+      {
+        id: `forecast ${run_id}`,
+        level: newest.slowdown >= 1.5 ? "high" : "medium",
+        title: `${job_id === null ? `Run ${run_id}` : `Job ${job_id}`} ${exe} is predicted to be slow: ${change(newest.slowdown)}`,
+        detail: `next ${plural(newest.ahead, "step")} in ${duration(newest.low_s)} to ${duration(newest.high_s)} (90 %), usual ${duration(newest.usual_s)}`,
+        stake: plural(nodes, "node"),
+        at: parseTime(newest.made),
+        href: job_id === null ? `/forecast?run=${run_id}` : `/jobs/${encodeURIComponent(job_id)}`,
+        action: job_id === null ? "Forecast" : "Why slow",
+        weight: nodes * (newest.slowdown - 1),
+      },
+    ];
   });
 }
 
@@ -134,15 +199,29 @@ function fired(alerts: Alert[]): Item[] {
   const critical = alerts.filter((alert) => alert.severity === "critical");
   const first = critical[0] ?? alerts[0];
   if (!first) return [];
-  return [{
-    id: "alerts", level: critical.length ? "high" : "medium", title: alerts.length === 1 ? first.summary : `${plural(alerts.length, "alert")} firing${critical.length ? `, ${critical.length} critical` : ""}`,
-    detail: alerts.length === 1 ? first.rule : `${first.summary}, and others`, stake: plural(alerts.length, "alert"), at: parseTime(first.fired_at), href: `/alerts?alert=${first.alert_id}`, action: "Alerts",
-    weight: critical.length ? Infinity : 1,
-  }];
+  return [
+    {
+      id: "alerts",
+      level: critical.length ? "high" : "medium",
+      title:
+        alerts.length === 1
+          ? first.summary
+          : `${plural(alerts.length, "alert")} firing${critical.length ? `, ${critical.length} critical` : ""}`,
+      detail: alerts.length === 1 ? first.rule : `${first.summary}, and others`,
+      stake: plural(alerts.length, "alert"),
+      at: parseTime(first.fired_at),
+      href: `/alerts?alert=${first.alert_id}`,
+      action: "Alerts",
+      weight: critical.length ? Infinity : 1,
+    },
+  ];
 }
 
 /** Open gaps of the same schema and minute are one item. */
-function silent(ingest: IngestStatus | null, now: number): { schema: string | null; from: number | null; devices: number }[] {
+function silent(
+  ingest: IngestStatus | null,
+  now: number,
+): { schema: string | null; from: number | null; devices: number }[] {
   const groups = new Map<string, { schema: string | null; from: number | null; devices: number }>();
   for (const gap of ingest?.gaps ?? []) {
     if (!isOpen(gap, now)) continue;

@@ -19,15 +19,30 @@ export function CompareMenu({ run, compare, onChange }: Props) {
   const alike = (runs.data?.items ?? []).filter((other) => other.run_id !== run.run_id && other.ranks === run.ranks);
   return (
     <Menu
-      trigger={<>{chosen.length ? `Compared with ${plural(chosen.length, "run")}` : "Compare"}<Icon name="down" /></>}
-      heading="Other runs of the same program and size" empty={runs.data ? "None is recorded" : runs.error ? runs.error.message : "Loading the runs…"}
+      trigger={
+        <>
+          {chosen.length ? `Compared with ${plural(chosen.length, "run")}` : "Compare"}
+          <Icon name="down" />
+        </>
+      }
+      heading="Other runs of the same program and size"
+      empty={runs.data ? "None is recorded" : runs.error ? runs.error.message : "Loading the runs…"}
       entries={alike.map((other) => {
         const id = String(other.run_id);
         const start = parseTime(other.start);
         return {
-          id, label: <>{chosen.includes(id) ? "✓ " : ""}{other.job_id ? `job ${other.job_id}` : other.run_key ?? `run ${id}`}</>,
+          id,
+          label: (
+            <>
+              {chosen.includes(id) ? "✓ " : ""}
+              {other.job_id ? `job ${other.job_id}` : (other.run_key ?? `run ${id}`)}
+            </>
+          ),
           detail: `${start === null ? "" : `${moment(start, Date.now())} · `}${duration(other.time_s)}`,
-          onSelect: () => onChange((chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-3)).join(",") || undefined),
+          onSelect: () =>
+            onChange(
+              (chosen.includes(id) ? chosen.filter((c) => c !== id) : [...chosen, id].slice(-3)).join(",") || undefined,
+            ),
         };
       })}
     />

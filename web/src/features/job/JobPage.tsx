@@ -2,26 +2,31 @@
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
-import { explanationQuery, outlookQuery } from "../../api/estimates";
+import { explanationQuery, outlookQuery, runForecastQuery } from "../../api/estimates";
 import { congestionQuery, fabricsQuery, jobQuery, runStepsQuery } from "../../api/queries";
 import type { Fabric, JobDetail, Run } from "../../api/shapes";
-import { runVerdict, type StepSeries } from "../../charts/steps";
+import { LEFT, RIGHT } from "../../charts/parts";
+import { runVerdict, stepEnds, type StepClock, type StepSeries } from "../../charts/steps";
 import { CopyMoment } from "../../components/CopyMoment";
 import { Failure, refused, Unanswered } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { rememberMachine } from "../../lib/machine";
-import { change, duration, plural, ratio } from "../../lib/format";
+import { change, exactDuration, plural, ratio } from "../../lib/format";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import "./job.css";
 import { fabricTime, lastMinutes, lifeOf } from "./life";
+import { Chain } from "./Chain";
 import { Neighbours } from "./Neighbours";
+import { NetworkNoiseCard } from "./NetworkNoise";
+import { onsetOf } from "./OnsetLine";
+import { PartsCard } from "./PartsCard";
 import { CompareMenu } from "./CompareMenu";
 import { Past } from "./Past";
 import { Placement } from "./Placement";
+import { RootCard } from "./RootCard";
 import { RunCounters } from "./RunCounters";
 import { RunCard } from "./RunCard";
 import { RunsBeside } from "./RunsBeside";
-import { StallHistory } from "./StallHistory";
 import { usualTime } from "./usual";
 
 export function JobPage() {
@@ -30,30 +35,52 @@ export function JobPage() {
   const fabrics = useQuery(fabricsQuery());
   if (job.error && !job.data) return <Failure page error={job.error} retry={() => void job.refetch()} />;
   if (!job.data || !fabrics.data) return <Unanswered what="the job" asked={[job, fabrics]} />;
-  const fabric = fabrics.data.items.find((f) => f.id === job.data.fabric_id) ?? fabrics.data.items.find((f) => f.name === job.data.cluster) ?? null;
+  const fabric =
+    fabrics.data.items.find((f) => f.id === job.data.fabric_id) ??
+    fabrics.data.items.find((f) => f.name === job.data.cluster) ??
+    null;
   return <JobBody key={id} job={job.data} fabric={fabric} />;
 }
 
 /** The series of the chosen run, with the runs laid beside it. */
 function useSteps(run: Run | undefined, compare: string | undefined): StepSeries | null {
-  const others = useMemo(() => compare?.split(",").map(Number).filter((n) => Number.isInteger(n) && n !== run?.run_id) ?? [], [compare, run]);
+  const others = useMemo(
+    () =>
+      compare
+        ?.split(",")
+        .map(Number)
+        .filter((n) => Number.isInteger(n) && n !== run?.run_id) ?? [],
+    [compare, run],
+  );
   const ids = useMemo(() => (run ? [run.run_id, ...others] : []), [run, others]);
-  const results = useQueries({ queries: ids.map((id) => runStepsQuery(id)), combine: (all) => all.map((r) => r.data ?? null) });
+  const results = useQueries({
+    queries: ids.map((id) => runStepsQuery(id)),
+    combine: (all) => all.map((r) => r.data ?? null),
+  });
+  const band = useQuery({ ...runForecastQuery(run?.run_id ?? 0), enabled: run !== undefined }).data?.band;
   return useMemo(() => {
     const own = results[0];
     if (!own) return null;
     return {
-      step: own.step, time: own.time_s, mean: own.mean_time_s, p10: own.p10_s, p90: own.p90_s,
-      others: results.slice(1).flatMap((other, i) => (other ? [{ label: `run ${others[i]}`, time: other.time_s }] : [])),
+      step: own.step,
+      time: own.time_s,
+      mean: own.mean_time_s,
+      p10: own.p10_s,
+      p90: own.p90_s,
+      ...(band ? { ahead: { step: band.step, expected: band.expected_s, low: band.low_s, high: band.high_s } } : {}),
+      others: results
+        .slice(1)
+        .flatMap((other, i) => (other ? [{ label: `run ${others[i]}`, time: other.time_s }] : [])),
     };
-  }, [results, others]);
+  }, [results, others, band]);
 }
 
 function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const search = useSearch({ from: "/jobs/$job" });
   const navigate = useNavigate({ from: "/jobs/$job" });
   const neighbour = search.beside ?? null;
-  const setNeighbour = (beside: string | null) => void navigate({ search: (old) => ({ ...old, beside: beside ?? undefined }), replace: true });
+  const setNeighbour = (beside: string | null) =>
+    void navigate({ search: (old) => ({ ...old, beside: beside ?? undefined }), replace: true });
   const [now] = useState(() => Date.now());
   const machine = fabric?.name;
   useEffect(() => {
@@ -62,16 +89,26 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const runs = job.runs ?? [];
   const run = runs.find((r) => r.run_id === search.run) ?? runs[0];
   const steps = useSteps(run, search.compare);
-  const past = useQuery(outlookQuery(job.job_id)).data?.past;
+  const outlook = useQuery(outlookQuery(job.job_id));
+  const past = outlook.data?.past;
   const usual = useMemo(() => usualTime(job, past ?? []), [job, past]);
 
-  const life = useMemo(() => lifeOf(job, parseTime(fabric?.last_ts) ?? now, parseTime(search.at)), [job, fabric?.last_ts, now, search.at]);
+  const life = useMemo(
+    () => lifeOf(job, parseTime(fabric?.last_ts) ?? now, parseTime(search.at)),
+    [job, fabric?.last_ts, now, search.at],
+  );
   const { start, until } = life;
   const routers = useMemo(() => job.routers ?? [], [job.routers]);
-  const placed = fabric !== null && !fabric.timeless && routers.length > 0 && start !== null && until > start;
-  const moment = useMemo(() => (fabric?.timeless ? { ...lastMinutes(life), at: null } : lastMinutes(life)), [life, fabric]);
-  const when = useMemo(() => (fabric?.timeless ? {} : fabricTime(life)), [life, fabric]);
-  const congestion = useQuery({ ...congestionQuery(fabric?.id ?? 0, moment, null), enabled: fabric !== null && routers.length > 0 });
+  const placed = fabric !== null && !fabric.snapshot && routers.length > 0 && start !== null && until > start;
+  const moment = useMemo(
+    () => (fabric?.snapshot ? { ...lastMinutes(life), at: null } : lastMinutes(life)),
+    [life, fabric],
+  );
+  const when = useMemo(() => (fabric?.snapshot ? {} : fabricTime(life)), [life, fabric]);
+  const congestion = useQuery({
+    ...congestionQuery(fabric?.id ?? 0, moment, null),
+    enabled: fabric !== null && routers.length > 0,
+  });
   const stalls = useMemo(() => {
     const columns = congestion.data?.routers;
     if (!columns) return { own: null, machine: null };
@@ -90,67 +127,182 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   }, [congestion.data, routers]);
 
   const runFigures = useMemo(() => (steps ? runVerdict(steps) : null), [steps]);
-  // A shared address shows what could be told at its moment; outside the job's life it names none.
+  // A shared address shows what was known at its moment; outside the job's life it names none.
   const asked = parseTime(search.at);
   const within = asked !== null && start !== null && asked > start && asked < (parseTime(job.end) ?? now);
   const explained = useQuery(explanationQuery(job.job_id, job.cluster, within ? isoTime(asked) : null));
-  const slowAt = parseTime(explained.data?.slowdown?.since);
+  const onset = useMemo(() => onsetOf(explained.data), [explained.data]);
+  const time = useMemo((): StepClock | undefined => {
+    const begin = parseTime(run?.start);
+    if (begin === null || !steps) return undefined;
+    const ends = stepEnds(begin, steps);
+    const last = Math.max(until, ...ends.values());
+    return {
+      end: (step) => ends.get(step) ?? begin,
+      span: { from: Math.min(begin, start ?? begin), to: last },
+      left: LEFT,
+      right: RIGHT,
+    };
+  }, [run, steps, start, until]);
+  const span = useMemo(() => time?.span ?? { from: start ?? until - 1, to: until }, [time, start, until]);
+  const replay =
+    fabric && placed && routers.length > 1
+      ? { fabric: fabric.name, job: job.job_id, at: isoTime(moment.at ?? until) }
+      : null;
   const groups = job.groups ?? [];
   const facts = [
-    job.name, job.user && `user ${job.user}`, job.nodes !== null && plural(job.nodes, "node"),
-    routers.length > 0 && `${plural(routers.length, "router")}${groups.length ? ` in ${plural(groups.length, "group")}` : ""}`,
-    start !== null && `started ${momentText(start, now)} ${ZONE}`, job.state.toLowerCase(),
-  ].filter(Boolean).join(" · ");
+    job.name,
+    job.user && `user ${job.user}`,
+    job.nodes !== null && plural(job.nodes, "node"),
+    routers.length > 0 &&
+      `${plural(routers.length, "router")}${groups.length ? ` in ${plural(groups.length, "group")}` : ""}`,
+    start !== null && `started ${momentText(start, now)} ${ZONE}`,
+    job.state.toLowerCase(),
+  ]
+    .filter(Boolean)
+    .join(" · ");
 
+  // Cards whose height these decide come above others: shown one by one they would push those down.
+  if (explained.isPending || outlook.isPending)
+    return <Unanswered what="the job" asked={[explained, outlook].filter((one) => one.isPending)} />;
   return (
     <div className="job-page">
       <div className="context">
         <h1>Job {job.job_id}</h1>
         {job.simulated && <span className="tag">simulated</span>}
-        <span className="subtitle" title={facts}>{facts}</span>
+        <span className="subtitle" title={facts}>
+          {facts}
+        </span>
         <span className="spacer" />
         {runs.length > 1 && run && (
           <Segmented
-            label="Run" value={String(run.run_id)} options={runs.slice(0, 4).map((r) => ({ value: String(r.run_id), label: `Run ${r.run_key ?? r.run_id}` }))}
+            label="Run"
+            value={String(run.run_id)}
+            options={runs.slice(0, 4).map((r) => ({ value: String(r.run_id), label: `Run ${r.run_key ?? r.run_id}` }))}
             onChange={(value) => void navigate({ search: (old) => ({ ...old, run: Number(value) }), replace: true })}
           />
         )}
-        {run && <CompareMenu run={run} compare={search.compare} onChange={(compare) => void navigate({ search: (old) => ({ ...old, compare }), replace: true })} />}
-        {fabric && <Link className="button" to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ job: job.job_id, ...when }}>On the fabric</Link>}
-        {fabric && placed && routers.length > 1 && <Link className="button" to="/lab" search={{ replay: "on", fabric: fabric.name, job: job.job_id, at: isoTime(moment.at ?? until) }}>What if elsewhere</Link>}
+        {run && (
+          <CompareMenu
+            run={run}
+            compare={search.compare}
+            onChange={(compare) => void navigate({ search: (old) => ({ ...old, compare }), replace: true })}
+          />
+        )}
+        {fabric && (
+          <Link
+            className="button"
+            to="/fabric/$fabric"
+            params={{ fabric: fabric.name }}
+            search={{ job: job.job_id, ...when }}
+          >
+            On the fabric
+          </Link>
+        )}
+        {replay && (
+          <Link className="button" to="/lab" search={{ replay: "on", ...replay }}>
+            Replay with another placement
+          </Link>
+        )}
         {placed && <CopyMoment search={() => ({ at: isoTime(until) })} />}
-        {job.user && <Link className="button" to="/jobs" search={{ user: job.user }}>Jobs of this user</Link>}
+        {job.user && (
+          <Link className="button" to="/jobs" search={{ user: job.user }}>
+            Jobs of this user
+          </Link>
+        )}
       </div>
       <section className="card job-verdict" aria-label="Verdict">
         <div>
-          {refused([explained]) ? <Unanswered line what="what changed" asked={[explained]} />
-            : <><h2>{explained.data?.title ?? "Looking for what changed"}</h2><p className="muted">{explained.data?.detail ?? " "}</p></>}
-          {explained.data && explained.data.remedies.length > 0 && (
-            <ul className="remedies" aria-label="What would help">
-              {explained.data.remedies.map((one) => <li key={one.kind}>{one.text}{one.minutes_saved !== null && ` ${one.in_past ? "Lost" : "Saves about"} ${duration(one.minutes_saved * 60)}.`}</li>)}
-            </ul>
+          {refused([explained]) ? (
+            <Unanswered line what="what changed" asked={[explained]} />
+          ) : (
+            <>
+              <h2>{explained.data?.title ?? "Looking for what changed"}</h2>
+              <p className="muted">{explained.data?.detail ?? " "}</p>
+            </>
           )}
           {refused([congestion]) && routers.length > 0 && <Unanswered line what="the counters" asked={[congestion]} />}
         </div>
         <div className="figures">
-          <Figure value={duration(job.elapsed_s)} label={job.state === "RUNNING" ? "elapsed so far" : "elapsed"} bad={usual.factor !== null && usual.factor >= 1.1} />
-          <Figure value={duration(usual.median)} label={usual.median === null ? "usual: too few jobs" : `usual, ${plural(usual.runs, "job")} of the same ${usual.basis}`} />
-          <Figure value={ratio(stalls.own)} label={`stall / flit, machine ${ratio(stalls.machine)}`} bad={stalls.own !== null && stalls.machine !== null && stalls.own > 1.5 * stalls.machine} />
-          {runFigures && <Figure value={runFigures.factor === null ? `${ratio(runFigures.mean)} s` : change(runFigures.factor)} label={runFigures.factor === null ? "mean step" : "step time, to other runs"} bad={(runFigures.factor ?? 1) >= 1.1} />}
+          <Figure
+            value={exactDuration(job.elapsed_s)}
+            label={job.state === "RUNNING" ? "elapsed so far" : "elapsed"}
+            bad={usual.factor !== null && usual.factor >= 1.1}
+          />
+          <Figure
+            value={usual.median === null ? "unknown" : exactDuration(usual.median)}
+            label={
+              usual.median === null
+                ? "usual: too few jobs"
+                : `usual, ${plural(usual.runs, "job")} of the same ${usual.basis}`
+            }
+          />
+          {stalls.own !== null && (
+            <Figure
+              value={ratio(stalls.own)}
+              label={stalls.machine === null ? "stalls per flit" : `stalls per flit, machine ${ratio(stalls.machine)}`}
+              bad={stalls.machine !== null && stalls.own > 1.5 * stalls.machine}
+            />
+          )}
+          {runFigures && (
+            <Figure
+              value={runFigures.factor === null ? `${ratio(runFigures.mean)} s` : change(runFigures.factor)}
+              label={runFigures.factor === null ? "mean step" : "step time, to other runs"}
+              bad={(runFigures.factor ?? 1) >= 1.1}
+            />
+          )}
         </div>
       </section>
+      {explained.data && <Chain told={explained.data} replay={replay} cluster={job.cluster ?? ""} job={job.job_id} />}
       <div className="job-main">
         <div className="job-left">
-          <RunCard run={run ?? null} series={steps} figures={runFigures} compare={search.compare} />
+          <RunCard
+            run={run ?? null}
+            series={steps}
+            figures={runFigures}
+            compare={search.compare}
+            time={time}
+            onset={onset}
+          />
+          {placed && <PartsCard job={job.job_id} cluster={job.cluster ?? ""} span={span} until={until} onset={onset} />}
+          {placed && (
+            <RootCard
+              job={job.job_id}
+              cluster={job.cluster ?? ""}
+              at={life.fixed ? isoTime(until) : undefined}
+              explained={explained.data}
+            />
+          )}
           <Past job={job.job_id} />
           {run && <RunsBeside run={run} compare={search.compare} />}
           {run && <RunCounters run={run.run_id} />}
-          {placed && fabric && start !== null && <StallHistory fabric={fabric.id} routers={routers} from={start} to={until} slowAt={slowAt} />}
-          {!placed && <section className="card job-note"><p className="muted">{placementNote(job, fabric)}</p></section>}
+          {placed && <NetworkNoiseCard job={job.job_id} cluster={job.cluster ?? ""} />}
+          {!placed && (
+            <section className="card job-note">
+              <p className="muted">{placementNote(job, fabric)}</p>
+            </section>
+          )}
         </div>
         <div className="job-right">
-          {fabric && routers.length > 0 && <Placement fabric={fabric} job={job.job_id} routers={routers} neighbour={neighbour} moment={moment} when={when} />}
-          <Neighbours job={job.job_id} neighbours={job.neighbours} candidates={explained.data?.candidates ?? []} timed={start !== null} chosen={neighbour} at={life.fixed ? isoTime(until) : undefined} onChoose={setNeighbour} />
+          {fabric && routers.length > 0 && (
+            <Placement
+              fabric={fabric}
+              job={job.job_id}
+              routers={routers}
+              neighbour={neighbour}
+              moment={moment}
+              when={when}
+            />
+          )}
+          <Neighbours
+            job={job.job_id}
+            neighbours={job.neighbours}
+            candidates={explained.data?.candidates ?? []}
+            timed={start !== null}
+            chosen={neighbour}
+            at={life.fixed ? isoTime(until) : undefined}
+            onChoose={setNeighbour}
+          />
         </div>
       </div>
     </div>
@@ -159,11 +311,15 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
 
 function placementNote(job: JobDetail, fabric: Fabric | null): string {
   if (!fabric) return "None of this job's nodes belongs to a known machine, so its routers and stalls are unknown.";
-  if (!(job.routers ?? []).length) return `The job's nodes are not on ${fabric.name} as it is known here, so its stalls are unknown.`;
-  if (fabric.timeless) return `${fabric.name} has one sample without time: stalls over time are unknown.`;
+  if (!(job.routers ?? []).length)
+    return `The job's nodes are not on ${fabric.name} as it is known here, so its stalls are unknown.`;
+  if (fabric.snapshot) return `${fabric.name} has one sample without time: stalls over time are unknown.`;
   return "The job has no start time, or ran before the first counters: its stalls over time are unknown.";
 }
 
 const Figure = ({ value, label, bad = false }: { value: string; label: string; bad?: boolean }) => (
-  <div><div className={`figure-value${bad ? " alarm" : ""}`}>{value}</div><div className="subtitle">{label}</div></div>
+  <div>
+    <div className={`figure-value${bad ? " alarm" : ""}`}>{value}</div>
+    <div className="subtitle">{label}</div>
+  </div>
 );

@@ -9,9 +9,13 @@ import { refused, Unanswered } from "../../components/Notice";
 import { count, duration } from "../../lib/format";
 
 const columns: Column<JobDetail["neighbours"][number]>[] = [
-  { key: "job", header: "job", value: (n) => n.job_id }, { key: "name", header: "name", value: (n) => n.name }, { key: "user", header: "user", value: (n) => n.user },
-  { key: "nodes", header: "nodes", value: (n) => n.nodes }, { key: "routers", header: "shared_routers", value: (n) => n.shared_routers },
-  { key: "groups", header: "shared_groups", value: (n) => n.shared_groups }, { key: "overlap", header: "overlap_s", value: (n) => n.overlap_s },
+  { key: "job", header: "job", value: (n) => n.job_id },
+  { key: "name", header: "name", value: (n) => n.name },
+  { key: "user", header: "user", value: (n) => n.user },
+  { key: "nodes", header: "nodes", value: (n) => n.nodes },
+  { key: "routers", header: "shared_routers", value: (n) => n.shared_routers },
+  { key: "groups", header: "shared_groups", value: (n) => n.shared_groups },
+  { key: "overlap", header: "overlap_s", value: (n) => n.overlap_s },
 ];
 
 interface Props {
@@ -35,33 +39,97 @@ export function Neighbours({ job, neighbours, candidates, timed, chosen, at, onC
   const score = (n: JobDetail["neighbours"][number]) => told.get(n.job_pk)?.score ?? 0;
   const listed = new Set(neighbours.map((n) => n.job_pk));
   // A large machine has more neighbours than are listed; who is likely is always among them.
-  const likely = candidates.filter((one) => one.score > 0 && !listed.has(one.job_pk)).map((one) => ({ ...one, overlap_s: null }));
-  const ordered = [...neighbours, ...likely].sort((a, b) => score(b) - score(a) || (b.shared_routers ?? 0) - (a.shared_routers ?? 0) || (b.shared_groups ?? 0) * (b.nodes ?? 0) - (a.shared_groups ?? 0) * (a.nodes ?? 0));
+  const likely = candidates
+    .filter((one) => one.score > 0 && !listed.has(one.job_pk))
+    .map((one) => ({ ...one, overlap_s: null }));
+  const ordered = [...neighbours, ...likely].sort(
+    (a, b) =>
+      score(b) - score(a) ||
+      (b.shared_routers ?? 0) - (a.shared_routers ?? 0) ||
+      (b.shared_groups ?? 0) * (b.nodes ?? 0) - (a.shared_groups ?? 0) * (a.nodes ?? 0),
+  );
   return (
     <section className="card job-neighbours" aria-label="Neighbours">
-      <div className="card-head"><div className="card-title"><h2>Neighbours on the fabric</h2><span className="subtitle">presence, not cause</span></div><CsvButton name={`job-${job}-neighbours`} rows={ordered} columns={columns} /></div>
+      <div className="card-head">
+        <div className="card-title">
+          <h2>Neighbours on the fabric</h2>
+          <span className="subtitle">presence, not cause</span>
+        </div>
+        <CsvButton name={`job-${job}-neighbours`} rows={ordered} columns={columns} />
+      </div>
       {refused([outlook]) && <Unanswered line what="the blame of each" asked={[outlook]} />}
-      {!ordered.length ? <p className="muted job-note">{timed ? "No other job shared its routers or groups." : "When this job ran is unknown, and so is who ran beside it."}</p> : (
+      {!ordered.length ? (
+        <p className="muted job-note">
+          {timed
+            ? "No other job shared its routers or groups."
+            : "When this job ran is unknown, and so is who ran beside it."}
+        </p>
+      ) : (
         // A box that scrolls must be reachable by keyboard.
         // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         <div className="neighbour-box" tabIndex={0}>
           <table className="tight">
-            <thead><tr><th scope="col">Job</th><th scope="col">User</th><th scope="col" className="numeric">Nodes</th><th scope="col" className="numeric">Routers</th><th scope="col" className="numeric">Groups</th><th scope="col" className="numeric">Together</th><th scope="col"><span className="visually-hidden">Show</span></th></tr></thead>
+            <thead>
+              <tr>
+                <th scope="col">Job</th>
+                <th scope="col">User</th>
+                <th scope="col" className="numeric">
+                  Nodes
+                </th>
+                <th scope="col" className="numeric">
+                  Routers
+                </th>
+                <th scope="col" className="numeric">
+                  Groups
+                </th>
+                <th scope="col" className="numeric">
+                  Together
+                </th>
+                <th scope="col">
+                  <span className="visually-hidden">Show</span>
+                </th>
+              </tr>
+            </thead>
             <tbody>
               {ordered.slice(0, 100).map((n) => (
                 <tr key={n.job_pk}>
-                  <td className="ellipsis" title={[`${n.job_id} ${n.name ?? ""}`, told.get(n.job_pk)?.why_not].filter(Boolean).join(": ")}>
-                    <Link to="/jobs/$job" params={{ job: n.job_id }} search={{ at }}>{n.job_id} {n.name ?? ""}</Link>{told.get(n.job_pk)?.named && <span className="tag">named</span>}
+                  <td
+                    className="ellipsis"
+                    title={[`${n.job_id} ${n.name ?? ""}`, told.get(n.job_pk)?.why_not].filter(Boolean).join(": ")}
+                  >
+                    <Link to="/jobs/$job" params={{ job: n.job_id }} search={{ at }}>
+                      {n.job_id} {n.name ?? ""}
+                    </Link>
+                    {told.get(n.job_pk)?.named && <span className="tag">named</span>}
                   </td>
                   <td className="ellipsis">
                     {n.user ?? "–"}
-                    {blamed.has(n.job_id) && <> <Link to="/blame" className="tag" title={`Slow runs of ${blamed.get(n.job_id)?.join(", ") ?? ""} go with this user's exposure; that is no proof of cause`}>blamed</Link></>}
+                    {blamed.has(n.job_id) && (
+                      <>
+                        {" "}
+                        <Link
+                          to="/blame"
+                          className="tag"
+                          title={`Slow runs of ${blamed.get(n.job_id)?.join(", ") ?? ""} go with this user's exposure; that is no proof of cause`}
+                        >
+                          blamed
+                        </Link>
+                      </>
+                    )}
                   </td>
                   <td className="numeric">{count(n.nodes)}</td>
                   <td className="numeric">{count(n.shared_routers)}</td>
                   <td className="numeric">{count(n.shared_groups)}</td>
                   <td className="numeric">{duration(n.overlap_s)}</td>
-                  <td className="numeric"><button className="link muted" aria-pressed={chosen === n.job_id} onClick={() => onChoose(chosen === n.job_id ? null : n.job_id)}>{chosen === n.job_id ? "hide" : "show"}</button></td>
+                  <td className="numeric">
+                    <button
+                      className="link muted"
+                      aria-pressed={chosen === n.job_id}
+                      onClick={() => onChoose(chosen === n.job_id ? null : n.job_id)}
+                    >
+                      {chosen === n.job_id ? "hide" : "show"}
+                    </button>
+                  </td>
                 </tr>
               ))}
             </tbody>

@@ -25,19 +25,30 @@ const columns: Column<PastRow>[] = [
 
 export function stallsText(stalls: Outlook["stalls"]): string {
   if (!stalls || stalls.job === null) return "no counters of its routers";
-  const above = stalls.percentile === null ? "" : `, more than on ${percent(stalls.percentile)} of the machine's routers`;
+  const above =
+    stalls.percentile === null ? "" : `, more than on ${percent(stalls.percentile)} of the machine's routers`;
   return `${ratio(stalls.job)} stalls per flit on its ${plural(stalls.routers, "router")}${above}`;
 }
 
 export function Past({ job }: { job: string }) {
   const answer = useQuery(outlookQuery(job));
   const outlook = answer.data;
-  if (refused([answer])) return <section className="card job-note" aria-label="Run time vs earlier runs"><Unanswered line what="earlier runs" asked={[answer]} /></section>;
+  if (refused([answer]))
+    return (
+      <section className="card job-note" aria-label="Run time vs earlier runs">
+        <Unanswered line what="earlier runs" asked={[answer]} />
+      </section>
+    );
   // Where no job of its like is over, the verdict says so.
   if (!outlook?.past.some((p) => p.p50_s !== null)) return null;
   return (
     <PictureCard
-      title="Run time vs earlier runs" name={`job-${job}-past`} className="job-past" rows={outlook.past} columns={columns} id={(p) => p.basis}
+      title="Run time vs earlier runs"
+      name={`job-${job}-past`}
+      className="job-past"
+      rows={outlook.past}
+      columns={columns}
+      id={(p) => p.basis}
       note={stallsText(outlook.stalls)}
     >
       <Ranges past={outlook.past} elapsed={outlook.elapsed_s} />
@@ -49,27 +60,66 @@ const LEFT = 190;
 
 function Ranges({ past, elapsed }: { past: PastRow[]; elapsed: number | null }) {
   const [box, size] = useSize();
-  const layout = useMemo(() => (size && size.width > LEFT + 80 ? rangesLayout(past.map((p) => ({ low: p.p10_s, middle: p.p50_s, high: p.p90_s })), elapsed, LEFT, size.width) : null), [past, elapsed, size]);
+  const layout = useMemo(
+    () =>
+      size && size.width > LEFT + 80
+        ? rangesLayout(
+            past.map((p) => ({ low: p.p10_s, middle: p.p50_s, high: p.p90_s })),
+            elapsed,
+            LEFT,
+            size.width,
+          )
+        : null,
+    [past, elapsed, size],
+  );
   return (
     <div ref={box} className="past-box" style={{ height: past.length * ROW + 24 }}>
       {size && layout && (
-        <svg width={size.width} height={layout.height} role="img" aria-label={`Elapsed ${duration(elapsed)}; ${past.map((p) => `same ${p.basis}: ${duration(p.p10_s)} to ${duration(p.p90_s)}, ${plural(p.jobs, "job")}`).join("; ")}`}>
+        <svg
+          width={size.width}
+          height={layout.height}
+          role="img"
+          aria-label={`Elapsed ${duration(elapsed)}; ${past.map((p) => `same ${p.basis}: ${duration(p.p10_s)} to ${duration(p.p90_s)}, ${plural(p.jobs, "job")}`).join("; ")}`}
+        >
           {past.map((p, i) => {
             const row = layout.bars[i];
             if (!row) return null;
             return (
               <g key={p.basis}>
-                <text x={LEFT - 10} y={row.y + 15} textAnchor="end">same {p.basis}: {count(p.jobs)}</text>
-                {row.bar ? <rect className="spread" x={row.bar.x} y={row.y + 4} width={row.bar.width} height={14} rx={2} /> : <text x={LEFT} y={row.y + 15}>too few</text>}
-                {row.middle !== null && <line className="middle" x1={row.middle} x2={row.middle} y1={row.y + 2} y2={row.y + 20} />}
+                <text x={LEFT - 10} y={row.y + 15} textAnchor="end">
+                  same {p.basis}: {count(p.jobs)}
+                </text>
+                {row.bar ? (
+                  <rect className="spread" x={row.bar.x} y={row.y + 4} width={row.bar.width} height={14} rx={2} />
+                ) : (
+                  <text x={LEFT} y={row.y + 15}>
+                    too few
+                  </text>
+                )}
+                {row.middle !== null && (
+                  <line className="middle" x1={row.middle} x2={row.middle} y1={row.y + 2} y2={row.y + 20} />
+                )}
               </g>
             );
           })}
-          {layout.own !== null && <line className="own" x1={layout.own} x2={layout.own} y1={0} y2={layout.height - 20} />}
-          {layout.own !== null && <text className="strong" x={layout.own} y={layout.height - 6} textAnchor={layout.own > size.width - 60 ? "end" : "middle"}>this job: {duration(elapsed)}</text>}
+          {layout.own !== null && (
+            <line className="own" x1={layout.own} x2={layout.own} y1={0} y2={layout.height - 20} />
+          )}
+          {layout.own !== null && (
+            <text
+              className="strong"
+              x={layout.own}
+              y={layout.height - 6}
+              textAnchor={layout.own > size.width - 60 ? "end" : "middle"}
+            >
+              this job: {duration(elapsed)}
+            </text>
+          )}
           <BaseAxis
             ticks={layout.ticks.filter((tick) => layout.own === null || Math.abs(layout.x(tick) - layout.own) > 80)}
-            x={layout.x} y={layout.height - 6} text={(tick) => duration(tick)}
+            x={layout.x}
+            y={layout.height - 6}
+            text={(tick) => duration(tick)}
           />
         </svg>
       )}

@@ -42,7 +42,7 @@ interface Row {
 const columns: Column<Row>[] = [
   { key: "name", header: "Router", value: (r) => r.name },
   { key: "panel", header: "Group", value: (r) => r.panel },
-  { key: "ratio", header: "stall / flit", numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
+  { key: "ratio", header: "stalls per flit", numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
   { key: "here", header: "Jobs", value: (r) => r.here },
 ];
 
@@ -67,26 +67,43 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
       const panel = whole.panelOf[router];
       if (panel !== undefined) share.set(panel, (share.get(panel) ?? 0) + 1);
     }
-    const panels = [...share].sort((a, b) => b[1] - a[1]).slice(0, MOST_PANELS).map(([panel]) => panel).sort((a, b) => a - b);
+    const panels = [...share]
+      .sort((a, b) => b[1] - a[1])
+      .slice(0, MOST_PANELS)
+      .map(([panel]) => panel)
+      .sort((a, b) => a - b);
     const { arrangement, members } = selectPanels(whole, panels);
     return { machine, arrangement, members, index: cellsOf(arrangement), left: share.size - panels.length };
   }, [topology.data, fabric.kind, routers]);
-  const layout = useMemo(() => (place && size ? tilesLayout(place.arrangement, size.width, size.height) : null), [place, size]);
+  const layout = useMemo(
+    () => (place && size ? tilesLayout(place.arrangement, size.width, size.height) : null),
+    [place, size],
+  );
   const beside = useMemo(() => {
     const routers = neighbour === null ? null : other.data?.routers;
     return place && routers ? new Set(routers.filter((router) => place.members.has(router))) : null;
   }, [other.data, neighbour, place]);
   const left = parseTime(other.data?.end);
-  const gone = neighbour !== null && left !== null && moment.at !== null && left < moment.at ? `, left at ${momentText(left, moment.at)}` : "";
+  const gone =
+    neighbour !== null && left !== null && moment.at !== null && left < moment.at
+      ? `, left at ${momentText(left, moment.at)}`
+      : "";
   const window = useMemo(
-    () => (place && congestion.data ? routerWindow(sumsOf(place.machine.size, congestion.data.routers), place.machine.sampled) : null), [place, congestion.data],
+    () =>
+      place && congestion.data
+        ? routerWindow(sumsOf(place.machine.size, congestion.data.routers), place.machine.sampled)
+        : null,
+    [place, congestion.data],
   );
 
   useLayoutEffect(() => {
     if (!place || !layout || !size || !base.current || !overlay.current || !window) return;
     const codes = window.codes.map((code, router) => (place.members.has(router) ? code : 255));
     const drawing = new TilesDrawing(contextOf(base.current, size), layout, place.arrangement, palette);
-    drawing.draw({ ...window, codes }, panelFigures(window, place.arrangement), { selectedPanel: null, jobPanels: new Set() });
+    drawing.draw({ ...window, codes }, panelFigures(window, place.arrangement), {
+      selectedPanel: null,
+      jobPanels: new Set(),
+    });
     const own = new Set(routers.filter((router) => place.members.has(router)));
     const jobs = [{ edges: outline(place.arrangement, place.index, own), dashed: false }];
     if (beside?.size) jobs.push({ edges: outline(place.arrangement, place.index, beside), dashed: true });
@@ -94,37 +111,76 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
     drawOverlay(contextOf(overlay.current, size), shape, { jobs, selected: null, hovered: null }, palette);
   }, [place, layout, size, window, palette, font, routers, beside]);
 
-  const rows = useMemo(() => (place ? [...new Set([...routers, ...(beside ?? [])])].map((router): Row => {
-    const value = window?.ratio[router] ?? NaN;
-    return {
-      router, name: place.machine.name[router] ?? "", panel: place.arrangement.panels[place.arrangement.panelOf[router] ?? 0]?.label ?? "", ratio: Number.isNaN(value) ? null : value,
-      here: [routers.includes(router) && job, beside?.has(router) && neighbour].filter(Boolean).join(" "),
-    };
-  }) : []), [place, routers, beside, window, job, neighbour]);
+  const rows = useMemo(
+    () =>
+      place
+        ? [...new Set([...routers, ...(beside ?? [])])].map((router): Row => {
+            const value = window?.ratio[router] ?? NaN;
+            return {
+              router,
+              name: place.machine.name[router] ?? "",
+              panel: place.arrangement.panels[place.arrangement.panelOf[router] ?? 0]?.label ?? "",
+              ratio: Number.isNaN(value) ? null : value,
+              here: [routers.includes(router) && job, beside?.has(router) && neighbour].filter(Boolean).join(" "),
+            };
+          })
+        : [],
+    [place, routers, beside, window, job, neighbour],
+  );
   return (
     <PictureCard
-      title="Placement" name={`job-${job}-placement`} className="job-placement" rows={rows} columns={columns} id={(r) => String(r.router)}
+      title="Placement"
+      name={`job-${job}-placement`}
+      className="job-placement"
+      rows={rows}
+      columns={columns}
+      id={(r) => String(r.router)}
       note={`${plural(routers.length, "router")}${place?.left ? `, ${count(place.left)} more groups not drawn` : ""}`}
-      actions={<Link to="/fabric/$fabric" params={{ fabric: fabric.name }} search={{ job: neighbour ? `${job},${neighbour}` : job, ...when }}>Open</Link>}
+      actions={
+        <Link
+          to="/fabric/$fabric"
+          params={{ fabric: fabric.name }}
+          search={{ job: neighbour ? `${job},${neighbour}` : job, ...when }}
+        >
+          Open
+        </Link>
+      }
     >
       <Unanswered what="the routers and their counters" asked={[topology, congestion]} />
       <div ref={box} className="placement-box" hidden={!answered([topology, congestion])}>
         {size && (
           <Layers
-            size={size} base={base} overlay={overlay} label={`Routers of job ${job} outlined on the groups it touches, coloured by stall cycles per flit`}
+            size={size}
+            base={base}
+            overlay={overlay}
+            label={`Routers of job ${job} outlined on the groups it touches, coloured by stall cycles per flit`}
             onHover={(at) => {
-              const router = at && place && layout ? tileAt(layout, place.arrangement, place.index, at.x, at.y)?.router : null;
-              if (at && router != null) showTooltip(at.clientX, at.clientY, `${place?.machine.name[router] ?? ""}\n${ratio(window?.ratio[router])} stalls per flit`);
+              const router =
+                at && place && layout ? tileAt(layout, place.arrangement, place.index, at.x, at.y)?.router : null;
+              if (at && router != null)
+                showTooltip(
+                  at.clientX,
+                  at.clientY,
+                  `${place?.machine.name[router] ?? ""}\n${ratio(window?.ratio[router])} stalls per flit`,
+                );
               else hideTooltip();
             }}
           />
         )}
       </div>
       <div className="placement-key">
-        <span><i className="legend-box" /> this job</span>
-        {beside && <span><i className="legend-box dashed" /> {neighbour}{gone}{beside.size === 0 && ": on none of the groups drawn"}</span>}
+        <span>
+          <i className="legend-box" /> this job
+        </span>
+        {beside && (
+          <span>
+            <i className="legend-box dashed" /> {neighbour}
+            {gone}
+            {beside.size === 0 && ": on none of the groups drawn"}
+          </span>
+        )}
         {neighbour !== null && <Unanswered line what={`job ${neighbour}`} asked={[other]} />}
-        <HeatLegend theme={palette.theme} what={fabric.timeless ? "one sample" : "last minutes"} width={200} />
+        <HeatLegend theme={palette.theme} what={fabric.snapshot ? "one sample" : "last minutes"} width={200} />
       </div>
     </PictureCard>
   );

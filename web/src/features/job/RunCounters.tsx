@@ -18,16 +18,21 @@ const RIGHT = 72;
 type Column = (number | null)[];
 
 const knownOf = (column: Column) => column.filter((v): v is number => v !== null);
-export const meanOf = (column: Column): number => knownOf(column).reduce((a, b) => a + b, 0) / Math.max(1, knownOf(column).length);
+export const meanOf = (column: Column): number =>
+  knownOf(column).reduce((a, b) => a + b, 0) / Math.max(1, knownOf(column).length);
 
 function spread(column: Column): number {
   const mean = meanOf(column);
-  return mean > 0 ? Math.sqrt(knownOf(column).reduce((sum, v) => sum + (v - mean) ** 2, 0) / knownOf(column).length) / mean : 0;
+  return mean > 0
+    ? Math.sqrt(knownOf(column).reduce((sum, v) => sum + (v - mean) ** 2, 0) / knownOf(column).length) / mean
+    : 0;
 }
 
 /** Counters that move most come first: a constant explains nothing. */
 export function liveliest(counters: Record<string, Column>): [string, Column][] {
-  return Object.entries(counters).filter(([, column]) => column.some((v) => v !== null && v > 0)).sort((a, b) => spread(b[1]) - spread(a[1]));
+  return Object.entries(counters)
+    .filter(([, column]) => column.some((v) => v !== null && v > 0))
+    .sort((a, b) => spread(b[1]) - spread(a[1]));
 }
 
 interface Row {
@@ -43,14 +48,29 @@ export function RunCounters({ run }: { run: number }) {
 }
 
 function Counters({ steps, all, run }: { steps: RunSteps; all: [string, Column][]; run: number }) {
-  const columns = useMemo(() => [
-    { key: "step", header: "step", numeric: true, value: (r) => r.step },
-    ...all.map(([name, column]): TableColumn<Row> => ({ key: name, header: name, numeric: true, value: (r) => column[r.at] ?? null, render: (r) => si(column[r.at] ?? null) })),
-  ] satisfies TableColumn<Row>[], [all]);
+  const columns = useMemo(
+    () =>
+      [
+        { key: "step", header: "step", numeric: true, value: (r) => r.step },
+        ...all.map(([name, column]): TableColumn<Row> => ({
+          key: name,
+          header: name,
+          numeric: true,
+          value: (r) => column[r.at] ?? null,
+          render: (r) => si(column[r.at] ?? null),
+        })),
+      ] satisfies TableColumn<Row>[],
+    [all],
+  );
   const rows = useMemo(() => steps.step.map((step, at): Row => ({ step, at })), [steps]);
   return (
     <PictureCard
-      title="Counters of each step" name={`run-${run}-counters`} className="job-counters" rows={rows} columns={columns} id={(r) => String(r.at)}
+      title="Counters of each step"
+      name={`run-${run}-counters`}
+      className="job-counters"
+      rows={rows}
+      columns={columns}
+      id={(r) => String(r.at)}
       note={`summed over ranks · ${all.length > MOST ? `the ${MOST} of ${plural(all.length, "counter")} that vary most` : plural(all.length, "counter")} · mean at the right`}
     >
       <Lines all={all.slice(0, MOST)} />
@@ -66,17 +86,30 @@ function Lines({ all }: { all: [string, Column][] }) {
   return (
     <div ref={box} className="counter-lines" style={{ height }}>
       {right > LEFT + 40 && (
-        <svg width={width} height={height} role="img" aria-label={`${plural(all.length, "counter")} in each step; the table lists them`}>
+        <svg
+          width={width}
+          height={height}
+          role="img"
+          aria-label={`${plural(all.length, "counter")} in each step; the table lists them`}
+        >
           {all.map(([name, column], i) => {
             const most = Math.max(1, ...knownOf(column));
             const [base, scale] = [(i + 1) * ROW - 3, (ROW - 6) / most];
-            const path = line<number | null>().defined((v) => v !== null).x((_, at) => LEFT + (at / Math.max(1, column.length - 1)) * (right - LEFT)).y((v) => base - (v ?? 0) * scale)(column) ?? "";
+            const path =
+              line<number | null>()
+                .defined((v) => v !== null)
+                .x((_, at) => LEFT + (at / Math.max(1, column.length - 1)) * (right - LEFT))
+                .y((v) => base - (v ?? 0) * scale)(column) ?? "";
             return (
               <g key={name}>
                 <title>{`${name}: up to ${si(most)} a step`}</title>
-                <text className="name" x={0} y={i * ROW + ROW / 2 + 4}>{name.length > 46 ? `${name.slice(0, 45)}…` : name}</text>
+                <text className="name" x={0} y={i * ROW + ROW / 2 + 4}>
+                  {name.length > 46 ? `${name.slice(0, 45)}…` : name}
+                </text>
                 <path d={path} />
-                <text className="name" x={width} y={i * ROW + ROW / 2 + 4} textAnchor="end">{si(meanOf(column))}</text>
+                <text className="name" x={width} y={i * ROW + ROW / 2 + 4} textAnchor="end">
+                  {si(meanOf(column))}
+                </text>
               </g>
             );
           })}

@@ -9,9 +9,9 @@ import type { Run } from "../../api/shapes";
 import { ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
-import { refused, Unanswered, type Asked } from "../../components/Notice";
+import { refused, Unanswered, type QueryState } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { change, duration, fraction, ratio, si } from "../../lib/format";
+import { change, exactDuration, fraction, ratio, si } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { comparable, guidelines, runNoise, type RunNoise } from "./noise";
 
@@ -22,16 +22,31 @@ interface One {
   nodes: string | null;
 }
 
-const MEASURES: { key: keyof RunNoise; name: string; show: (value: number | null) => string; compared: "always" | "one allocation" | "never" }[] = [
-  { key: "total_s", name: "time", show: duration, compared: "always" },
+const MEASURES: {
+  key: keyof RunNoise;
+  name: string;
+  show: (value: number | null) => string;
+  compared: "always" | "one allocation" | "never";
+}[] = [
+  { key: "total_s", name: "time", show: exactDuration, compared: "always" },
   { key: "mean_s", name: "mean step, s", show: ratio, compared: "always" },
   { key: "median_s", name: "median step, s", show: ratio, compared: "always" },
   { key: "slowest_s", name: "slowest step, s", show: ratio, compared: "always" },
   { key: "qcd", name: "Step variation (QCD)", show: fraction, compared: "never" },
   { key: "network_qcd", name: "Step variation due to the network", show: fraction, compared: "never" },
-  { key: "stalls_per_flit", name: "NIC stalls / flit", show: ratio, compared: "one allocation" },
-  { key: "latency_cycles", name: "NIC latency, cycles", show: (value) => (value === null ? "–" : si(value)), compared: "one allocation" },
-  { key: "flits_per_s", name: "flits / s", show: (value) => (value === null ? "–" : si(value)), compared: "one allocation" },
+  { key: "stalls_per_flit", name: "NIC stalls per flit", show: ratio, compared: "one allocation" },
+  {
+    key: "latency_us",
+    name: "NIC latency, µs",
+    show: ratio,
+    compared: "one allocation",
+  },
+  {
+    key: "flits_per_s",
+    name: "flits / s",
+    show: (value) => (value === null ? "–" : si(value)),
+    compared: "one allocation",
+  },
   { key: "message_us", name: "64 KiB message, model, µs", show: ratio, compared: "one allocation" },
 ];
 
@@ -41,78 +56,181 @@ interface Row {
   show: (value: number | null) => string;
 }
 
-function useRuns(run: Run, compare: string | undefined): { all: One[]; asked: Asked[] } {
+function useRuns(run: Run, compare: string | undefined): { all: One[]; asked: QueryState[] } {
   const others = useQuery(runsQuery(run.exe));
   const listed = others.data?.items;
   const runs = useMemo(() => {
-    const ids = compare?.split(",").map(Number).filter((id) => id !== run.run_id) ?? [];
+    const ids =
+      compare
+        ?.split(",")
+        .map(Number)
+        .filter((id) => id !== run.run_id) ?? [];
     return [run, ...ids.flatMap((id) => listed?.find((one) => one.run_id === id) ?? [])];
   }, [run, compare, listed]);
-  const steps = useQueries({ queries: runs.map((one) => runStepsQuery(one.run_id)), combine: (all) => all.map((one) => one.data ?? null) });
-  const jobs = useQueries({ queries: runs.map((one) => ({ ...jobQuery(one.job_id ?? ""), enabled: one.job_id !== null && one.job_id !== undefined })), combine: (all) => all.map((one) => one.data?.node_list ?? null) });
-  const all = useMemo(() => runs.flatMap((one, i): One[] => {
-    const own = steps[i];
-    return own ? [{ run: one, time: own.time_s, noise: runNoise(own.time_s, own.counters), nodes: jobs[i] ?? null }] : [];
-  }), [runs, steps, jobs]);
+  const steps = useQueries({
+    queries: runs.map((one) => runStepsQuery(one.run_id)),
+    combine: (all) => all.map((one) => one.data ?? null),
+  });
+  const jobs = useQueries({
+    queries: runs.map((one) => ({
+      ...jobQuery(one.job_id ?? ""),
+      enabled: one.job_id !== null && one.job_id !== undefined,
+    })),
+    combine: (all) => all.map((one) => one.data?.node_list ?? null),
+  });
+  const all = useMemo(
+    () =>
+      runs.flatMap((one, i): One[] => {
+        const own = steps[i];
+        return own
+          ? [{ run: one, time: own.time_s, noise: runNoise(own.time_s, own.counters), nodes: jobs[i] ?? null }]
+          : [];
+      }),
+    [runs, steps, jobs],
+  );
   return { all, asked: compare ? [others] : [] };
 }
 
-const nameOf = (run: Run) => (run.job_id ? `job ${run.job_id}` : run.run_key ?? `run ${run.run_id}`);
+const nameOf = (run: Run) => (run.job_id ? `job ${run.job_id}` : (run.run_key ?? `run ${run.run_id}`));
 
 export function RunsBeside({ run, compare }: { run: Run; compare: string | undefined }) {
   const { all, asked } = useRuns(run, compare);
   const [first] = all;
   if (!first) return null;
-  const rows = MEASURES.map(({ key, name, show }): Row => ({ name, show, values: all.map((one) => one.noise[key]) }));
+  const measures = MEASURES.filter(({ key }) => all.some((one) => one.noise[key] !== null));
+  const rows = measures.map(({ key, name, show }): Row => ({ name, show, values: all.map((one) => one.noise[key]) }));
   const columns: Column<Row>[] = [
     { key: "name", header: "Measure", value: (r) => r.name },
-    ...all.map((one, i): Column<Row> => ({ key: String(one.run.run_id), header: nameOf(one.run), numeric: true, value: (r) => r.values[i] ?? null, render: (r) => r.show(r.values[i] ?? null) })),
+    ...all.map((one, i): Column<Row> => ({
+      key: String(one.run.run_id),
+      header: nameOf(one.run),
+      numeric: true,
+      value: (r) => r.values[i] ?? null,
+      render: (r) => r.show(r.values[i] ?? null),
+    })),
   ];
   const most = Math.max(1e-9, ...all.flatMap((one) => one.time.filter((t): t is number => t !== null)));
   const warnings = guidelines(all);
   const alike = comparable(all);
-  const unknown = all.every((one) => one.noise.stalls_per_flit === null && one.noise.latency_cycles === null);
+  const unknown = all.every((one) => one.noise.stalls_per_flit === null && one.noise.latency_us === null);
   return (
     <PictureCard
-      title={all.length > 1 ? "Runs side by side" : "Network noise"} name={`run-${run.run_id}-beside`} className="runs-beside" rows={rows} columns={columns} id={(r) => r.name}
-      note={all.length > 1 ? `one scale of time · changes against ${nameOf(run)}` : "dispersion of steps and the terms of the message model; Compare lays other runs beside it"}
+      title={all.length > 1 ? "Runs side by side" : "Network noise"}
+      name={`run-${run.run_id}-beside`}
+      className="runs-beside"
+      rows={rows}
+      columns={columns}
+      id={(r) => r.name}
+      note={
+        all.length > 1
+          ? `one scale of time · changes against ${nameOf(run)}`
+          : "dispersion of steps and the terms of the message model; Compare lays other runs beside it"
+      }
     >
       {refused(asked) && <Unanswered line what="the other runs" asked={asked} />}
-      <div className={all.length > 1 ? "beside-grid" : "beside-grid alone"} style={{ gridTemplateColumns: `repeat(${all.length}, minmax(0, 1fr))` }}>
-        {all.map((one, i) => <Side key={one.run.run_id} one={one} against={i ? first.noise : null} alike={alike} most={most} />)}
+      <div
+        className={all.length > 1 ? "beside-grid" : "beside-grid alone"}
+        style={{ gridTemplateColumns: `repeat(${all.length}, minmax(0, 1fr))` }}
+      >
+        {all.map((one, i) => (
+          <Side
+            key={one.run.run_id}
+            one={one}
+            measures={measures}
+            against={i ? first.noise : null}
+            alike={alike}
+            most={most}
+          />
+        ))}
       </div>
-      {warnings.map((warning) => <p key={warning} className="alarm chart-key" data-caption="">{warning}</p>)}
-      {unknown && <p className="muted chart-key">Flits, stalls and latency of NICs were not recorded with {all.length > 1 ? "these runs" : "this run"}, so the model&apos;s terms are unknown.</p>}
+      {warnings.map((warning) => (
+        <p key={warning} className="alarm chart-key" data-caption="">
+          {warning}
+        </p>
+      ))}
+      {unknown && (
+        <p className="muted chart-key">
+          Flits, stalls and latency of NICs were not recorded with {all.length > 1 ? "these runs" : "this run"}, so the
+          model&apos;s terms are unknown.
+        </p>
+      )}
     </PictureCard>
   );
 }
 
-function Side({ one, against, alike, most }: { one: One; against: RunNoise | null; alike: boolean; most: number }) {
+interface SideProps {
+  one: One;
+  /** Those that any of the runs has. */
+  measures: typeof MEASURES;
+  against: RunNoise | null;
+  alike: boolean;
+  most: number;
+}
+
+function Side({ one, measures, against, alike, most }: SideProps) {
   const start = parseTime(one.run.start);
   return (
     <figure className="beside-run">
-      <figcaption>{one.run.job_id && against ? <Link to="/jobs/$job" params={{ job: one.run.job_id }}>{nameOf(one.run)}</Link> : nameOf(one.run)}{start === null ? "" : `, ${moment(start, Date.now())} ${ZONE}`}</figcaption>
+      <figcaption>
+        {one.run.job_id && against ? (
+          <Link to="/jobs/$job" params={{ job: one.run.job_id }}>
+            {nameOf(one.run)}
+          </Link>
+        ) : (
+          nameOf(one.run)
+        )}
+        {start === null ? "" : `, ${moment(start, Date.now())} ${ZONE}`}
+      </figcaption>
       <Steps time={one.time} most={most} label={`Step times of ${nameOf(one.run)}; the table lists its figures`} />
       <dl className="facts">
-        {MEASURES.map(({ key, name, show, compared }) => {
+        {measures.map(({ key, name, show, compared }) => {
           const [value, other] = [one.noise[key], against?.[key] ?? null];
-          return <Measure key={key} name={name} value={show(value)} more={(compared === "always" || (compared === "one allocation" && alike)) && value !== null && other !== null && other > 0 ? change(value / other) : ""} />;
+          return (
+            <Measure
+              key={key}
+              name={name}
+              value={show(value)}
+              more={
+                (compared === "always" || (compared === "one allocation" && alike)) &&
+                value !== null &&
+                other !== null &&
+                other > 0
+                  ? change(value / other)
+                  : ""
+              }
+            />
+          );
         })}
       </dl>
     </figure>
   );
 }
 
-const Measure = ({ name, value, more }: { name: string; value: string; more: string }) => <><dt>{name}</dt><dd>{value} <span className="muted">{more}</span></dd></>;
+const Measure = ({ name, value, more }: { name: string; value: string; more: string }) => (
+  <>
+    <dt>{name}</dt>
+    <dd>
+      {value} <span className="muted">{more}</span>
+    </dd>
+  </>
+);
 
 const HEIGHT = 72;
 
 function Steps({ time, most, label }: { time: (number | null)[]; most: number; label: string }) {
   const [box, size] = useSize();
   const width = size?.width ?? 0;
-  const x = scaleLinear().domain([0, Math.max(1, time.length - 1)]).range([28, width - 2]);
-  const y = scaleLinear().domain([0, most]).range([HEIGHT - 4, 8]);
-  const path = line<number | null>().defined((t) => t !== null).x((_, i) => x(i)).y((t) => y(t ?? 0))(time) ?? "";
+  const x = scaleLinear()
+    .domain([0, Math.max(1, time.length - 1)])
+    .range([28, width - 2]);
+  const y = scaleLinear()
+    .domain([0, most])
+    .range([HEIGHT - 4, 8]);
+  const path =
+    line<number | null>()
+      .defined((t) => t !== null)
+      .x((_, i) => x(i))
+      .y((t) => y(t ?? 0))(time) ?? "";
   return (
     <div ref={box} className="step-chart beside-steps" style={{ height: HEIGHT }}>
       {width > 80 && (

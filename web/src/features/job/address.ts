@@ -10,6 +10,11 @@ export interface JobSearch {
 }
 
 export function jobSearch(raw: Record<string, unknown>): JobSearch {
-  const all: JobSearch = { run: wholeNumber(raw.run), compare: text(raw.compare), beside: text(raw.beside), at: instant(raw.at) };
+  const all: JobSearch = {
+    run: wholeNumber(raw.run),
+    compare: text(raw.compare),
+    beside: text(raw.beside),
+    at: instant(raw.at),
+  };
   return all;
 }

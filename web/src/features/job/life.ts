@@ -24,7 +24,10 @@ export function lifeOf(job: Pick<JobDetail, "start" | "end">, last: number, at: 
 
 /** The last minutes of that time, on the grid of the counters. */
 export function lastMinutes({ start, until }: Life): { at: number; windowMs: number } {
-  return { at: Math.floor(until / GRID_MS) * GRID_MS, windowMs: Math.max(SHORTEST_MS, Math.min(LONGEST_MS, until - (start ?? until))) };
+  return {
+    at: Math.floor(until / GRID_MS) * GRID_MS,
+    windowMs: Math.max(SHORTEST_MS, Math.min(LONGEST_MS, until - (start ?? until))),
+  };
 }
 
 /** What an address of the fabric page holds to show those minutes; nothing while they are live. */

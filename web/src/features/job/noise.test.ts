@@ -3,32 +3,65 @@ import { describe, expect, it } from "vitest";
 import { comparable, guidelines, messageCycles, runNoise } from "./noise";
 
 const counters = {
-  AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS: [100, 300], AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_STALLED: [50, 150],
-  AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_PKTS: [20, 60], AR_NIC_ORB_PRF_NET_RSP_TRACK_2: [100, 300],
+  AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS: [100, 300],
+  AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_STALLED: [50, 150],
+  AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_PKTS: [20, 60],
+  AR_NIC_ORB_PRF_NET_RSP_TRACK_2: [100, 300],
 };
 
 describe("noise of a run", () => {
   it("is the dispersion of its steps and the terms of the model", () => {
     const noise = runNoise([1, 2, 3, 4, 5], counters);
-    expect(noise).toMatchObject({ steps: 5, total_s: 15, mean_s: 3, median_s: 3, slowest_s: 5, stalls_per_flit: 0.5, latency_cycles: 4000 });
+    expect(noise).toMatchObject({
+      steps: 5,
+      total_s: 15,
+      mean_s: 3,
+      median_s: 3,
+      slowest_s: 5,
+      stalls_per_flit: 0.5,
+      latency_us: 5,
+    });
     expect(noise.qcd).toBeCloseTo((4 - 2) / (4 + 2));
     expect(noise.flits_per_s).toBeCloseTo(400 / 15);
   });
+  it("takes latency in microseconds for each tracked response, where those were counted", () => {
+    expect(runNoise([1, 1], { ...counters, AR_NIC_NETMON_ORB_EVENT_CNTR_RSP_NET_TRACK: [10, 40] }).latency_us).toBe(8);
+  });
   it("tells the network's share of the dispersion from the steps' own counters", () => {
     expect(runNoise([1, 9], counters).network_qcd).toBeCloseTo(0);
-    expect(runNoise([1, 1], { ...counters, AR_NIC_ORB_PRF_NET_RSP_TRACK_2: [100, 900] }).network_qcd).toBeGreaterThan(0.1);
+    expect(runNoise([1, 1], { ...counters, AR_NIC_ORB_PRF_NET_RSP_TRACK_2: [100, 900] }).network_qcd).toBeGreaterThan(
+      0.1,
+    );
   });
   it("leaves unknown what was not counted, and never calls it zero", () => {
-    expect(runNoise([null, 2, null], null)).toMatchObject({ steps: 1, stalls_per_flit: null, latency_cycles: null, message_us: null, flits_per_s: null });
+    expect(runNoise([null, 2, null], null)).toMatchObject({
+      steps: 1,
+      stalls_per_flit: null,
+      latency_us: null,
+      message_us: null,
+      flits_per_s: null,
+    });
     expect(runNoise([], {})).toMatchObject({ steps: 0, total_s: null, mean_s: null, qcd: null, slowest_s: null });
   });
   it("has a dispersion between 0 and 1 that does not depend on the unit", () => {
-    fc.assert(fc.property(fc.array(fc.double({ min: 0.01, max: 1e4, noNaN: true }), { minLength: 2 }), fc.double({ min: 0.01, max: 1e3, noNaN: true }), (times, factor) => {
-      const [one, scaled] = [runNoise(times, null).qcd ?? -1, runNoise(times.map((t) => t * factor), null).qcd ?? -1];
-      expect(one).toBeGreaterThanOrEqual(0);
-      expect(one).toBeLessThan(1);
-      expect(scaled).toBeCloseTo(one, 6);
-    }));
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: 0.01, max: 1e4, noNaN: true }), { minLength: 2 }),
+        fc.double({ min: 0.01, max: 1e3, noNaN: true }),
+        (times, factor) => {
+          const [one, scaled] = [
+            runNoise(times, null).qcd ?? -1,
+            runNoise(
+              times.map((t) => t * factor),
+              null,
+            ).qcd ?? -1,
+          ];
+          expect(one).toBeGreaterThanOrEqual(0);
+          expect(one).toBeLessThan(1);
+          expect(scaled).toBeCloseTo(one, 6);
+        },
+      ),
+    );
   });
   it("takes equation 2 as printed", () => {
     // 64 packets of 64 bytes: 64 + 256 flits; half of 512 outstanding packets wait for one latency.
@@ -37,7 +70,13 @@ describe("noise of a run", () => {
 });
 
 it("warns of other allocations and of counts over different times", () => {
-  expect([comparable([{ nodes: "a", noise: runNoise([1], null) }, { nodes: "b", noise: runNoise([1], null) }]), comparable([{ nodes: null, noise: runNoise([1], null) }])]).toEqual([false, false]);
+  expect([
+    comparable([
+      { nodes: "a", noise: runNoise([1], null) },
+      { nodes: "b", noise: runNoise([1], null) },
+    ]),
+    comparable([{ nodes: null, noise: runNoise([1], null) }]),
+  ]).toEqual([false, false]);
   const run = (nodes: string | null, time: number[]) => ({ nodes, noise: runNoise(time, null) });
   expect(guidelines([run("nid[1-4]", [1, 1])])).toEqual([]);
   expect(guidelines([run("nid[1-4]", [1, 1]), run("nid[1-4]", [1, 1.01])])).toEqual([]);

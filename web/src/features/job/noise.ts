@@ -9,10 +9,12 @@ type Column = (number | null)[];
 const FLITS = "AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS";
 const STALLED = "AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_STALLED";
 const PACKETS = "AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_PKTS";
+/** Microseconds over all tracked responses, by the catalogue of counters. */
 const LATENCY = "AR_NIC_ORB_PRF_NET_RSP_TRACK_2";
+const TRACKED = "AR_NIC_NETMON_ORB_EVENT_CNTR_RSP_NET_TRACK";
 /** Cycles of an Aries NIC in a microsecond. */
 const CYCLES_US = 800;
-/** Of the message that the model's time is told for. */
+/** Size of the message whose time the model gives. */
 export const MESSAGE_BYTES = 65_536;
 
 export interface RunNoise {
@@ -23,20 +25,22 @@ export interface RunNoise {
   slowest_s: number | null;
   /** Quartile coefficient of dispersion of the step times: (Q3 - Q1) / (Q3 + Q1). */
   qcd: number | null;
-  /** The same of the times that the model foretells from each step's NIC counters: the network's share of it. */
+  /** The same of the times that the model predicts from each step's NIC counters: the part of it due to the network. */
   network_qcd: number | null;
   /** Stalled NIC cycles a request flit. */
   stalls_per_flit: number | null;
-  /** Mean time from a request to its response, in NIC cycles. */
-  latency_cycles: number | null;
+  /** Mean time from a request to its response, in microseconds. */
+  latency_us: number | null;
   /** Request flits a second: what may be compared between runs of different length. */
   flits_per_s: number | null;
   /** Equation 2 for one message of 64 KiB, in microseconds. */
   message_us: number | null;
 }
 
-const known = (column: Column | undefined): number[] => (column ?? []).filter((value): value is number => value !== null && Number.isFinite(value));
-const total = (column: Column | undefined): number | null => (known(column).length ? known(column).reduce((a, b) => a + b, 0) : null);
+const known = (column: Column | undefined): number[] =>
+  (column ?? []).filter((value): value is number => value !== null && Number.isFinite(value));
+const total = (column: Column | undefined): number | null =>
+  known(column).length ? known(column).reduce((a, b) => a + b, 0) : null;
 const per = (a: number | null, b: number | null): number | null => (a !== null && b !== null && b > 0 ? a / b : null);
 
 /** Equation 2: T = (p + 512) / 1024 L + f (s + 1) cycles, for a PUT in packets of 64 bytes. */
@@ -52,10 +56,10 @@ function dispersion(values: number[]): number | null {
 }
 
 /** The model's time of one message in each step whose counters are known, in cycles. */
-function foretold(counters: Record<string, Column>): number[] {
+function forecastSteps(counters: Record<string, Column>): number[] {
   return (counters[FLITS] ?? []).flatMap((flits, i) => {
     const at = (name: string) => counters[name]?.[i] ?? null;
-    const [stalls, latency] = [per(at(STALLED), flits), per(at(LATENCY), at(PACKETS))];
+    const [stalls, latency] = [per(at(STALLED), flits), per(at(LATENCY), at(TRACKED) ?? at(PACKETS))];
     return stalls === null || latency === null ? [] : [messageCycles(MESSAGE_BYTES, latency * CYCLES_US, stalls)];
   });
 }
@@ -65,13 +69,23 @@ export function runNoise(time: Column, counters: Record<string, Column> | null):
   const taken = total(time);
   const flits = total(counters?.[FLITS]);
   const stalls = per(total(counters?.[STALLED]), flits);
-  const latencyUs = per(total(counters?.[LATENCY]), total(counters?.[PACKETS]));
-  const latency = latencyUs === null ? null : latencyUs * CYCLES_US;
+  // Where tracked responses were not recorded, each request is taken to have had one.
+  const latency = per(total(counters?.[LATENCY]), total(counters?.[TRACKED]) ?? total(counters?.[PACKETS]));
   return {
-    steps: times.length, total_s: taken, mean_s: per(taken, times.length), median_s: quantile(times, 0.5) ?? null, slowest_s: times.length ? Math.max(...times) : null,
-    qcd: dispersion(times), network_qcd: counters ? dispersion(foretold(counters)) : null,
-    stalls_per_flit: stalls, latency_cycles: latency, flits_per_s: per(flits, taken),
-    message_us: latency === null || stalls === null ? null : messageCycles(MESSAGE_BYTES, latency, stalls) / CYCLES_US,
+    steps: times.length,
+    total_s: taken,
+    mean_s: per(taken, times.length),
+    median_s: quantile(times, 0.5) ?? null,
+    slowest_s: times.length ? Math.max(...times) : null,
+    qcd: dispersion(times),
+    network_qcd: counters ? dispersion(forecastSteps(counters)) : null,
+    stalls_per_flit: stalls,
+    latency_us: latency,
+    flits_per_s: per(flits, taken),
+    message_us:
+      latency === null || stalls === null
+        ? null
+        : messageCycles(MESSAGE_BYTES, latency * CYCLES_US, stalls) / CYCLES_US,
   };
 }
 
@@ -80,15 +94,25 @@ export interface Compared {
   noise: RunNoise;
 }
 
-/** Whether ratios of latency and stalls may be told: within one allocation alone. */
-export const comparable = ([first, ...others]: Compared[]): boolean => first?.nodes != null && others.every((one) => one.nodes === first.nodes);
+/** Whether ratios of latency and stalls may be shown: within one allocation alone. */
+export const comparable = ([first, ...others]: Compared[]): boolean =>
+  first?.nodes != null && others.every((one) => one.nodes === first.nodes);
 
 /** What the paper's guidelines say against a comparison of these runs, the first being the one that the others are held against. */
 export function guidelines([first, ...others]: Compared[]): string[] {
   if (!first || !others.length) return [];
   const said = [];
-  if (others.some((one) => one.nodes === null || first.nodes === null)) said.push("Where some of the runs stood is not known: differences may come from the allocation.");
-  else if (others.some((one) => one.nodes !== first.nodes)) said.push("The runs had different allocations: latency and stalls are those of each run's own nodes, and no ratio of them tells of the network.");
-  if (others.some((one) => Math.abs((one.noise.total_s ?? 0) - (first.noise.total_s ?? 0)) > 0.05 * (first.noise.total_s ?? 0))) said.push("The runs took different times: only rates and ratios are compared, never counts.");
+  if (others.some((one) => one.nodes === null || first.nodes === null))
+    said.push("Where some of the runs stood is not known: differences may come from the allocation.");
+  else if (others.some((one) => one.nodes !== first.nodes))
+    said.push(
+      "The runs had different allocations: latency and stalls are those of each run's own nodes, and no ratio of them tells of the network.",
+    );
+  if (
+    others.some(
+      (one) => Math.abs((one.noise.total_s ?? 0) - (first.noise.total_s ?? 0)) > 0.05 * (first.noise.total_s ?? 0),
+    )
+  )
+    said.push("The runs took different times: only rates and ratios are compared, never counts.");
   return said;
 }

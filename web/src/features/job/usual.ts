@@ -15,13 +15,25 @@ export interface Usual {
 /** Fewer say nothing about what is usual. */
 export const FEWEST = 3;
 
-/** The closest kin of which there are enough. A job that runs is only compared once it has taken longer than they did. */
+/** The closest kin with enough runs. A job that runs is only compared once it has taken longer than they did. */
 export function usualTime(job: Pick<Job, "elapsed_s" | "state">, past: Outlook["past"]): Usual {
   const kin = past.find((one) => one.jobs >= FEWEST && one.p50_s !== null);
-  if (!kin || kin.p50_s === null) return { runs: past[0]?.jobs ?? 0, basis: past[0]?.basis ?? "user, name, size", median: null, p10: null, p90: null, factor: null };
+  if (!kin || kin.p50_s === null)
+    return {
+      runs: past[0]?.jobs ?? 0,
+      basis: past[0]?.basis ?? "user, name, size",
+      median: null,
+      p10: null,
+      p90: null,
+      factor: null,
+    };
   const comparable = job.state === "COMPLETED" || (job.elapsed_s ?? 0) > kin.p50_s;
   return {
-    runs: kin.jobs, basis: kin.basis, median: kin.p50_s, p10: kin.p10_s, p90: kin.p90_s,
+    runs: kin.jobs,
+    basis: kin.basis,
+    median: kin.p50_s,
+    p10: kin.p10_s,
+    p90: kin.p90_s,
     factor: comparable && kin.p50_s > 0 && job.elapsed_s !== null ? job.elapsed_s / kin.p50_s : null,
   };
 }

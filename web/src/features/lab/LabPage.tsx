@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { cancelTask, isOver, startTask, tasksQuery, type Task } from "../../api/tasks";
+import { AccessButton } from "../../components/AccessButton";
 import { CsvButton } from "../../components/CsvButton";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Dialog } from "../../components/Dialog";
@@ -18,7 +19,8 @@ import { TaskPanel } from "./TaskPanel";
 import { WhatIfDialog } from "./WhatIfDialog";
 
 const subject = (task: Task): string => (typeof task.args?.study === "string" ? task.args.study : task.name);
-const progress = (task: Task): string => (task.state === "running" && task.total > 0 ? `${Math.round((task.done / task.total) * 100)} %` : task.state);
+const progress = (task: Task): string =>
+  task.state === "running" && task.total > 0 ? `${Math.round((task.done / task.total) * 100)} %` : task.state;
 
 function took(task: Task): number | null {
   const [from, to] = [parseTime(task.started_at), parseTime(task.finished_at)];
@@ -28,8 +30,22 @@ function took(task: Task): number | null {
 const columns: Column<Task>[] = [
   { key: "id", header: "#", numeric: true, value: (t) => t.task_id, width: 56 },
   { key: "what", header: "Task", value: subject },
-  { key: "state", header: "State", value: (t) => t.state, render: (t) => <span className={t.state === "failed" ? "alarm" : undefined}>{progress(t)}</span> },
-  { key: "at", header: `Asked, ${ZONE}`, numeric: true, value: (t) => t.created_at, render: (t) => { const ms = parseTime(t.created_at); return ms === null ? "–" : moment(ms, Date.now()); } },
+  {
+    key: "state",
+    header: "State",
+    value: (t) => t.state,
+    render: (t) => <span className={t.state === "failed" ? "alarm" : undefined}>{progress(t)}</span>,
+  },
+  {
+    key: "at",
+    header: `Asked, ${ZONE}`,
+    numeric: true,
+    value: (t) => t.created_at,
+    render: (t) => {
+      const ms = parseTime(t.created_at);
+      return ms === null ? "–" : moment(ms, Date.now());
+    },
+  },
   { key: "took", header: "took", numeric: true, value: took, render: (t) => duration(took(t)) },
 ];
 
@@ -38,50 +54,117 @@ export function LabPage() {
   const navigate = useNavigate({ from: "/lab" });
   const queries = useQueryClient();
   const [asking, setAsking] = useState<StudyCard | null>(null);
-  const tasks = useQuery({ ...tasksQuery(), enabled: search.view !== "noise", refetchInterval: ({ state }) => (state.data?.items.some((task) => !isOver(task)) ? 2000 : 15_000) });
-  const mine = tasks.data?.items.filter((task) => /^(sim|routing|demo)\./.test(task.name) && task.name !== "sim.study_help") ?? [];
+  const tasks = useQuery({
+    ...tasksQuery(),
+    enabled: search.view !== "noise",
+    refetchInterval: ({ state }) => (state.data?.items.some((task) => !isOver(task)) ? 2000 : 15_000),
+  });
+  const mine =
+    tasks.data?.items.filter((task) => /^(sim|routing|demo)\./.test(task.name) && task.name !== "sim.study_help") ?? [];
   const shown = search.task ?? mine[0]?.task_id;
   const open = (task: number) => void navigate({ search: { task }, replace: true });
-  const cancel = useMutation({ mutationFn: cancelTask, onSettled: () => void queries.invalidateQueries({ queryKey: ["tasks"] }) });
+  const cancel = useMutation({
+    mutationFn: cancelTask,
+    onSettled: () => void queries.invalidateQueries({ queryKey: ["tasks"] }),
+  });
   return (
     <div className="estimate-page">
-      <div className="context"><h1>Lab</h1><span className="tag">simulated</span><span className="subtitle">published studies, run again here; a result's address can be shared</span><span className="spacer" />
-        <Segmented label="Show" value={search.view ?? "studies"} options={[{ value: "studies", label: "Studies" }, { value: "noise", label: "Measured and simulated noise" }]} onChange={(view) => void navigate({ search: view === "noise" ? { view } : {} })} />
+      <div className="context">
+        <h1>Lab</h1>
+        <span className="tag">simulated</span>
+        <span className="subtitle">published studies, run again here; a result's address can be shared</span>
+        <span className="spacer" />
+        <Segmented
+          label="Show"
+          value={search.view ?? "studies"}
+          options={[
+            { value: "studies", label: "Studies" },
+            { value: "noise", label: "Measured and simulated noise" },
+          ]}
+          onChange={(view) => void navigate({ search: view === "noise" ? { view } : {} })}
+        />
       </div>
-      {search.view === "noise" ? <NoisePanel /> : <div className="estimate-main lab-main">
-        {/* A box that scrolls must be reachable by keyboard. */}
-        {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-        <section className="card lab-cards" aria-label="Studies" tabIndex={0}>
-          <div>
-            <h2 className="block-title">What if</h2>
-            <div className="lab-grid">
-              <button className="lab-card" onClick={() => void navigate({ search: (old) => ({ ...old, replay: "on" }), replace: true })}><strong>Replay with another placement</strong><span>The jobs of a past moment again, with one of them placed or routed differently.</span></button>
-            </div>
-          </div>
-          {STUDIES.map((group) => (
-            <div key={group.source}>
-              <h2 className="block-title">{group.source}</h2>
+      {search.view === "noise" ? (
+        <NoisePanel />
+      ) : (
+        <div className="estimate-main lab-main">
+          {/* A box that scrolls must be reachable by keyboard. */}
+          {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+          <section className="card lab-cards" aria-label="Studies" tabIndex={0}>
+            <div>
+              <h2 className="block-title">What if</h2>
               <div className="lab-grid">
-                {group.cards.map((card) => (
-                  <button key={card.study} className="lab-card" onClick={() => setAsking(card)}><strong>{card.title}</strong><span>{card.asks}</span></button>
-                ))}
+                <button
+                  className="lab-card"
+                  onClick={() => void navigate({ search: (old) => ({ ...old, replay: "on" }), replace: true })}
+                >
+                  <strong>Replay with another placement</strong>
+                  <span>The jobs of a past moment again, with one of them placed or routed differently.</span>
+                </button>
               </div>
             </div>
-          ))}
-        </section>
-        <div className="estimate-side">
-          <section className="card lab-tasks" aria-label="Tasks">
-            <div className="card-head"><div className="card-title"><h2>Tasks</h2><span className="subtitle">newest first</span></div><CsvButton name="tasks" rows={mine} columns={columns} /></div>
-            {tasks.error && !tasks.data ? <Failure error={tasks.error} retry={() => void tasks.refetch()} />
-              : !tasks.data ? <Waiting what="the tasks" />
-              : mine.length ? <DataTable label="Tasks" rows={mine} columns={columns} id={(t) => String(t.task_id)} current={shown === undefined ? null : String(shown)} onPick={(t) => open(t.task_id)} />
-              : <Empty title="Nothing was run yet">Choose a study at the left.</Empty>}
+            {STUDIES.map((group) => (
+              <div key={group.source}>
+                <h2 className="block-title">{group.source}</h2>
+                <div className="lab-grid">
+                  {group.cards.map((card) => (
+                    <button key={card.study} className="lab-card" onClick={() => setAsking(card)}>
+                      <strong>{card.title}</strong>
+                      <span>{card.asks}</span>
+                    </button>
+                  ))}
+                </div>
+              </div>
+            ))}
           </section>
-          {shown !== undefined && <TaskPanel key={shown} id={shown} onCancel={() => cancel.mutate(shown)} />}
+          <div className="estimate-side">
+            <section className="card lab-tasks" aria-label="Tasks">
+              <div className="card-head">
+                <div className="card-title">
+                  <h2>Tasks</h2>
+                  <span className="subtitle">newest first</span>
+                </div>
+                <CsvButton name="tasks" rows={mine} columns={columns} />
+              </div>
+              {tasks.error && !tasks.data ? (
+                <Failure error={tasks.error} retry={() => void tasks.refetch()} />
+              ) : !tasks.data ? (
+                <Waiting what="the tasks" />
+              ) : mine.length ? (
+                <DataTable
+                  label="Tasks"
+                  rows={mine}
+                  columns={columns}
+                  id={(t) => String(t.task_id)}
+                  current={shown === undefined ? null : String(shown)}
+                  onPick={(t) => open(t.task_id)}
+                />
+              ) : (
+                <Empty title="Nothing was run yet">Choose a study at the left.</Empty>
+              )}
+            </section>
+            {shown !== undefined && <TaskPanel key={shown} id={shown} onCancel={() => cancel.mutate(shown)} />}
+          </div>
         </div>
-      </div>}
-      {search.replay && <WhatIfDialog search={search} onClose={() => void navigate({ search: (old) => ({ task: old.task }), replace: true })} onStarted={(task) => open(task)} />}
-      {asking && <Ask card={asking} onClose={() => setAsking(null)} onStarted={(task) => { setAsking(null); void queries.invalidateQueries({ queryKey: ["tasks"] }); open(task.task_id); }} />}
+      )}
+      {search.replay && (
+        <WhatIfDialog
+          search={search}
+          onClose={() => void navigate({ search: (old) => ({ task: old.task }), replace: true })}
+          onStarted={(task) => open(task)}
+        />
+      )}
+      {asking && (
+        <Ask
+          card={asking}
+          onClose={() => setAsking(null)}
+          onStarted={(task) => {
+            setAsking(null);
+            void queries.invalidateQueries({ queryKey: ["tasks"] });
+            open(task.task_id);
+          }}
+        />
+      )}
     </div>
   );
 }
@@ -90,17 +173,63 @@ function Ask({ card, onClose, onStarted }: { card: StudyCard; onClose: () => voi
   const [runs, setRuns] = useState("");
   const [seed, setSeed] = useState("1");
   const start = useMutation({
-    mutationFn: () => startTask("sim.study", { study: card.study, parameters: { ...(runs && takesRuns(card.study) && { runs: Number(runs) }), ...(seed && { seed: Number(seed) }) } }),
+    mutationFn: () =>
+      startTask("sim.study", {
+        study: card.study,
+        parameters: {
+          ...(runs && takesRuns(card.study) && { runs: Number(runs) }),
+          ...(seed && { seed: Number(seed) }),
+        },
+      }),
     onSuccess: onStarted,
   });
   return (
     <Dialog open title={`${card.title}: ${card.study}`} onClose={onClose}>
-      <form className="form rows" onSubmit={(event) => { event.preventDefault(); start.mutate(); }}>
+      <form
+        className="form rows"
+        onSubmit={(event) => {
+          event.preventDefault();
+          start.mutate();
+        }}
+      >
         <p className="muted">{card.asks}</p>
-        {takesRuns(card.study) && <label><span>Random draws a point</span><input className="field" type="number" min={2} max={100000} placeholder="the study's own" value={runs} onChange={(event) => setRuns(event.target.value)} /></label>}
-        <label><span>Seed</span><input className="field" type="number" min={0} value={seed} onChange={(event) => setSeed(event.target.value)} /></label>
-        {start.error && <p className="alarm" role="alert">{start.error.message}</p>}
-        <div className="dialog-buttons"><button type="button" className="button" onClick={onClose}>Cancel</button><button type="submit" className="button primary" disabled={start.isPending}>Run</button></div>
+        {takesRuns(card.study) && (
+          <label>
+            <span>Random draws a point</span>
+            <input
+              className="field"
+              type="number"
+              min={2}
+              max={100000}
+              placeholder="the study's own"
+              value={runs}
+              onChange={(event) => setRuns(event.target.value)}
+            />
+          </label>
+        )}
+        <label>
+          <span>Seed</span>
+          <input
+            className="field"
+            type="number"
+            min={0}
+            value={seed}
+            onChange={(event) => setSeed(event.target.value)}
+          />
+        </label>
+        {start.error && (
+          <p className="alarm" role="alert">
+            {start.error.message}
+          </p>
+        )}
+        <div className="dialog-buttons">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <AccessButton need="tasks" type="submit" className="button primary" disabled={start.isPending}>
+            Run
+          </AccessButton>
+        </div>
       </form>
     </Dialog>
   );

@@ -10,34 +10,87 @@ import { boxSeries } from "./boxSeries";
 import { WhatIfMap } from "./WhatIfMap";
 import { resultTables, type Record_, type Scalar } from "./result";
 
-const shown = (value: Scalar | undefined): string => (value === undefined || value === null ? "–" : typeof value === "number" ? (Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(4)))) : String(value));
+const shown = (value: Scalar | undefined): string =>
+  value === undefined || value === null
+    ? "–"
+    : typeof value === "number"
+      ? Number.isInteger(value)
+        ? count(value)
+        : String(Number(value.toPrecision(4)))
+      : String(value);
 
 /** A key of a result as a person writes it. */
 const words = (key: string) => key.replaceAll(/[_.]/g, " ");
 
 /** One task: how far it is, what came out, and why it failed. */
 export function TaskPanel({ id, onCancel }: { id: number; onCancel: () => void }) {
-  const answer = useQuery({ ...taskQuery(id), refetchInterval: ({ state }) => (state.data && !isOver(state.data) ? 1000 : false) });
+  const answer = useQuery({
+    ...taskQuery(id),
+    refetchInterval: ({ state }) => (state.data && !isOver(state.data) ? 1000 : false),
+  });
   const task = answer.data;
-  if (answer.error && !task) return <section className="card" aria-label="Task"><Failure error={answer.error} retry={() => void answer.refetch()} /></section>;
-  if (!task) return <section className="card" aria-label="Task"><Waiting what="the task" /></section>;
+  if (answer.error && !task)
+    return (
+      <section className="card" aria-label="Task">
+        <Failure error={answer.error} retry={() => void answer.refetch()} />
+      </section>
+    );
+  if (!task)
+    return (
+      <section className="card" aria-label="Task">
+        <Waiting what="the task" />
+      </section>
+    );
   return (
     <section className="card lab-task" aria-label="Task">
       <div className="card-head">
-        <div className="card-title"><h2>Task {task.task_id}</h2><span className="subtitle">{task.state}{task.message ? ` · ${task.message}` : ""}</span></div>
-        {!isOver(task) && <button className="button" onClick={onCancel} disabled={task.cancel_requested}>{task.cancel_requested ? "Stopping…" : "Cancel"}</button>}
-        {task.state === "succeeded" && <button className="button" onClick={() => save(`task-${id}.json`, JSON.stringify(task, null, 2), "application/json")}>Export JSON</button>}
+        <div className="card-title">
+          <h2>Task {task.task_id}</h2>
+          <span className="subtitle">
+            {task.state}
+            {task.message ? ` · ${task.message}` : ""}
+          </span>
+        </div>
+        {!isOver(task) && (
+          <button className="button" onClick={onCancel} disabled={task.cancel_requested}>
+            {task.cancel_requested ? "Stopping…" : "Cancel"}
+          </button>
+        )}
+        {task.state === "succeeded" && (
+          <button
+            className="button"
+            onClick={() => save(`task-${id}.json`, JSON.stringify(task, null, 2), "application/json")}
+          >
+            Export JSON
+          </button>
+        )}
       </div>
-      {!isOver(task) && <progress className="progress" aria-label="Progress" max={Math.max(1, task.total)} value={task.total > 0 ? task.done : undefined} />}
-      {task.state === "queued" && <p className="muted card-note">Waiting for a worker. None runs? Start one with <code>flitwatch worker</code>.</p>}
-      {task.state === "failed" && <p className="alarm card-note" role="alert">{errorText(task)}</p>}
+      {!isOver(task) && (
+        <progress
+          className="progress"
+          aria-label="Progress"
+          max={Math.max(1, task.total)}
+          value={task.total > 0 ? task.done : undefined}
+        />
+      )}
+      {task.state === "queued" && (
+        <p className="muted card-note">
+          Waiting for a worker. None runs? Start one with <code>flitwatch worker</code>.
+        </p>
+      )}
+      {task.state === "failed" && (
+        <p className="alarm card-note" role="alert">
+          {errorText(task)}
+        </p>
+      )}
       {task.state === "succeeded" && <Result task={task} />}
     </section>
   );
 }
 
 function errorText({ error }: Task): string {
-  const message = typeof error === "object" && error !== null && "message" in error ? (error as { message: unknown }).message : error;
+  const message =
+    typeof error === "object" && error !== null && "message" in error ? (error as { message: unknown }).message : error;
   return typeof message === "string" ? message : "The task failed without a reason.";
 }
 
@@ -49,18 +102,39 @@ function Result({ task }: { task: Task }) {
   const series = useMemo(() => boxSeries(task.result), [task.result]);
   return (
     <>
-      {series.slice(0, MOST_PLOTS).map((one) => <BoxPlots key={one.name} series={one} name={`task-${task.task_id}`} />)}
+      {series.slice(0, MOST_PLOTS).map((one) => (
+        <BoxPlots key={one.name} series={one} name={`task-${task.task_id}`} />
+      ))}
       {task.name === "sim.whatif" && <WhatIfMap result={task.result} task={task.task_id} />}
-      <dl className="facts">{facts.slice(0, 12).map(([name, value]) => <Fact key={name} name={name} value={value} />)}</dl>
+      <dl className="facts">
+        {facts.slice(0, 12).map(([name, value]) => (
+          <Fact key={name} name={name} value={value} />
+        ))}
+      </dl>
       {tables.slice(0, 3).map((table) => {
         const numeric = (name: string) => table.rows.some((row) => typeof row[name] === "number");
         const columns = table.columns.map((name): Column<Record_ & { at: number }> => ({
-          key: name, header: words(name), numeric: numeric(name), value: (row) => (typeof row[name] === "boolean" ? String(row[name]) : row[name] as string | number | null), render: (row) => shown(row[name]),
+          key: name,
+          header: words(name),
+          numeric: numeric(name),
+          value: (row) => (typeof row[name] === "boolean" ? String(row[name]) : (row[name] as string | number | null)),
+          render: (row) => shown(row[name]),
         }));
         const rows = table.rows.map((row, at) => ({ ...row, at }));
         return (
           <div className="lab-table" key={table.name}>
-            <div className="card-head"><div className="card-title"><h3>{table.name}</h3><span className="subtitle">{count(rows.length)}</span></div><button className="button" onClick={() => save(`task-${task.task_id}-${table.name}.csv`, tableCsv(rows, columns))}>CSV</button></div>
+            <div className="card-head">
+              <div className="card-title">
+                <h3>{table.name}</h3>
+                <span className="subtitle">{count(rows.length)}</span>
+              </div>
+              <button
+                className="button"
+                onClick={() => save(`task-${task.task_id}-${table.name}.csv`, tableCsv(rows, columns))}
+              >
+                CSV
+              </button>
+            </div>
             <DataTable label={table.name} rows={rows} columns={columns} id={(row) => String(row.at)} />
           </div>
         );
@@ -69,4 +143,9 @@ function Result({ task }: { task: Task }) {
   );
 }
 
-const Fact = ({ name, value }: { name: string; value: Scalar }) => <><dt>{words(name)}</dt><dd>{shown(value)}</dd></>;
+const Fact = ({ name, value }: { name: string; value: Scalar }) => (
+  <>
+    <dt>{words(name)}</dt>
+    <dd>{shown(value)}</dd>
+  </>
+);

@@ -3,18 +3,37 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { fabricsQuery, occupancyQuery } from "../../api/queries";
 import { startTask } from "../../api/tasks";
+import { AccessButton } from "../../components/AccessButton";
 import { Dialog } from "../../components/Dialog";
 import { Unanswered } from "../../components/Notice";
 import { plural } from "../../lib/format";
 import { isoTime, parseTime } from "../../lib/time";
 import type { LabSearch } from "./address";
 
-const PLACEMENTS = ["as-it-was", "contiguous", "random-node", "random-router", "random-chassis", "random-cabinet", "random-group", "cyclic"];
+const PLACEMENTS = [
+  "as-it-was",
+  "contiguous",
+  "random-node",
+  "random-router",
+  "random-chassis",
+  "random-cabinet",
+  "random-group",
+  "cyclic",
+];
 const ROUTINGS: Record<string, string[]> = {
   dragonfly: ["adaptive0", "adaptive1", "adaptive2", "adaptive3", "minimal", "valiant", "min-hash"],
   fat_tree: ["ftree", "hw-adaptive", "valiant"],
 };
-const PATTERNS = ["stencil3d", "stencil27-bspma", "alltoall", "allreduce", "bisection", "bisection-shuffle", "pingpong", "cyclic-stencil"];
+const PATTERNS = [
+  "stencil3d",
+  "stencil27-bspma",
+  "alltoall",
+  "allreduce",
+  "bisection",
+  "bisection-shuffle",
+  "pingpong",
+  "cyclic-stencil",
+];
 
 interface Props {
   search: LabSearch;
@@ -25,7 +44,7 @@ interface Props {
 export function WhatIfDialog({ search, onStarted, onClose }: Props) {
   const queries = useQueryClient();
   const machines = useQuery(fabricsQuery());
-  const fabrics = machines.data?.items.filter((f) => !f.timeless && f.last_ts !== null && ROUTINGS[f.kind]) ?? [];
+  const fabrics = machines.data?.items.filter((f) => !f.snapshot && f.last_ts !== null && ROUTINGS[f.kind]) ?? [];
   const [chosen, setChosen] = useState(search.fabric ?? "");
   const named = fabrics.find((f) => f.name === chosen || String(f.id) === chosen);
   const fabric = named ?? (chosen ? undefined : fabrics[0]);
@@ -37,11 +56,15 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
   const [job, setJob] = useState(search.job ?? "");
   const moved = job || (present[0]?.job_id ?? "");
   // Another job in its place would be an answer to a question that nobody asked.
-  const refusal = !machines.data ? null
-    : chosen && !named ? `No replay of ${chosen}: it has no counters over time, or its kind of fabric is not simulated. Choose another machine.`
-    : !held || !job || present.some((one) => one.job_id === job) ? null
-    : held.some((one) => one.job_id === job) ? `Job ${job} has one node and sends nothing over the fabric. Choose another job.`
-    : `Job ${job} did not run at ${at === null ? "that time" : `${isoTime(at).replace("T", " ").replace("Z", "")} UTC`}. Choose a moment of its run, or another job.`;
+  const refusal = !machines.data
+    ? null
+    : chosen && !named
+      ? `No replay of ${chosen}: it has no counters over time, or its kind of fabric is not simulated. Choose another machine.`
+      : !held || !job || present.some((one) => one.job_id === job)
+        ? null
+        : held.some((one) => one.job_id === job)
+          ? `Job ${job} has one node and sends nothing over the fabric. Choose another job.`
+          : `Job ${job} did not run at ${at === null ? "that time" : `${isoTime(at).replace("T", " ").replace("Z", "")} UTC`}. Choose a moment of its run, or another job.`;
   const routings = ROUTINGS[fabric?.kind ?? "dragonfly"] ?? [];
   const [placements, setPlacements] = useState(["as-it-was", "random-router"]);
   const [modes, setModes] = useState(["adaptive0", "adaptive3", "ftree", "hw-adaptive"]);
@@ -51,34 +74,141 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
   const used = modes.filter((mode) => routings.includes(mode));
   const runs = placements.length * used.length * Number(seeds);
   const start = useMutation({
-    mutationFn: () => startTask("sim.whatif", {
-      fabric: fabric?.name, at_s: (at ?? 0) / 1000, job: moved, pattern, bytes: Math.round(Number(kib) * 1024), placements: PLACEMENTS.filter((p) => placements.includes(p)), routings: used, seeds: Number(seeds),
-    }),
+    mutationFn: () =>
+      startTask("sim.whatif", {
+        fabric: fabric?.name,
+        at_s: (at ?? 0) / 1000,
+        job: moved,
+        pattern,
+        bytes: Math.round(Number(kib) * 1024),
+        placements: PLACEMENTS.filter((p) => placements.includes(p)),
+        routings: used,
+        seeds: Number(seeds),
+      }),
     onSuccess: (task) => {
       void queries.invalidateQueries({ queryKey: ["tasks"] });
       onStarted(task.task_id);
     },
   });
-  const toggle = (list: string[], one: string) => (list.includes(one) ? list.filter((other) => other !== one) : [...list, one]);
+  const toggle = (list: string[], one: string) =>
+    list.includes(one) ? list.filter((other) => other !== one) : [...list, one];
   const checks = (title: string, all: string[], list: string[], set: (next: string[]) => void) => (
-    <fieldset className="lab-checks"><legend>{title}</legend>{all.map((one) => <label key={one}><input type="checkbox" checked={list.includes(one)} onChange={() => set(toggle(list, one))} />{one}</label>)}</fieldset>
+    <fieldset className="lab-checks">
+      <legend>{title}</legend>
+      {all.map((one) => (
+        <label key={one}>
+          <input type="checkbox" checked={list.includes(one)} onChange={() => set(toggle(list, one))} />
+          {one}
+        </label>
+      ))}
+    </fieldset>
   );
   return (
     <Dialog open title="Replay with another placement (simulated)" onClose={onClose}>
-      <form className="form rows" onSubmit={(event) => { event.preventDefault(); start.mutate(); }}>
-        <label><span>Machine</span><select className="field" value={fabric?.name ?? ""} onChange={(event) => setChosen(event.target.value)}>{fabrics.map((f) => <option key={f.id}>{f.name}</option>)}</select></label>
-        <label><span>End of the window of 5 minutes, UTC</span><input className="field" value={time} placeholder={at === null ? "" : isoTime(at)} onChange={(event) => setTime(event.target.value)} /></label>
-        <label><span>Job to move</span><select className="field" value={moved} onChange={(event) => setJob(event.target.value)}>{job && !present.some((one) => one.job_id === job) && <option value={job}>{job}</option>}{present.map((one) => <option key={one.job_pk} value={one.job_id}>{`${one.job_id} ${one.name ?? ""}${one.nodes === null ? "" : `, ${plural(one.nodes, "node")}`}`}</option>)}</select></label>
+      <form
+        className="form rows"
+        onSubmit={(event) => {
+          event.preventDefault();
+          start.mutate();
+        }}
+      >
+        <label>
+          <span>Machine</span>
+          <select className="field" value={fabric?.name ?? ""} onChange={(event) => setChosen(event.target.value)}>
+            {fabrics.map((f) => (
+              <option key={f.id}>{f.name}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <span>End of the window of 5 minutes, UTC</span>
+          <input
+            className="field"
+            value={time}
+            placeholder={at === null ? "" : isoTime(at)}
+            onChange={(event) => setTime(event.target.value)}
+          />
+        </label>
+        <label>
+          <span>Job to move</span>
+          <select className="field" value={moved} onChange={(event) => setJob(event.target.value)}>
+            {job && !present.some((one) => one.job_id === job) && <option value={job}>{job}</option>}
+            {present.map((one) => (
+              <option
+                key={one.job_pk}
+                value={one.job_id}
+              >{`${one.job_id} ${one.name ?? ""}${one.nodes === null ? "" : `, ${plural(one.nodes, "node")}`}`}</option>
+            ))}
+          </select>
+        </label>
         {checks("Placements", PLACEMENTS, placements, setPlacements)}
-        {checks("Routing", routings, used, (next) => setModes([...modes.filter((mode) => !routings.includes(mode)), ...next]))}
-        <label><span>What the job sends (not recorded)</span><select className="field" value={pattern} onChange={(event) => setPattern(event.target.value)}>{PATTERNS.map((name) => <option key={name}>{name}</option>)}</select></label>
-        <label><span>Message size per rank, KiB</span><input className="field" type="number" min={1} max={900000} value={kib} onChange={(event) => setKib(event.target.value)} required /></label>
-        <label><span>Seeds</span><input className="field" type="number" min={1} max={20} value={seeds} onChange={(event) => setSeeds(event.target.value)} required /></label>
-        <p className="muted">The other jobs of that moment stay where they were and send at the rates that their routers counted. {plural(runs, "simulation")}.</p>
-        <Unanswered line what="the jobs of that moment" asked={fabric && at !== null ? [machines, occupancy] : [machines]} />
-        {refusal && <p className="alarm" role="alert">{refusal}</p>}
-        {start.error && <p className="alarm" role="alert">{start.error.message}</p>}
-        <div className="dialog-buttons"><button type="button" className="button" onClick={onClose}>Cancel</button><button type="submit" className="button primary" disabled={start.isPending || !moved || !held || refusal !== null || runs < 1}>Replay it</button></div>
+        {checks("Routing", routings, used, (next) =>
+          setModes([...modes.filter((mode) => !routings.includes(mode)), ...next]),
+        )}
+        <label>
+          <span>What the job sends (not recorded)</span>
+          <select className="field" value={pattern} onChange={(event) => setPattern(event.target.value)}>
+            {PATTERNS.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <span>Message size per rank, KiB</span>
+          <input
+            className="field"
+            type="number"
+            min={1}
+            max={900000}
+            value={kib}
+            onChange={(event) => setKib(event.target.value)}
+            required
+          />
+        </label>
+        <label>
+          <span>Seeds</span>
+          <input
+            className="field"
+            type="number"
+            min={1}
+            max={20}
+            value={seeds}
+            onChange={(event) => setSeeds(event.target.value)}
+            required
+          />
+        </label>
+        <p className="muted">
+          The other jobs of that moment stay where they were and send at the rates that their routers counted.{" "}
+          {plural(runs, "simulation")}.
+        </p>
+        <Unanswered
+          line
+          what="the jobs of that moment"
+          asked={fabric && at !== null ? [machines, occupancy] : [machines]}
+        />
+        {refusal && (
+          <p className="alarm" role="alert">
+            {refusal}
+          </p>
+        )}
+        {start.error && (
+          <p className="alarm" role="alert">
+            {start.error.message}
+          </p>
+        )}
+        <div className="dialog-buttons">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <AccessButton
+            need="tasks"
+            type="submit"
+            className="button primary"
+            disabled={start.isPending || !moved || !held || refusal !== null || runs < 1}
+          >
+            Replay it
+          </AccessButton>
+        </div>
       </form>
     </Dialog>
   );

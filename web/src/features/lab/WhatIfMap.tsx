@@ -17,7 +17,9 @@ import { sceneOf, type Scene, type Values } from "../../machine/scene";
 import { TilesView } from "../../machine/TilesView";
 
 const shape = v.looseObject({
-  fabric: v.string(), job: v.string(), best: v.string(),
+  fabric: v.string(),
+  job: v.string(),
+  best: v.string(),
   routers: v.looseObject({ first: v.string(), best: v.string(), stalls_first: figures, stalls_best: figures }),
 });
 
@@ -30,16 +32,39 @@ interface Row {
 
 const columns: Column<Row>[] = [
   { key: "name", header: "Router", value: (r) => r.name },
-  { key: "first", header: "stall / flit, first variant", numeric: true, value: (r) => r.first, render: (r) => ratio(r.first) },
-  { key: "best", header: "stall / flit, fastest", numeric: true, value: (r) => r.best, render: (r) => ratio(r.best) },
-  { key: "change", header: "change", numeric: true, value: (r) => (r.first && r.best !== null ? r.best / r.first : null), render: (r) => (r.first && r.best !== null ? change(r.best / r.first) : "–") },
+  {
+    key: "first",
+    header: "stalls per flit, first variant",
+    numeric: true,
+    value: (r) => r.first,
+    render: (r) => ratio(r.first),
+  },
+  {
+    key: "best",
+    header: "stalls per flit, fastest",
+    numeric: true,
+    value: (r) => r.best,
+    render: (r) => ratio(r.best),
+  },
+  {
+    key: "change",
+    header: "change",
+    numeric: true,
+    value: (r) => (r.first && r.best !== null ? r.best / r.first : null),
+    render: (r) => (r.first && r.best !== null ? change(r.best / r.first) : "–"),
+  },
 ];
 const NO_JOBS: string[] = [];
 const none = () => NO_JOBS;
 
 /** Ratios as sums of one flit a router: what is drawn is their quotient. */
 const asSums = (values: (number | null)[]) =>
-  sumsOf(values.length, { router: values.map((_, i) => i), flits: values.map((value) => (value === null ? null : 1)), stall_cycles: values, coverage: values.map(() => 1) });
+  sumsOf(values.length, {
+    router: values.map((_, i) => i),
+    flits: values.map((value) => (value === null ? null : 1)),
+    stall_cycles: values,
+    coverage: values.map(() => 1),
+  });
 
 export function WhatIfMap({ result, task }: { result: unknown; task: number }) {
   const parsed = useMemo(() => v.safeParse(shape, result), [result]);
@@ -49,12 +74,26 @@ export function WhatIfMap({ result, task }: { result: unknown; task: number }) {
   const topology = useQuery({ ...routersQuery(name), enabled: fabric !== undefined });
   const routers = topology.data;
   const scene = useMemo(() => (fabric && routers ? sceneOf(fabric, routers) : null), [fabric, routers]);
-  if (parsed.success && refused([machines, topology])) return <Unanswered what="the machine" asked={[machines, topology]} />;
+  if (parsed.success && refused([machines, topology]))
+    return <Unanswered what="the machine" asked={[machines, topology]} />;
   if (!parsed.success || !scene || parsed.output.routers.stalls_first.length !== scene.machine.size) return null;
   const { first, best, stalls_first, stalls_best } = parsed.output.routers;
-  const rows = scene.machine.name.map((router, i): Row => ({ router: i, name: router, first: stalls_first[i] ?? null, best: stalls_best[i] ?? null }));
+  const rows = scene.machine.name.map((router, i): Row => ({
+    router: i,
+    name: router,
+    first: stalls_first[i] ?? null,
+    best: stalls_best[i] ?? null,
+  }));
   return (
-    <PictureCard title="The fastest against the first" note={`${best} ÷ ${first}`} name={`what-if-${task}`} rows={rows} columns={columns} id={(r) => String(r.router)} className="whatif-map">
+    <PictureCard
+      title="The fastest against the first"
+      note={`${best} ÷ ${first}`}
+      name={`what-if-${task}`}
+      rows={rows}
+      columns={columns}
+      id={(r) => String(r.router)}
+      className="whatif-map"
+    >
       <Tiles scene={scene} first={stalls_first} best={stalls_best} />
     </PictureCard>
   );
@@ -69,11 +108,25 @@ function Tiles({ scene, first, best }: { scene: Scene; first: (number | null)[];
     const window = routerWindow(now, scene.machine.sampled, before);
     store.set({ window, figures: panelFigures(window, scene.arrangement, before), before });
   }, [store, scene, first, best]);
-  const open = (router: number) => void navigate({ to: "/fabric/$fabric", params: { fabric: scene.fabric.name }, search: { router } });
+  const open = (router: number) =>
+    void navigate({ to: "/fabric/$fabric", params: { fabric: scene.fabric.name }, search: { router } });
   return (
     <>
-      <div className="whatif-tiles"><TilesView scene={scene} values={store} selected={null} jobs={[]} jobsAt={none} onSelect={open} onDescend={open} label={`Change of the stall ratio of each router of ${scene.fabric.name}; the table lists the same figures`} /></div>
-      <div className="whatif-legend"><ChangeLegend theme={theme} against="the first variant" /></div>
+      <div className="whatif-tiles">
+        <TilesView
+          scene={scene}
+          values={store}
+          selected={null}
+          jobs={[]}
+          jobsAt={none}
+          onSelect={open}
+          onDescend={open}
+          label={`Change of the stall ratio of each router of ${scene.fabric.name}; the table lists the same figures`}
+        />
+      </div>
+      <div className="whatif-legend">
+        <ChangeLegend theme={theme} against="the first variant" />
+      </div>
     </>
   );
 }

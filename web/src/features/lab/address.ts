@@ -12,7 +12,12 @@ export interface LabSearch {
 
 export function labSearch(raw: Record<string, unknown>): LabSearch {
   const all: LabSearch = {
-    task: wholeNumber(raw.task), view: oneOf(raw.view, ["noise"]), replay: oneOf(raw.replay, ["on"]), fabric: text(raw.fabric), at: text(raw.at), job: text(raw.job),
+    task: wholeNumber(raw.task),
+    view: oneOf(raw.view, ["noise"]),
+    replay: oneOf(raw.replay, ["on"]),
+    fabric: text(raw.fabric),
+    at: text(raw.at),
+    job: text(raw.job),
   };
   return all;
 }

@@ -21,7 +21,8 @@ type Row = Record<string, Json>;
 
 const isRow = (value: Json): value is Row => typeof value === "object" && value !== null && !Array.isArray(value);
 const isNumber = (value: Json): value is number => typeof value === "number" && Number.isFinite(value);
-const scalar = (value: Json): value is string | number | boolean => ["string", "number", "boolean"].includes(typeof value);
+const scalar = (value: Json): value is string | number | boolean =>
+  ["string", "number", "boolean"].includes(typeof value);
 
 /** Quantiles by linear interpolation between order statistics (type 7, as NumPy's). */
 export function quantile(sorted: number[], share: number): number {
@@ -39,7 +40,15 @@ function boxOf(label: string, value: Json): Box | null {
     return { label, low: at(0), q1: at(0.25), median: at(0.5), q3: at(0.75), high: at(1), values };
   }
   if (!isRow(value) || !isNumber(value.q1) || !isNumber(value.median) || !isNumber(value.q3)) return null;
-  return { label, low: isNumber(value.min) ? value.min : value.q1, q1: value.q1, median: value.median, q3: value.q3, high: isNumber(value.max) ? value.max : value.q3, values: [] };
+  return {
+    label,
+    low: isNumber(value.min) ? value.min : value.q1,
+    q1: value.q1,
+    median: value.median,
+    q3: value.q3,
+    high: isNumber(value.max) ? value.max : value.q3,
+    values: [],
+  };
 }
 
 /** What tells the rows of a list apart: scalars that differ between them and are not themselves results (no fractions). */
@@ -47,9 +56,20 @@ function labelsOf(rows: Row[]): string[] {
   if (rows.every((row) => typeof row.label === "string")) return rows.map((row) => String(row.label));
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => {
     const values = rows.map((row) => row[name]).filter(scalar);
-    return new Set(values).size > 1 && values.every((value) => typeof value !== "number" || Number.isInteger(value) || name === "ratio" || name === "scale");
+    return (
+      new Set(values).size > 1 &&
+      values.every(
+        (value) => typeof value !== "number" || Number.isInteger(value) || name === "ratio" || name === "scale",
+      )
+    );
   });
-  return rows.map((row, i) => names.map((name) => row[name]).filter(scalar).join(", ") || String(i + 1));
+  return rows.map(
+    (row, i) =>
+      names
+        .map((name) => row[name])
+        .filter(scalar)
+        .join(", ") || String(i + 1),
+  );
 }
 
 /** Seconds that are all short are milliseconds: figures without exponents. */
@@ -58,7 +78,15 @@ function readable({ name, boxes }: BoxSeries): BoxSeries {
   const ms = (value: number) => value * 1e3;
   return {
     name: name.replace(/_s$/, "_ms"),
-    boxes: boxes.map((box) => ({ label: box.label, low: ms(box.low), q1: ms(box.q1), median: ms(box.median), q3: ms(box.q3), high: ms(box.high), values: box.values.map(ms) })),
+    boxes: boxes.map((box) => ({
+      label: box.label,
+      low: ms(box.low),
+      q1: ms(box.q1),
+      median: ms(box.median),
+      q3: ms(box.q3),
+      high: ms(box.high),
+      values: box.values.map(ms),
+    })),
   };
 }
 

@@ -15,7 +15,12 @@ export interface NoiseSeries {
   points: NoisePoint[];
 }
 
-function grouped<T>(items: T[], name: (item: T) => string, point: (item: T) => NoisePoint, kind: NoiseSeries["kind"]): NoiseSeries[] {
+function grouped<T>(
+  items: T[],
+  name: (item: T) => string,
+  point: (item: T) => NoisePoint,
+  kind: NoiseSeries["kind"],
+): NoiseSeries[] {
   const all = new Map<string, NoisePoint[]>();
   for (const item of items) {
     const list = all.get(name(item)) ?? [];
@@ -31,8 +36,23 @@ export function noiseSeries(measured: Measured[], simulated: Simulated[]): Noise
   const key = (s: Simulated) => `${s.pattern} on ${s.topology}, ${s.routing}, ${count(s.endpoints)} endpoints`;
   for (const point of simulated) newest.set(key(point), Math.max(newest.get(key(point)) ?? 0, point.task_id));
   return [
-    ...grouped(measured, (m) => `${m.collective} ${bytes(m.collective_bytes)} beside ${bytes(m.perturbation_bytes)}, ${m.network}, ${count(m.world)} processes`,
-      (m) => ({ ratio: m.ratio, slowdown: m.slowdown, low: m.slowdown_quartiles?.[0] ?? m.slowdown_min, high: m.slowdown_quartiles?.[2] ?? m.slowdown_max }), "measured"),
-    ...grouped(simulated.filter((s) => s.task_id === newest.get(key(s))), key, (s) => ({ ratio: s.ratio, slowdown: s.slowdown, low: s.ci95?.[0] ?? null, high: s.ci95?.[1] ?? null }), "simulated"),
+    ...grouped(
+      measured,
+      (m) =>
+        `${m.collective} ${bytes(m.collective_bytes)} beside ${bytes(m.perturbation_bytes)}, ${m.network}, ${count(m.world)} processes`,
+      (m) => ({
+        ratio: m.ratio,
+        slowdown: m.slowdown,
+        low: m.slowdown_quartiles?.[0] ?? m.slowdown_min,
+        high: m.slowdown_quartiles?.[2] ?? m.slowdown_max,
+      }),
+      "measured",
+    ),
+    ...grouped(
+      simulated.filter((s) => s.task_id === newest.get(key(s))),
+      key,
+      (s) => ({ ratio: s.ratio, slowdown: s.slowdown, low: s.ci95?.[0] ?? null, high: s.ci95?.[1] ?? null }),
+      "simulated",
+    ),
   ];
 }

@@ -8,13 +8,22 @@ export interface ResultTables {
   tables: { name: string; columns: string[]; rows: Record_[] }[];
 }
 
-const isScalar = (value: Json): value is Scalar => value === null || ["string", "number", "boolean"].includes(typeof value);
-const isObject = (value: Json): value is Record<string, Json> => typeof value === "object" && value !== null && !Array.isArray(value);
+const isScalar = (value: Json): value is Scalar =>
+  value === null || ["string", "number", "boolean"].includes(typeof value);
+const isObject = (value: Json): value is Record<string, Json> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Nested objects become dotted names; nested lists are left to the file. */
 function flat(value: Record<string, Json>, prefix = ""): Record_ {
-  return Object.fromEntries(Object.entries(value).flatMap(([key, inner]): [string, Scalar][] =>
-    (isScalar(inner) ? [[prefix + key, inner]] : isObject(inner) ? Object.entries(flat(inner, `${prefix}${key}.`)) : [])));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, inner]): [string, Scalar][] =>
+      isScalar(inner)
+        ? [[prefix + key, inner]]
+        : isObject(inner)
+          ? Object.entries(flat(inner, `${prefix}${key}.`))
+          : [],
+    ),
+  );
 }
 
 export function resultTables(result: Json): ResultTables {

@@ -27,7 +27,11 @@ export const STUDIES: StudyGroup[] = [
     source: "Taffet 2019, congested fraction by sampling",
     cards: [
       { study: "taffet-table2.1", title: "Table 2.1", asks: "Sampling error of both variants, and the formulas." },
-      { study: "taffet-table5.1", title: "Table 5.1", asks: "Bisection shift and shuffle: static against adaptive routes." },
+      {
+        study: "taffet-table5.1",
+        title: "Table 5.1",
+        asks: "Bisection shift and shuffle: static against adaptive routes.",
+      },
       { study: "taffet-pf3d", title: "pF3D", asks: "All-to-all groups beside incasts: diagnosis and remapping." },
       { study: "taffet-minighost", title: "miniGhost", asks: "27-point stencil: mappings and synchrony." },
     ],

@@ -34,20 +34,73 @@ export function LoginPage() {
       <p className="muted">{standing(session.data)}</p>
       {session.data.user ? (
         <div className="login-ways">
-          <button className="button" onClick={() => leave.mutate()} disabled={leave.isPending}>Sign out</button>
-          {vouched && oidc && <button className="button" onClick={() => leave.mutate(undefined, { onSuccess: () => location.assign(PROVIDER_LOGOUT) })} disabled={leave.isPending}>Sign out of {oidc}, too</button>}
+          <button className="button" onClick={() => leave.mutate()} disabled={leave.isPending}>
+            Sign out
+          </button>
+          {vouched && oidc && (
+            <button
+              className="button"
+              onClick={() => leave.mutate(undefined, { onSuccess: () => location.assign(PROVIDER_LOGOUT) })}
+              disabled={leave.isPending}
+            >
+              Sign out of {oidc}, too
+            </button>
+          )}
         </div>
       ) : (
         <>
-        {oidc && <><a className="button primary" href={providerHref(to ?? "/")}>Sign in with {oidc}</a><p className="login-or muted">or with an account of this site</p></>}
-        <form onSubmit={(event) => { event.preventDefault(); enter.mutate({ name, password }); }}>
-          <label>Name<input className="field" value={name} onChange={(event) => setName(event.target.value)} autoComplete="username" required maxLength={200} /></label>
-          <label>Password<input className="field" type="password" value={password} onChange={(event) => setPassword(event.target.value)} autoComplete="current-password" required maxLength={1024} /></label>
-          <button type="submit" className={oidc ? "button" : "button primary"} disabled={enter.isPending || !name || !password}>Sign in</button>
-        </form>
+          {oidc && (
+            <>
+              <a className="button primary" href={providerHref(to ?? "/")}>
+                Sign in with {oidc}
+              </a>
+              <p className="login-or muted">or with an account of this site</p>
+            </>
+          )}
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              enter.mutate({ name, password });
+            }}
+          >
+            <label>
+              Name
+              <input
+                className="field"
+                value={name}
+                onChange={(event) => setName(event.target.value)}
+                autoComplete="username"
+                required
+                maxLength={200}
+              />
+            </label>
+            <label>
+              Password
+              <input
+                className="field"
+                type="password"
+                value={password}
+                onChange={(event) => setPassword(event.target.value)}
+                autoComplete="current-password"
+                required
+                maxLength={1024}
+              />
+            </label>
+            <button
+              type="submit"
+              className={oidc ? "button" : "button primary"}
+              disabled={enter.isPending || !name || !password}
+            >
+              Sign in
+            </button>
+          </form>
         </>
       )}
-      {(enter.error ?? leave.error) && <p className="alarm" role="alert">{(enter.error ?? leave.error)?.message}</p>}
+      {(enter.error ?? leave.error) && (
+        <p className="alarm" role="alert">
+          {(enter.error ?? leave.error)?.message}
+        </p>
+      )}
     </section>
   );
 }

@@ -1,11 +1,25 @@
 import { describe, expect, it } from "vitest";
 import { standing } from "./standing";
 
-const nobody = { user: null, role: null, scopes: [], via: null, pseudonyms: true, csrf: null, oidc: null, vouched: false };
+const nobody = {
+  user: null,
+  role: null,
+  scopes: [],
+  via: null,
+  pseudonyms: true,
+  csrf: null,
+  oidc: null,
+  vouched: false,
+};
 
 describe("standing", () => {
   it("says that a login is needed", () => expect(standing(nobody)).toContain("asks everybody"));
-  it("says what a reader without a login is", () => expect(standing({ ...nobody, role: "user", via: "anonymous" })).toContain("is a user here. Other people are shown as pseudonyms"));
+  it("says what a reader without a login is", () =>
+    expect(standing({ ...nobody, role: "user", via: "anonymous" })).toContain(
+      "is a user here. Other people are shown as pseudonyms",
+    ));
   it("says who is signed in and what they see", () =>
-    expect(standing({ ...nobody, user: "ann", role: "operator", via: "session", pseudonyms: false })).toBe("Signed in as ann, operator. You see everybody's names."));
+    expect(standing({ ...nobody, user: "ann", role: "operator", via: "session", pseudonyms: false })).toBe(
+      "Signed in as ann, operator. You see everybody's names.",
+    ));
 });

@@ -18,14 +18,31 @@ import { bytes, count, fraction } from "../../lib/format";
 export function machineOf(links: BeforeAfter): Machine {
   const size = links.router.length;
   const none = Array<null>(size).fill(null);
-  return { kind: "fat_tree", size, name: links.name, group: links.group, row: none, col: none, level: links.level, coords: null, nodes: links.nodes, sampled: Array<boolean>(size).fill(true) };
+  return {
+    kind: "fat_tree",
+    size,
+    name: links.name,
+    group: links.group,
+    row: none,
+    col: none,
+    level: links.level,
+    coords: null,
+    nodes: links.nodes,
+    sampled: Array<boolean>(size).fill(true),
+  };
 }
 
 /** Bytes and congested bytes take the places of flits and stalls: their ratio is the congested fraction, weighted by traffic. */
 export function treeAt(links: BeforeAfter, machine: Machine, which: "before" | "after"): Tree {
   const { traffic_bytes: traffic, congested } = links[which];
   const known = traffic.map((value, i) => (congested[i] == null ? null : value));
-  const sums = { link: links.link, src: links.src, dst: links.dst, flits: known, stall_cycles: traffic.map((value, i) => (value ?? 0) * (congested[i] ?? 0)) };
+  const sums = {
+    link: links.link,
+    src: links.src,
+    dst: links.dst,
+    flits: known,
+    stall_cycles: traffic.map((value, i) => (value ?? 0) * (congested[i] ?? 0)),
+  };
   return treeOf(machine, links, sums);
 }
 
@@ -44,10 +61,28 @@ const columns: Column<Row>[] = [
   { key: "from", header: "From", value: (r) => r.from },
   { key: "to", header: "To", value: (r) => r.to },
   { key: "class", header: "Class", value: (r) => r.class },
-  { key: "before", header: "congested before", numeric: true, value: (r) => r.before, render: (r) => fraction(r.before) },
+  {
+    key: "before",
+    header: "congested before",
+    numeric: true,
+    value: (r) => r.before,
+    render: (r) => fraction(r.before),
+  },
   { key: "after", header: "congested after", numeric: true, value: (r) => r.after, render: (r) => fraction(r.after) },
-  { key: "beforeBytes", header: "traffic before", numeric: true, value: (r) => r.beforeBytes, render: (r) => bytes(r.beforeBytes) },
-  { key: "afterBytes", header: "traffic after", numeric: true, value: (r) => r.afterBytes, render: (r) => bytes(r.afterBytes) },
+  {
+    key: "beforeBytes",
+    header: "traffic before",
+    numeric: true,
+    value: (r) => r.beforeBytes,
+    render: (r) => bytes(r.beforeBytes),
+  },
+  {
+    key: "afterBytes",
+    header: "traffic after",
+    numeric: true,
+    value: (r) => r.afterBytes,
+    render: (r) => bytes(r.afterBytes),
+  },
 ];
 
 export function BeforeAfterPlots({ id }: { id: number }) {
@@ -60,31 +95,88 @@ export function BeforeAfterPlots({ id }: { id: number }) {
     if (!links) return null;
     const machine = machineOf(links);
     const trees = { before: treeAt(links, machine, "before"), after: treeAt(links, machine, "after") };
-    return { machine, trees, most: Math.max(mostTraffic(trees.before), mostTraffic(trees.after)), slices: slicesOf(trees.before, machine) };
+    return {
+      machine,
+      trees,
+      most: Math.max(mostTraffic(trees.before), mostTraffic(trees.after)),
+      slices: slicesOf(trees.before, machine),
+    };
   }, [links]);
-  const rows = useMemo(() => (links ? links.link.map((link, i): Row => ({
-    link, from: links.name[links.src[i] ?? -1] ?? "", to: links.name[links.dst[i] ?? -1] ?? "", class: links.class[i] ?? "", before: links.before.congested[i] ?? null, after: links.after.congested[i] ?? null,
-    beforeBytes: links.before.traffic_bytes[i] ?? null, afterBytes: links.after.traffic_bytes[i] ?? null,
-  })) : []), [links]);
-  if (answer.error && !links) return <section className="card" aria-label="Before and after"><Failure error={answer.error} retry={() => void answer.refetch()} /></section>;
-  if (!made) return <section className="card" aria-label="Before and after"><Waiting what="the links" /></section>;
+  const rows = useMemo(
+    () =>
+      links
+        ? links.link.map((link, i): Row => ({
+            link,
+            from: links.name[links.src[i] ?? -1] ?? "",
+            to: links.name[links.dst[i] ?? -1] ?? "",
+            class: links.class[i] ?? "",
+            before: links.before.congested[i] ?? null,
+            after: links.after.congested[i] ?? null,
+            beforeBytes: links.before.traffic_bytes[i] ?? null,
+            afterBytes: links.after.traffic_bytes[i] ?? null,
+          }))
+        : [],
+    [links],
+  );
+  if (answer.error && !links)
+    return (
+      <section className="card" aria-label="Before and after">
+        <Failure error={answer.error} retry={() => void answer.refetch()} />
+      </section>
+    );
+  if (!made)
+    return (
+      <section className="card" aria-label="Before and after">
+        <Waiting what="the links" />
+      </section>
+    );
   const { machine, trees, most, slices } = made;
   const slice = search.slice !== undefined && slices.includes(search.slice) ? search.slice : null;
-  const cut = (group: number | null) => void navigate({ search: (old) => ({ ...old, slice: group ?? undefined }), replace: true });
+  const cut = (group: number | null) =>
+    void navigate({ search: (old) => ({ ...old, slice: group ?? undefined }), replace: true });
   return (
     <PictureCard
-      title="Before and after" name={`recommendation-${id}-links`} rows={rows} columns={columns} id={(r) => String(r.link)} className="before-after"
+      title="Before and after"
+      name={`recommendation-${id}-links`}
+      rows={rows}
+      columns={columns}
+      id={(r) => String(r.link)}
+      className="before-after"
       note="upper half of an edge: down link · lower half: up link · width: traffic"
-      actions={<>
-        <FractionLegend theme={palette.theme} />
-        {slices.length > 1 && slices.length <= 8 && <Segmented label="Slice" value={slice === null ? "all" : String(slice)} options={[{ value: "all", label: "All" }, ...slices.map((g) => ({ value: String(g), label: `Pod ${g}` }))]} onChange={(v) => cut(v === "all" ? null : Number(v))} />}
-      </>}
+      actions={
+        <>
+          <FractionLegend theme={palette.theme} />
+          {slices.length > 1 && slices.length <= 8 && (
+            <Segmented
+              label="Slice"
+              value={slice === null ? "all" : String(slice)}
+              options={[
+                { value: "all", label: "All" },
+                ...slices.map((g) => ({ value: String(g), label: `Pod ${g}` })),
+              ]}
+              onChange={(v) => cut(v === "all" ? null : Number(v))}
+            />
+          )}
+        </>
+      }
     >
       <div className="plots">
         {(["before", "after"] as const).map((which) => (
           <figure key={which}>
-            <figcaption>{which === "before" ? "Before" : "After"} <span className="muted">{worstLeafText(trees[which], machine)}</span></figcaption>
-            <TreePicture tree={trees[which]} machine={machine} measure="fraction" most={most} slice={slice} onSlice={cut} label={`Congested fraction of ${count(rows.length)} links ${which} the change; ${worstLeafText(trees[which], machine)}. The table lists the same figures.`} describe={(router) => congestedText(trees[which], machine, router)} />
+            <figcaption>
+              {which === "before" ? "Before" : "After"}{" "}
+              <span className="muted">{worstLeafText(trees[which], machine)}</span>
+            </figcaption>
+            <TreePicture
+              tree={trees[which]}
+              machine={machine}
+              measure="fraction"
+              most={most}
+              slice={slice}
+              onSlice={cut}
+              label={`Congested fraction of ${count(rows.length)} links ${which} the change; ${worstLeafText(trees[which], machine)}. The table lists the same figures.`}
+              describe={(router) => congestedText(trees[which], machine, router)}
+            />
           </figure>
         ))}
       </div>

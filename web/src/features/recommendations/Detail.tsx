@@ -16,8 +16,18 @@ import { gainSaid, gainText, timeText } from "./words";
 export function Detail({ id }: { id: number }) {
   const answer = useQuery(recommendationQuery(id));
   const one = answer.data;
-  if (answer.error && !one) return <section className="card" aria-label="Recommendation"><Failure error={answer.error} retry={() => void answer.refetch()} /></section>;
-  if (!one) return <section className="card" aria-label="Recommendation"><Waiting what="the recommendation" /></section>;
+  if (answer.error && !one)
+    return (
+      <section className="card" aria-label="Recommendation">
+        <Failure error={answer.error} retry={() => void answer.refetch()} />
+      </section>
+    );
+  if (!one)
+    return (
+      <section className="card" aria-label="Recommendation">
+        <Waiting what="the recommendation" />
+      </section>
+    );
   return (
     <div className="recommendation">
       <div className="recommendation-top">
@@ -28,11 +38,26 @@ export function Detail({ id }: { id: number }) {
       {one.has_matrix && <TrafficCard id={id} />}
       <HowToRead
         lines={[
-          <>The gain is time before ÷ time after: above 1 is faster. The interval is that of {one.gain ? plural(one.gain.runs, "comparison") : "the comparisons"}{one.gain?.basis ? ` (${one.gain.basis})` : ""}.</>,
-          <>In the plots the upper half of an edge is the down link, the lower half the up link; darkness is the congested fraction, width the traffic, with one scale for both.</>,
-          <>In the matrices the column sends and the row receives. The true traffic is known of simulations alone; the optimiser never saw it.</>,
+          <>
+            The gain is time before ÷ time after: above 1 is faster. The interval is that of{" "}
+            {one.gain ? plural(one.gain.runs, "comparison") : "the comparisons"}
+            {one.gain?.basis ? ` (${one.gain.basis})` : ""}.
+          </>,
+          <>
+            In the plots the upper half of an edge is the down link, the lower half the up link; darkness is the
+            congested fraction, width the traffic, with one scale for both.
+          </>,
+          <>
+            In the matrices the column sends and the row receives. The true traffic is known of simulations alone; the
+            optimiser never saw it.
+          </>,
         ]}
-        not={<>A simulation has one traffic and no other jobs. Load new tables in a maintenance window, and compare the counters of before and after.</>}
+        not={
+          <>
+            A simulation has one traffic and no other jobs. Load new tables in a maintenance window, and compare the
+            counters of before and after.
+          </>
+        }
       />
     </div>
   );
@@ -42,20 +67,59 @@ function Verdict({ one }: { one: RecommendationDetail }) {
   const made = parseTime(one.created);
   return (
     <section className="card recommendation-verdict" aria-label="Recommendation">
-      <p className="muted">{one.state === "recommended" ? "Recommended" : "Not recommended"}{made === null ? "" : `, ${moment(made, Date.now())} ${ZONE}`} {one.simulated && <span className="tag">simulated</span>}</p>
+      <p className="muted">
+        {one.state === "recommended" ? "Recommended" : "Not recommended"}
+        {made === null ? "" : `, ${moment(made, Date.now())} ${ZONE}`}{" "}
+        {one.simulated && <span className="tag">simulated</span>}
+      </p>
       <h2>{one.title}</h2>
       <p>{one.reason}</p>
       {one.why.length > 0 && (
-        <ul className="why">{one.why.map((reason, i) => <li key={i}>{reason.text}{reason.value !== null && <strong> {Math.abs(reason.value) < 1000 ? Number(reason.value.toPrecision(3)) : count(reason.value)}{reason.unit ? ` ${reason.unit}` : ""}</strong>}</li>)}</ul>
+        <ul className="why">
+          {one.why.map((reason, i) => (
+            <li key={i}>
+              {reason.text}
+              {reason.value !== null && (
+                <strong>
+                  {" "}
+                  {Math.abs(reason.value) < 1000 ? Number(reason.value.toPrecision(3)) : count(reason.value)}
+                  {reason.unit ? ` ${reason.unit}` : ""}
+                </strong>
+              )}
+            </li>
+          ))}
+        </ul>
       )}
       <div className="alert-actions take-away">
-        {one.has_lfts && <DownloadButton className={`button ${one.state === "recommended" ? "primary" : ""}`} path={`/recommendations/${one.recommendation_id}/lfts`} name={`recommendation-${one.recommendation_id}.lfts`}>Download LFTs</DownloadButton>}
+        {one.has_lfts && (
+          <DownloadButton
+            className={`button ${one.state === "recommended" ? "primary" : ""}`}
+            need="operate"
+            path={`/recommendations/${one.recommendation_id}/lfts`}
+            name={`recommendation-${one.recommendation_id}.lfts`}
+          >
+            Download LFTs
+          </DownloadButton>
+        )}
         {one.environment !== null && <Environment line={one.environment} />}
-        {one.job_id !== null && <Link className="button" to="/jobs/$job" params={{ job: one.job_id }}>Job {one.job_id}</Link>}
-        {one.task_id !== null && <Link className="button" to="/lab" search={{ task: one.task_id }}>Task {one.task_id}</Link>}
+        {one.job_id !== null && (
+          <Link className="button" to="/jobs/$job" params={{ job: one.job_id }}>
+            Job {one.job_id}
+          </Link>
+        )}
+        {one.task_id !== null && (
+          <Link className="button" to="/lab" search={{ task: one.task_id }}>
+            Task {one.task_id}
+          </Link>
+        )}
       </div>
       <dl className="facts made-with">
-        {Object.entries(one.parameters).filter(([, value]) => typeof value !== "object").slice(0, 12).map(([name, value]) => <Parameter key={name} name={name} value={String(value)} />)}
+        {Object.entries(one.parameters)
+          .filter(([, value]) => typeof value !== "object")
+          .slice(0, 12)
+          .map(([name, value]) => (
+            <Parameter key={name} name={name} value={String(value)} />
+          ))}
       </dl>
     </section>
   );
@@ -64,38 +128,115 @@ function Verdict({ one }: { one: RecommendationDetail }) {
 function Environment({ line }: { line: string }) {
   const [said, setSaid] = useState("Copy");
   const copy = () => {
-    navigator.clipboard.writeText(line).then(() => setSaid("Copied"), () => setSaid("Select and copy"));
+    navigator.clipboard.writeText(line).then(
+      () => setSaid("Copied"),
+      () => setSaid("Select and copy"),
+    );
   };
-  return <span className="environment"><code>{line}</code><button className="button" onClick={copy} aria-label={`${said} the environment line`}>{said}</button></span>;
+  return (
+    <span className="environment">
+      <code>{line}</code>
+      <button className="button" onClick={copy} aria-label={`${said} the environment line`}>
+        {said}
+      </button>
+    </span>
+  );
 }
 
 function Numbers({ one }: { one: RecommendationDetail }) {
   const { before, after, routes, reconstruction } = one;
-  const row = (name: string, value: (side: Side) => string) => (before || after) && <tr><th scope="row">{name}</th><td className="numeric">{before ? value(before) : "–"}</td><td className="numeric">{after ? value(after) : "–"}</td></tr>;
+  const row = (name: string, value: (side: Side) => string) =>
+    (before || after) && (
+      <tr>
+        <th scope="row">{name}</th>
+        <td className="numeric">{before ? value(before) : "–"}</td>
+        <td className="numeric">{after ? value(after) : "–"}</td>
+      </tr>
+    );
   return (
     <section className="card recommendation-numbers" aria-label="Gain">
       <div className="figures gain-figures">
-        <div><div className="figure-value">{gainSaid(one.gain)}</div><div className="muted">{one.gain ? gainText(one.gain) : "nothing was compared"}</div></div>
-        {reconstruction && <div><div className="figure-value">{percent(reconstruction.estimated_error ?? reconstruction.relative_error, 2)}</div><div className="muted">{reconstruction.estimated_error === null ? "error of the traffic found" : "its own estimate of the traffic's error"}</div></div>}
+        <div>
+          <div className="figure-value">{gainSaid(one.gain)}</div>
+          <div className="muted">{one.gain ? gainText(one.gain) : "nothing was compared"}</div>
+        </div>
+        {reconstruction && (
+          <div>
+            <div className="figure-value">
+              {percent(reconstruction.estimated_error ?? reconstruction.relative_error, 2)}
+            </div>
+            <div className="muted">
+              {reconstruction.estimated_error === null
+                ? "error of the traffic found"
+                : "its own estimate of the traffic's error"}
+            </div>
+          </div>
+        )}
       </div>
       {(before ?? after) && (
         <table className="tight">
-          <thead><tr><th scope="col"><span className="visually-hidden">Figure</span></th><th scope="col" className="numeric">{before?.label ?? "before"}</th><th scope="col" className="numeric">{after?.label ?? "after"}</th></tr></thead>
+          <thead>
+            <tr>
+              <th scope="col">
+                <span className="visually-hidden">Figure</span>
+              </th>
+              <th scope="col" className="numeric">
+                {before?.label ?? "before"}
+              </th>
+              <th scope="col" className="numeric">
+                {after?.label ?? "after"}
+              </th>
+            </tr>
+          </thead>
           <tbody>
             {row("time", (side) => timeText(side.time_s))}
             {row("most loaded link", (side) => bytes(side.max_load_bytes))}
             {row("congested links", (side) => count(side.congested_links))}
-            {one.alternatives.map((other) => <tr key={other.label}><th scope="row">time, {other.label}</th><td /><td className="numeric">{timeText(other.time_s)}</td></tr>)}
+            {one.alternatives.map((other) => (
+              <tr key={other.label}>
+                <th scope="row">time, {other.label}</th>
+                <td />
+                <td className="numeric">{timeText(other.time_s)}</td>
+              </tr>
+            ))}
           </tbody>
         </table>
       )}
       <dl className="facts">
-        {routes && <><dt>gap to the bound</dt><dd>{percent(routes.true_gap, 2)}, loaded routes {percent(routes.ftree_gap, 1)}</dd></>}
-        {routes && routes.entries_changed !== null && <><dt>table entries changed</dt><dd>{count(routes.entries_changed)} of {count(routes.entries)}</dd></>}
-        {reconstruction && <><dt>traffic found with</dt><dd>basis {reconstruction.basis}{reconstruction.relative_error !== null && `, true error ${percent(reconstruction.relative_error, 2)}`}{reconstruction.converged === false && <span className="alarm">, not converged</span>}</dd></>}
+        {routes && (
+          <>
+            <dt>gap to the bound</dt>
+            <dd>
+              {percent(routes.true_gap, 2)}, loaded routes {percent(routes.ftree_gap, 1)}
+            </dd>
+          </>
+        )}
+        {routes && routes.entries_changed !== null && (
+          <>
+            <dt>table entries changed</dt>
+            <dd>
+              {count(routes.entries_changed)} of {count(routes.entries)}
+            </dd>
+          </>
+        )}
+        {reconstruction && (
+          <>
+            <dt>traffic found with</dt>
+            <dd>
+              basis {reconstruction.basis}
+              {reconstruction.relative_error !== null && `, true error ${percent(reconstruction.relative_error, 2)}`}
+              {reconstruction.converged === false && <span className="alarm">, not converged</span>}
+            </dd>
+          </>
+        )}
       </dl>
     </section>
   );
 }
 
-const Parameter = ({ name, value }: { name: string; value: string }) => <div><dt>{name.replaceAll("_", " ")}</dt><dd title={value}>{value}</dd></div>;
+const Parameter = ({ name, value }: { name: string; value: string }) => (
+  <div>
+    <dt>{name.replaceAll("_", " ")}</dt>
+    <dd title={value}>{value}</dd>
+  </div>
+);

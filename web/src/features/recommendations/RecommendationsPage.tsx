@@ -18,15 +18,54 @@ import { Loop } from "./Loop";
 import "./recommendations.css";
 import { about, gainText, kindText } from "./words";
 
-const STATES = [{ value: "all", label: "All" }, { value: "recommended", label: "Recommended" }, { value: "refused", label: "Refused" }] as const;
+const STATES = [
+  { value: "all", label: "All" },
+  { value: "recommended", label: "Recommended" },
+  { value: "refused", label: "Refused" },
+] as const;
 
 const columns: Column<Recommendation>[] = [
-  { key: "state", header: "State", value: (r) => r.state, render: (r) => (r.state === "recommended" ? <strong>recommended</strong> : <span className="muted">refused</span>) },
+  {
+    key: "state",
+    header: "State",
+    value: (r) => r.state,
+    render: (r) => (r.state === "recommended" ? <strong>recommended</strong> : <span className="muted">refused</span>),
+  },
   { key: "title", header: "What", value: (r) => r.title, render: (r) => <span title={r.title}>{r.title}</span> },
   { key: "kind", header: "Kind", value: (r) => r.kind, render: (r) => kindText(r.kind) },
-  { key: "gain", header: "time before ÷ after", numeric: true, value: (r) => r.gain?.factor, render: (r) => gainText(r.gain) },
-  { key: "about", header: "Of", value: about, render: (r) => <>{about(r)}{r.simulated && <> <span className="tag">simulated</span></>}</> },
-  { key: "created", header: `Made, ${ZONE}`, numeric: true, value: (r) => r.created, render: (r) => { const ms = parseTime(r.created); return ms === null ? "–" : moment(ms, Date.now()); } },
+  {
+    key: "gain",
+    header: "time before ÷ after",
+    numeric: true,
+    value: (r) => r.gain?.factor,
+    render: (r) => gainText(r.gain),
+  },
+  {
+    key: "about",
+    header: "Of",
+    value: about,
+    render: (r) => (
+      <>
+        {about(r)}
+        {r.simulated && (
+          <>
+            {" "}
+            <span className="tag">simulated</span>
+          </>
+        )}
+      </>
+    ),
+  },
+  {
+    key: "created",
+    header: `Made, ${ZONE}`,
+    numeric: true,
+    value: (r) => r.created,
+    render: (r) => {
+      const ms = parseTime(r.created);
+      return ms === null ? "–" : moment(ms, Date.now());
+    },
+  },
 ];
 
 export function RecommendationsPage() {
@@ -55,17 +94,46 @@ export function RecommendationsPage() {
         <h1>Recommendations</h1>
         <span className="subtitle">routes, routing modes and placements; nothing is changed by itself</span>
         <span className="spacer" />
-        <Segmented label="State" value={search.state ?? "all"} options={[...STATES]} onChange={(state) => void navigate({ search: { state: state === "all" ? undefined : state } })} />
+        <Segmented
+          label="State"
+          value={search.state ?? "all"}
+          options={[...STATES]}
+          onChange={(state) => void navigate({ search: { state: state === "all" ? undefined : state } })}
+        />
         <CsvButton name="recommendations" rows={rows} columns={columns} />
       </div>
       <div className="recommendations-main">
         <div className="recommendations-lists">
           <section className="card recommendations-list" aria-label="Recommendations">
-            <div className="card-head"><div className="card-title"><h2>Made so far</h2><span className="subtitle">{count(rows.length)} · newest first</span></div></div>
-            {pages.error && !pages.data ? <Failure error={pages.error} retry={() => void pages.refetch()} />
-              : !pages.data ? <Waiting what="the recommendations" />
-              : rows.length ? <DataTable label="Recommendations" rows={rows} columns={columns} id={(r) => String(r.recommendation_id)} current={shown === undefined ? null : String(shown)} onPick={(r) => void navigate({ search: (old) => ({ state: old.state, id: r.recommendation_id }), replace: true })} onReachEnd={() => { if (hasNextPage && !isFetchingNextPage) void fetchNextPage(); }} />
-              : <Empty title="Nothing was recommended yet">Run the loop at the right, or <code>flitwatch loop run --pattern bisection-shuffle</code>.</Empty>}
+            <div className="card-head">
+              <div className="card-title">
+                <h2>Made so far</h2>
+                <span className="subtitle">{count(rows.length)} · newest first</span>
+              </div>
+            </div>
+            {pages.error && !pages.data ? (
+              <Failure error={pages.error} retry={() => void pages.refetch()} />
+            ) : !pages.data ? (
+              <Waiting what="the recommendations" />
+            ) : rows.length ? (
+              <DataTable
+                label="Recommendations"
+                rows={rows}
+                columns={columns}
+                id={(r) => String(r.recommendation_id)}
+                current={shown === undefined ? null : String(shown)}
+                onPick={(r) =>
+                  void navigate({ search: (old) => ({ state: old.state, id: r.recommendation_id }), replace: true })
+                }
+                onReachEnd={() => {
+                  if (hasNextPage && !isFetchingNextPage) void fetchNextPage();
+                }}
+              />
+            ) : (
+              <Empty title="Nothing was recommended yet">
+                Run the loop at the right, or <code>flitwatch loop run --pattern bisection-shuffle</code>.
+              </Empty>
+            )}
           </section>
           <Loop />
         </div>

@@ -6,7 +6,15 @@ import { trafficMatrixQuery } from "../../api/recommendations";
 import type { TrafficMatrix } from "../../api/recommendationShapes";
 import { contextOf, Layers, useFontReady, useSize } from "../../charts/Canvas";
 import { CHANGE } from "../../charts/scale";
-import { cellAt, drawTraffic, frameHeight, largest, matrixFrame, type Cells, type MatrixPart } from "../../charts/trafficMatrix";
+import {
+  cellAt,
+  drawTraffic,
+  frameHeight,
+  largest,
+  matrixFrame,
+  type Cells,
+  type MatrixPart,
+} from "../../charts/trafficMatrix";
 import { usePalette } from "../../charts/usePalette";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
@@ -15,7 +23,11 @@ import { Segmented } from "../../components/Segmented";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { bytes, count } from "../../lib/format";
 
-const PARTS: { part: MatrixPart; title: string }[] = [{ part: "true", title: "True" }, { part: "reconstructed", title: "Reconstructed" }, { part: "difference", title: "Reconstructed − true" }];
+const PARTS: { part: MatrixPart; title: string }[] = [
+  { part: "true", title: "True" },
+  { part: "reconstructed", title: "Reconstructed" },
+  { part: "difference", title: "Reconstructed − true" },
+];
 
 interface Row {
   src: string;
@@ -23,20 +35,36 @@ interface Row {
   values: Record<MatrixPart, number | null>;
 }
 
-const column = (part: MatrixPart, header: string): Column<Row> => ({ key: part, header, numeric: true, value: (r) => r.values[part], render: (r) => signed(r.values[part]) });
+const column = (part: MatrixPart, header: string): Column<Row> => ({
+  key: part,
+  header,
+  numeric: true,
+  value: (r) => r.values[part],
+  render: (r) => signed(r.values[part]),
+});
 const columns: Column<Row>[] = [
-  { key: "src", header: "From", value: (r) => r.src }, { key: "dst", header: "To", value: (r) => r.dst },
-  column("true", "true, bytes"), column("reconstructed", "reconstructed, bytes"), column("difference", "difference, bytes"),
+  { key: "src", header: "From", value: (r) => r.src },
+  { key: "dst", header: "To", value: (r) => r.dst },
+  column("true", "true, bytes"),
+  column("reconstructed", "reconstructed, bytes"),
+  column("difference", "difference, bytes"),
 ];
 
-const signed = (value: number | null): string => (value === null ? "–" : value < 0 ? `\u2212${bytes(-value)}` : bytes(value));
+const signed = (value: number | null): string =>
+  value === null ? "–" : value < 0 ? `\u2212${bytes(-value)}` : bytes(value);
 
 function rowsOf(matrix: TrafficMatrix): Row[] {
-  return matrix.labels.flatMap((dst, r) => matrix.labels.flatMap((src, c): Row[] => {
-    const at = (cells: Cells | null) => cells?.[r]?.[c] ?? null;
-    const values = { true: at(matrix.true), reconstructed: at(matrix.reconstructed), difference: at(matrix.difference) };
-    return values.true || values.reconstructed ? [{ src, dst, values }] : [];
-  }));
+  return matrix.labels.flatMap((dst, r) =>
+    matrix.labels.flatMap((src, c): Row[] => {
+      const at = (cells: Cells | null) => cells?.[r]?.[c] ?? null;
+      const values = {
+        true: at(matrix.true),
+        reconstructed: at(matrix.reconstructed),
+        difference: at(matrix.difference),
+      };
+      return values.true || values.reconstructed ? [{ src, dst, values }] : [];
+    }),
+  );
 }
 
 export function TrafficCard({ id }: { id: number }) {
@@ -48,23 +76,66 @@ export function TrafficCard({ id }: { id: number }) {
   const matrix = answer.data;
   const rows = useMemo(() => (matrix ? rowsOf(matrix) : []), [matrix]);
   const most = useMemo(() => (matrix ? Math.max(largest(matrix.true), largest(matrix.reconstructed)) : 0), [matrix]);
-  if (answer.error && !matrix) return <section className="card" aria-label="Traffic"><Failure error={answer.error} retry={() => void answer.refetch()} /></section>;
-  if (!matrix) return <section className="card" aria-label="Traffic"><Waiting what="the traffic" /></section>;
+  if (answer.error && !matrix)
+    return (
+      <section className="card" aria-label="Traffic">
+        <Failure error={answer.error} retry={() => void answer.refetch()} />
+      </section>
+    );
+  if (!matrix)
+    return (
+      <section className="card" aria-label="Traffic">
+        <Waiting what="the traffic" />
+      </section>
+    );
   return (
     <PictureCard
-      title="Communication matrix" name={`recommendation-${id}-traffic`} rows={rows} columns={columns} id={(r) => `${r.src} ${r.dst}`} className="traffic-card"
+      title="Communication matrix"
+      name={`recommendation-${id}-traffic`}
+      rows={rows}
+      columns={columns}
+      id={(r) => `${r.src} ${r.dst}`}
+      className="traffic-card"
       note={`column sends, row receives · ${count(matrix.labels.length)} ${by === "group" ? "groups" : "leaves"} · largest ${bytes(most)}`}
-      actions={<Segmented label="By" value={by} options={[{ value: "router", label: "Leaves" }, { value: "group", label: "Groups" }]} onChange={(next) => void navigate({ search: (old) => ({ ...old, by: next === "group" ? "group" : undefined }), replace: true })} />}
+      actions={
+        <Segmented
+          label="By"
+          value={by}
+          options={[
+            { value: "router", label: "Leaves" },
+            { value: "group", label: "Groups" },
+          ]}
+          onChange={(next) =>
+            void navigate({ search: (old) => ({ ...old, by: next === "group" ? "group" : undefined }), replace: true })
+          }
+        />
+      }
     >
       <div className="matrices">
         {PARTS.map(({ part, title }) => (
           <figure key={part}>
             <figcaption>{title}</figcaption>
-            {matrix[part] ? <Matrix matrix={matrix} part={part} most={most} /> : <p className="muted card-note">{part === "reconstructed" ? "Nothing was reconstructed." : "The true traffic is known of simulations alone."}</p>}
+            {matrix[part] ? (
+              <Matrix matrix={matrix} part={part} most={most} />
+            ) : (
+              <p className="muted card-note">
+                {part === "reconstructed"
+                  ? "Nothing was reconstructed."
+                  : "The true traffic is known of simulations alone."}
+              </p>
+            )}
           </figure>
         ))}
       </div>
-      <p className="muted chart-key">darkness: bytes, four decades below the largest · difference in shares of the largest: {["−10 %", "−1 %", "−0.1 %", "right", "+0.1 %", "+1 %", "+10 %"].map((name, i) => <span key={name} className="matrix-key"><span className="swatch" style={{ background: CHANGE[palette.theme][i] }} aria-hidden="true" />{name}</span>)}</p>
+      <p className="muted chart-key">
+        darkness: bytes, four decades below the largest · difference in shares of the largest:{" "}
+        {["−10 %", "−1 %", "−0.1 %", "right", "+0.1 %", "+1 %", "+10 %"].map((name, i) => (
+          <span key={name} className="matrix-key">
+            <span className="swatch" style={{ background: CHANGE[palette.theme][i] }} aria-hidden="true" />
+            {name}
+          </span>
+        ))}
+      </p>
     </PictureCard>
   );
 }
@@ -81,7 +152,8 @@ function Matrix({ matrix, part, most }: { matrix: TrafficMatrix; part: MatrixPar
   const size = useMemo(() => ({ width, height: Math.ceil(frameHeight(frame)) }), [width, frame]);
   const cells = matrix[part];
   useLayoutEffect(() => {
-    if (base.current && cells && size.width > 60) drawTraffic(contextOf(base.current, size), frame, part, cells, most, palette);
+    if (base.current && cells && size.width > 60)
+      drawTraffic(contextOf(base.current, size), frame, part, cells, most, palette);
   }, [cells, frame, size, part, most, palette, font]);
   useEffect(() => hideTooltip, []);
   const describe = (column: number, row: number) => {
@@ -92,7 +164,10 @@ function Matrix({ matrix, part, most }: { matrix: TrafficMatrix; part: MatrixPar
     <div ref={box} className="matrix-room">
       {width > 60 && (
         <Layers
-          size={size} base={base} overlay={overlay} label={`${part === "difference" ? "Difference of the" : part === "true" ? "True" : "Reconstructed"} traffic between ${n} senders and receivers; the table lists the same figures`}
+          size={size}
+          base={base}
+          overlay={overlay}
+          label={`${part === "difference" ? "Difference of the" : part === "true" ? "True" : "Reconstructed"} traffic between ${n} senders and receivers; the table lists the same figures`}
           onHover={(place) => {
             const at = place && cellAt(frame, place.x, place.y);
             if (place && at) showTooltip(place.clientX, place.clientY, describe(at.column, at.row));

@@ -9,6 +9,11 @@ export interface RecommendationsSearch {
 }
 
 export function recommendationsSearch(raw: Record<string, unknown>): RecommendationsSearch {
-  const all: RecommendationsSearch = { id: wholeNumber(raw.id), state: oneOf(raw.state, ["recommended", "refused"]), slice: wholeNumber(raw.slice), by: oneOf(raw.by, ["group"]) };
+  const all: RecommendationsSearch = {
+    id: wholeNumber(raw.id),
+    state: oneOf(raw.state, ["recommended", "refused"]),
+    slice: wholeNumber(raw.slice),
+    by: oneOf(raw.by, ["group"]),
+  };
   return all;
 }

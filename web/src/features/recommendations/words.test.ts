@@ -13,5 +13,10 @@ it("says a gain with its interval, and none where the interval holds 1", () => {
 });
 
 it("shows times of every size", () => {
-  expect([timeText(0.0000215), timeText(0.00234), timeText(3.5), timeText(null)]).toEqual(["21.5 µs", "2.34 ms", "3.5 s", "–"]);
+  expect([timeText(0.0000215), timeText(0.00234), timeText(3.5), timeText(null)]).toEqual([
+    "21.5 µs",
+    "2.34 ms",
+    "3.5 s",
+    "–",
+  ]);
 });

@@ -7,7 +7,8 @@ const times = (factor: number) => `×${factor.toFixed(2)}`;
 /** "×1.42 (1.35–1.49, 90 %)": time before over time after. */
 export function gainText(gain: Gain | null): string {
   if (!gain) return UNKNOWN;
-  if (gain.low === null || gain.high === null) return `${times(gain.factor)} (one ${gain.runs === 1 ? "pair of runs" : "figure"}, no interval)`;
+  if (gain.low === null || gain.high === null)
+    return `${times(gain.factor)} (one ${gain.runs === 1 ? "pair of runs" : "figure"}, no interval)`;
   return `${times(gain.factor)} (${gain.low.toFixed(2)}–${gain.high.toFixed(2)}, ${percent(gain.level)})`;
 }
 

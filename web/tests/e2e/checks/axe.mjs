@@ -1,9 +1,7 @@
 // No page has a violation that axe can find, in both themes.
 import assert from "node:assert/strict";
 import { violations } from "../axe.mjs";
-
-const PAGES = ["/", "/jobs", "/blame", "/drivers", "/forecast", "/lab", "/lab?view=noise", "/lab?replay=on", "/recommendations", "/recommendations?id=1",
-  "/alerts", "/alerts?view=rules", "/alerts?view=silences", "/health", "/login", "/admin"];
+import { opened, pagesOf } from "../pages.mjs";
 
 /** Axe's word on the page as it stands, then in the dark. */
 async function inBothThemes(page) {
@@ -16,14 +14,11 @@ async function inBothThemes(page) {
   return found;
 }
 
-export async function accessible({ url, check, api, timed, fabrics }) {
-  const views = ["tiles", "ring", "group", "table"].map((view) => `/fabric/${timed.name}?view=${view}`);
-  const trees = fabrics.filter((f) => f.kind === "fat_tree").slice(0, 2);
-  const others = [...trees, ...fabrics.filter((f) => f.kind === "torus").slice(0, 1)].map((f) => `/fabric/${f.name}`);
-  for (const path of [...PAGES, ...views, ...others]) {
+export async function accessible(site) {
+  const { url, check, api } = site;
+  for (const path of await pagesOf(site)) {
     await check(`axe finds nothing on ${path}, light and dark`, async (page) => {
-      await page.goto(url + path);
-      await page.waitForLoadState("networkidle", { timeout: 5000 }).catch(() => {});
+      await opened(page, url + path);
       assert.deepEqual(await inBothThemes(page), { light: [], dark: [] });
     });
   }

@@ -17,7 +17,11 @@ export async function estimates({ url, check, api }) {
     assert.match(await rows.first().textContent(), /slower with/);
     const before = await page.locator(".runs-behind h2").textContent();
     await page.keyboard.press("j");
-    await until(() => page.locator(".runs-behind h2").textContent(), (now) => now !== before, "the next name's runs");
+    await until(
+      () => page.locator(".runs-behind h2").textContent(),
+      (now) => now !== before,
+      "the next name's runs",
+    );
     assert.equal(query(page).who, "2");
     assert.ok((await page.locator(".runs-behind circle").count()) > 10);
     assert.equal(await page.locator('section[aria-label="How to read this"] li').count(), 3);
@@ -34,7 +38,11 @@ export async function estimates({ url, check, api }) {
     const cells = page.locator('section[aria-label="Ranking"] tbody tr[aria-rowindex] td:nth-child(2)');
     const name = (await cells.nth(3).textContent()).trim();
     await page.getByLabel("Filter names").fill(name);
-    await until(async () => (await cells.allTextContents()).every((text) => text.includes(name)), Boolean, "the filter holds");
+    await until(
+      async () => (await cells.allTextContents()).every((text) => text.includes(name)),
+      Boolean,
+      "the filter holds",
+    );
     await page.waitForURL(/q=/);
   });
 
@@ -44,9 +52,15 @@ export async function estimates({ url, check, api }) {
     const { sets, counters } = await api("/estimates/deviation");
     assert.equal(await page.locator(".heat-scroll rect.cell").count(), sets.length * counters.length);
     await page.locator(".heat-scroll rect.cell").nth(1).click();
-    assert.equal(await page.locator('section[aria-label="Selected counter"] h2').textContent(), counters[1].abbreviation);
+    assert.equal(
+      await page.locator('section[aria-label="Selected counter"] h2').textContent(),
+      counters[1].abbreviation,
+    );
     await page.locator('section[aria-label="Counters by application"] button', { hasText: "Export" }).click();
-    const [file] = await Promise.all([page.waitForEvent("download"), page.locator('[role="menuitem"]', { hasText: "SVG" }).click()]);
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.locator('[role="menuitem"]', { hasText: "SVG" }).click(),
+    ]);
     const svg = readFileSync(await file.path(), "utf8");
     assert.match(svg, /^<svg[^>]*xmlns="http:\/\/www.w3.org\/2000\/svg"/);
     assert.ok(svg.includes(counters[0].abbreviation));

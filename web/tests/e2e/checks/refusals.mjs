@@ -8,7 +8,8 @@ const FRAME = /^\/api\/v1\/(events|session|fabrics)$|\/routers$/;
 const AHEAD = /\/frames$/;
 /** What is always said below an estimate, whatever the answers. */
 const CAVEAT = /^What it does not prove/;
-const ABSENCE = /\bno (link|job|counter|alert|run|forecast|route|turn|one|running|pair)|nothing (needs|fires|was|unusual)|none (is|of)|not sampled/i;
+const ABSENCE =
+  /\bno (link|job|counter|alert|run|forecast|route|turn|one|running|pair)|nothing (needs|fires|was|unusual)|none (is|of)|not sampled/i;
 
 /** What `probe` gives once it has given the same for a while: a page on a busy machine shows its reasons one after the other. */
 async function settled(probe) {
@@ -24,72 +25,163 @@ async function settled(probe) {
 const asked = (request) => new URL(request.url()).pathname;
 
 async function refuse(page, wanted, status) {
-  await page.route((at) => at.pathname.startsWith("/api/v1/") && wanted(at.pathname), (route) => (route.request().method() !== "GET" ? route.continue() : route.fulfill({
-    status, contentType: "application/problem+json",
-    body: JSON.stringify({ type: "urn:flitwatch:problem:test", title: "Refused", status, detail: `refused: ${asked(route.request())}`, advice: "Ask for less." }),
-  })));
+  await page.route(
+    (at) => at.pathname.startsWith("/api/v1/") && wanted(at.pathname),
+    (route) =>
+      route.request().method() !== "GET"
+        ? route.continue()
+        : route.fulfill({
+            status,
+            contentType: "application/problem+json",
+            body: JSON.stringify({
+              type: "urn:flitwatch:problem:test",
+              title: "Refused",
+              status,
+              detail: `refused: ${asked(route.request())}`,
+              advice: "Ask for less.",
+            }),
+          }),
+  );
 }
 
 export async function refusals({ url, check, api, fabricUrl }) {
   const running = (await api("/jobs?state=RUNNING")).items?.find((one) => one.runs > 0)?.job_id;
   const pages = {
-    "home": url, "the ring": `${url}/fabric/switched?view=ring&router=5`, "the ring in difference": `${url}/fabric/switched?view=ring&router=5&diff=on`, "a group": `${fabricUrl}?view=group`,
-    "links in a table": `${fabricUrl}?view=table&rows=links`, "a day's axis": `${fabricUrl}?span=24h`, "a tree": `${url}/fabric/quartz-like?measure=stalls`, "its packets": `${url}/fabric/quartz-like?measure=packets`,
-    "a job": `${url}/jobs/${running}?compare=2`, "jobs": `${url}/jobs`, "blame": `${url}/blame`, "drivers": `${url}/drivers`, "forecast": `${url}/forecast`, "the lab": `${url}/lab`,
-    "a replay": `${url}/lab?replay=on`, "noise": `${url}/lab?view=noise`, "advice": `${url}/recommendations`, "alerts": `${url}/alerts`, "health": `${url}/health`,
+    home: url,
+    "the ring": `${url}/fabric/switched?view=ring&router=5`,
+    "the ring in difference": `${url}/fabric/switched?view=ring&router=5&diff=on`,
+    "a group": `${fabricUrl}?view=group`,
+    "links in a table": `${fabricUrl}?view=table&rows=links`,
+    "a day's axis": `${fabricUrl}?span=24h`,
+    "a tree": `${url}/fabric/quartz-like?measure=stalls`,
+    "its packets": `${url}/fabric/quartz-like?measure=packets`,
+    "a job": `${url}/jobs/${running}?compare=2`,
+    jobs: `${url}/jobs`,
+    blame: `${url}/blame`,
+    drivers: `${url}/drivers`,
+    forecast: `${url}/forecast`,
+    "the lab": `${url}/lab`,
+    "a replay": `${url}/lab?replay=on`,
+    noise: `${url}/lab?view=noise`,
+    advice: `${url}/recommendations`,
+    alerts: `${url}/alerts`,
+    health: `${url}/health`,
   };
   for (const [name, address] of Object.entries(pages))
-    await check(`every refusal shows with its reason: ${name}`, async (page) => {
-      // Each answer that the page asks for, refused by itself with all others of its kind.
-      const seen = new Set();
-      page.on("request", (request) => { if (request.method() === "GET" && asked(request).startsWith("/api/v1/") && !FRAME.test(asked(request)) && !AHEAD.test(asked(request))) seen.add(asked(request)); });
-      await refuse(page, (path) => !FRAME.test(path), 413);
-      await page.goto(address);
-      await until(() => seen.size, (n) => n > 0, "the page asks for something");
-      await page.waitForTimeout(600);
-      const text = () => page.evaluate(() => document.body.innerText);
-      const missing = async () => {
-        const said = await text();
-        return [...seen].filter((path) => !said.includes(`refused: ${path}`));
-      };
-      await until(missing, (left) => left.length === 0 || left.length < seen.size, "some reason", 5000);
-      // Where a part of the page waits for one answer, what comes after it has no place yet: it is refused again while the answers before it are given.
-      let left = await settled(missing);
-      while (left.length) {
-        const before = new Set(left);
-        await page.unrouteAll();
-        seen.clear();
-        await refuse(page, (path) => before.has(path), 413);
+    await check(
+      `every refusal shows with its reason: ${name}`,
+      async (page) => {
+        // Each answer that the page asks for, refused by itself with all others of its kind.
+        const seen = new Set();
+        page.on("request", (request) => {
+          if (
+            request.method() === "GET" &&
+            asked(request).startsWith("/api/v1/") &&
+            !FRAME.test(asked(request)) &&
+            !AHEAD.test(asked(request))
+          )
+            seen.add(asked(request));
+        });
+        await refuse(page, (path) => !FRAME.test(path), 413);
         await page.goto(address);
-        left = await settled(async () => (seen.size ? (await missing()).filter((path) => before.has(path)) : left));
-        if (left.length === before.size) left = await until(async () => (await missing()).filter((path) => before.has(path)), (now) => now.length < before.size, "each reason", 20_000);
-      }
-      const absent = (await text()).split("\n").filter((line) => ABSENCE.test(line) && !CAVEAT.test(line) && !line.includes("refused: "));
-      assert.deepEqual(absent, [], "nothing is called absent that was refused");
-    }, { fixtureOnly: true });
+        await until(
+          () => seen.size,
+          (n) => n > 0,
+          "the page asks for something",
+        );
+        await page.waitForTimeout(600);
+        const text = () => page.evaluate(() => document.body.innerText);
+        const missing = async () => {
+          const said = await text();
+          return [...seen].filter((path) => !said.includes(`refused: ${path}`));
+        };
+        await until(missing, (left) => left.length === 0 || left.length < seen.size, "some reason", 5000);
+        // Where a part of the page waits for one answer, what comes after it has no place yet: it is refused again while the answers before it are given.
+        let left = await settled(missing);
+        while (left.length) {
+          const before = new Set(left);
+          await page.unrouteAll();
+          seen.clear();
+          await refuse(page, (path) => before.has(path), 413);
+          await page.goto(address);
+          left = await settled(async () => (seen.size ? (await missing()).filter((path) => before.has(path)) : left));
+          if (left.length === before.size)
+            left = await until(
+              async () => (await missing()).filter((path) => before.has(path)),
+              (now) => now.length < before.size,
+              "each reason",
+              20_000,
+            );
+        }
+        const absent = (await text())
+          .split("\n")
+          .filter((line) => ABSENCE.test(line) && !CAVEAT.test(line) && !line.includes("refused: "));
+        assert.deepEqual(absent, [], "nothing is called absent that was refused");
+      },
+      { fixtureOnly: true },
+    );
 
-  await check("a server that answers 503 is not live, though its stream goes on", async (page) => {
-    await page.goto(`${url}/fabric/perlis?view=ring`);
-    await until(() => page.getByTestId("freshness").textContent(), (text) => /^Live/.test(text), "live at first");
-    await refuse(page, (path) => /congestion/.test(path), 503);
-    await until(() => page.getByTestId("freshness").textContent(), (text) => /failing|^Stale/.test(text), "not live", 20_000);
-    await page.unrouteAll();
-    await until(() => page.getByTestId("freshness").textContent(), (text) => /^Live/.test(text), "live again", 30_000);
-  }, { fixtureOnly: true });
+  await check(
+    "a server that answers 503 is not live, though its stream goes on",
+    async (page) => {
+      await page.goto(`${url}/fabric/perlis?view=ring`);
+      await until(
+        () => page.getByTestId("freshness").textContent(),
+        (text) => /^Live/.test(text),
+        "live at first",
+      );
+      await refuse(page, (path) => /stalls/.test(path), 503);
+      await until(
+        () => page.getByTestId("freshness").textContent(),
+        (text) => /failing|^Stale/.test(text),
+        "not live",
+        20_000,
+      );
+      await page.unrouteAll();
+      await until(
+        () => page.getByTestId("freshness").textContent(),
+        (text) => /^Live/.test(text),
+        "live again",
+        30_000,
+      );
+    },
+    { fixtureOnly: true },
+  );
 
-  await check("a download that is refused says so, and a granted one is saved", async (page) => {
-    const { items } = await api("/recommendations");
-    const one = items.find((item) => item.has_lfts);
-    await page.goto(`${url}/recommendations?id=${one.recommendation_id}`);
-    const button = page.locator("button", { hasText: "Download LFTs" });
-    await button.waitFor();
-    await page.route(/\/lfts$/, (route) => route.fulfill({ status: 401, contentType: "application/problem+json", body: JSON.stringify({ title: "Who are you?", status: 401, detail: "this needs a login", advice: "Sign in." }) }));
-    await button.click();
-    await until(() => page.locator('[role="alert"]').allTextContents(), (all) => all.some((text) => /this needs a login/.test(text)), "the reason");
-    await page.locator('[role="alert"] a', { hasText: "Sign in" }).waitFor();
-    await page.unrouteAll();
-    await page.route(/\/lfts$/, (route) => route.fulfill({ status: 200, contentType: "application/octet-stream", body: "Unicast lids" }));
-    const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
-    assert.match(download.suggestedFilename(), /^recommendation-\d+\.lfts$/);
-  }, { fixtureOnly: true });
+  await check(
+    "a download that is refused says so, and a granted one is saved",
+    async (page) => {
+      const { items } = await api("/recommendations");
+      const one = items.find((item) => item.has_lfts);
+      await page.goto(`${url}/recommendations?id=${one.recommendation_id}`);
+      const button = page.locator("button", { hasText: "Download LFTs" });
+      await button.waitFor();
+      await page.route(/\/lfts$/, (route) =>
+        route.fulfill({
+          status: 401,
+          contentType: "application/problem+json",
+          body: JSON.stringify({
+            title: "Who are you?",
+            status: 401,
+            detail: "this needs a login",
+            advice: "Sign in.",
+          }),
+        }),
+      );
+      await button.click();
+      await until(
+        () => page.locator('[role="alert"]').allTextContents(),
+        (all) => all.some((text) => /this needs a login/.test(text)),
+        "the reason",
+      );
+      await page.locator('[role="alert"] a', { hasText: "Sign in" }).waitFor();
+      await page.unrouteAll();
+      await page.route(/\/lfts$/, (route) =>
+        route.fulfill({ status: 200, contentType: "application/octet-stream", body: "Unicast lids" }),
+      );
+      const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
+      assert.match(download.suggestedFilename(), /^recommendation-\d+\.lfts$/);
+    },
+    { fixtureOnly: true },
+  );
 }

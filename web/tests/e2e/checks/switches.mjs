@@ -6,7 +6,10 @@ import { ready, until } from "../harness.mjs";
 /** Without the card's round corners, which Chromium blends a shade differently after a change of theme. */
 async function picture(page) {
   const { x, y, width, height } = await page.locator('section[aria-label="Picture"]').boundingBox();
-  return page.screenshot({ clip: { x: x + 12, y: y + 12, width: width - 24, height: height - 24 }, animations: "disabled" });
+  return page.screenshot({
+    clip: { x: x + 12, y: y + 12, width: width - 24, height: height - 24 },
+    animations: "disabled",
+  });
 }
 
 /** Nothing is pointed at, nothing holds the focus: those marks are not what an address holds. */
@@ -52,44 +55,75 @@ const drag = async (page) => {
 
 /** Every view meets every mode, theme, window and class from another one. */
 const WALK = [
-  ["tiles to difference", press("d")], ["another theme", press("t")], ["an earlier window", press("[")], ["difference to now", press("d")],
-  ["black links", choose("Link class", "Black")], ["black links in difference", press("d")], ["all links in difference", choose("Link class", "All")],
-  ["ring in difference", press("2")], ["ring with stalls", press("d")], ["another theme on the ring", press("t")], ["ring with changes", press("d")],
-  ["a later window on the ring", press("]")], ["another comparison", pick(/^Against/, /^an hour earlier/)], ["a dragged window", drag], ["group in difference", press("3")],
-  ["group with stalls", press("d")], ["blue links of a group", choose("Link class", "Blue")], ["tiles after the group", press("1")], ["ring of blue links", press("2")],
-  ["a dragged window on the ring", drag], ["a longer axis", pick(/1 h/, /^6 h/)], ["tiles again, compared", async (page) => { await page.keyboard.press("1"); await page.keyboard.press("d"); }],
+  ["tiles to difference", press("d")],
+  ["another theme", press("t")],
+  ["an earlier window", press("[")],
+  ["difference to now", press("d")],
+  ["black links", choose("Link class", "Black")],
+  ["black links in difference", press("d")],
+  ["all links in difference", choose("Link class", "All")],
+  ["ring in difference", press("2")],
+  ["ring with stalls", press("d")],
+  ["another theme on the ring", press("t")],
+  ["ring with changes", press("d")],
+  ["a later window on the ring", press("]")],
+  ["another comparison", pick(/^Against/, /^an hour earlier/)],
+  ["a dragged window", drag],
+  ["group in difference", press("3")],
+  ["group with stalls", press("d")],
+  ["blue links of a group", choose("Link class", "Blue")],
+  ["tiles after the group", press("1")],
+  ["ring of blue links", press("2")],
+  ["a dragged window on the ring", drag],
+  ["a longer axis", pick(/1 h/, /^6 h/)],
+  [
+    "tiles again, compared",
+    async (page) => {
+      await page.keyboard.press("1");
+      await page.keyboard.press("d");
+    },
+  ],
 ];
 
 export async function switches({ url, check, api }) {
-  await check("after any switch the picture is that of a fresh load", async (page) => {
-    const { items } = await api("/fabrics");
-    const fabric = items.find((one) => one.name === "switched");
-    const to = Math.floor(Date.parse(fabric.last_ts) / 60_000) * 60_000 - 600_000;
-    const iso = (ms) => new Date(ms).toISOString();
-    await page.goto(`${url}/fabric/switched?view=tiles&router=5&span=1h&from=${iso(to - 300_000)}&to=${iso(to)}`);
-    await ready(page);
-    const seen = [await demandFresh(page, "the first load")];
-    for (const [name, step] of WALK) {
-      await step(page);
-      await page.waitForTimeout(50);
-      const now = await demandFresh(page, name);
-      if (!/axis|links/.test(name)) assert.ok(!now.equals(seen.at(-1)), `"${name}" changes the picture`);
-      seen.push(now);
-    }
-  }, { fixtureOnly: true });
+  await check(
+    "after any switch the picture is that of a fresh load",
+    async (page) => {
+      const { items } = await api("/fabrics");
+      const fabric = items.find((one) => one.name === "switched");
+      const to = Math.floor(Date.parse(fabric.last_ts) / 60_000) * 60_000 - 600_000;
+      const iso = (ms) => new Date(ms).toISOString();
+      await page.goto(`${url}/fabric/switched?view=tiles&router=5&span=1h&from=${iso(to - 300_000)}&to=${iso(to)}`);
+      await ready(page);
+      const seen = [await demandFresh(page, "the first load")];
+      for (const [name, step] of WALK) {
+        await step(page);
+        await page.waitForTimeout(50);
+        const now = await demandFresh(page, name);
+        if (!/axis|links/.test(name)) assert.ok(!now.equals(seen.at(-1)), `"${name}" changes the picture`);
+        seen.push(now);
+      }
+    },
+    { fixtureOnly: true },
+  );
 
-  await check("a change from next to nothing to next to nothing is none", async (page) => {
-    await page.goto(`${url}/fabric/whisper?view=tiles&diff=on&router=5`);
-    await ready(page);
-    const strong = () => page.evaluate(() => {
-      const canvas = document.querySelector(".view-box canvas");
-      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-      let red = 0;
-      for (let i = 0; i < data.length; i += 4) if (data[i] - data[i + 2] > 60) red++;
-      return red;
-    });
-    await page.waitForSelector("text=change, this window");
-    await page.waitForTimeout(500);
-    assert.equal(await strong(), 0, "pixels in the colour of a rise");
-  }, { fixtureOnly: true });
+  await check(
+    "a change from next to nothing to next to nothing is none",
+    async (page) => {
+      await page.goto(`${url}/fabric/whisper?view=tiles&diff=on&router=5`);
+      await ready(page);
+      const strong = () =>
+        page.evaluate(() => {
+          const canvas = document.querySelector(".view-box canvas");
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          let red = 0;
+          for (let i = 0; i < data.length; i += 4) if (data[i] - data[i + 2] > 60) red++;
+          return red;
+        });
+      await page.waitForSelector("text=change, this window");
+      await page.waitForTimeout(500);
+      assert.equal(await strong(), 0, "pixels in the colour of a rise");
+    },
+    { fixtureOnly: true },
+  );
 }

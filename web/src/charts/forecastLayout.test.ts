@@ -1,10 +1,14 @@
 import { expect, test } from "vitest";
-import { foretoldLayout } from "./foretold";
+import { forecastLayout } from "./forecastLayout";
 
 const observed = { step: [0, 1, 2], time: [6, null, 7], usual: [6, 6, 6] };
 
 test("the band stands right of the steps that have come and inside the picture", () => {
-  const layout = foretoldLayout({ ...observed, band: { step: [3, 4], expected: [7, 7.5], low: [6, 6], high: [9, 30] } }, 400, 200);
+  const layout = forecastLayout(
+    { ...observed, band: { step: [3, 4], expected: [7, 7.5], low: [6, 6], high: [9, 30] } },
+    400,
+    200,
+  );
   expect(layout.x(3)).toBeGreaterThan(layout.x(2));
   expect(layout.x(4)).toBeLessThanOrEqual(392);
   expect(layout.y(30)).toBeGreaterThanOrEqual(8);
@@ -13,6 +17,6 @@ test("the band stands right of the steps that have come and inside the picture",
 });
 
 test("without a forecast nothing is drawn ahead", () => {
-  const layout = foretoldLayout({ ...observed, band: null }, 400, 200);
+  const layout = forecastLayout({ ...observed, band: null }, 400, 200);
   expect([layout.expected, layout.spread]).toEqual(["", ""]);
 });

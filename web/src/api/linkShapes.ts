@@ -1,0 +1,45 @@
+/** Answers about hot links and whose traffic they carry. */
+import * as v from "valibot";
+
+const figure = v.nullable(v.number());
+const text = v.nullable(v.string());
+
+export const hotLinksShape = v.object({
+  at: text,
+  window_s: figure,
+  links_counted: v.number(),
+  detour: figure,
+  note: text,
+  items: v.array(
+    v.object({
+      link: v.number(),
+      link_class: v.string(),
+      src: v.number(),
+      src_name: v.string(),
+      src_group: v.number(),
+      src_port: figure,
+      dst: v.number(),
+      dst_name: v.string(),
+      dst_group: v.number(),
+      dst_port: figure,
+      flits: figure,
+      stall_cycles: figure,
+      ratio: figure,
+      jobs: v.array(
+        v.object({
+          job_pk: v.number(),
+          job_id: v.string(),
+          user: text,
+          name: text,
+          nodes: figure,
+          share: v.number(),
+        }),
+      ),
+      jobs_more: v.number(),
+      explained: figure,
+      cannot_tell: text,
+    }),
+  ),
+});
+export type HotLinks = v.InferOutput<typeof hotLinksShape>;
+export type HotLink = HotLinks["items"][number];

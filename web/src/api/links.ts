@@ -1,0 +1,20 @@
+/** Which links are hottest, and who uses them. */
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { getJson } from "./client";
+import { hotLinksShape } from "./linkShapes";
+import { momentParameters, type Moment } from "./queries";
+
+export interface HotLinkFilter {
+  class?: string;
+  link?: number;
+  src_group?: number;
+  dst_group?: number;
+}
+
+export const hotLinksQuery = (fabric: number, moment: Moment, filter: HotLinkFilter, limit = 100) =>
+  queryOptions({
+    queryKey: ["counters", fabric, "hot-links", moment, filter, limit],
+    queryFn: ({ signal }) =>
+      getJson(hotLinksShape, `/fabrics/${fabric}/links/hot`, { ...momentParameters(moment), ...filter, limit }, signal),
+    placeholderData: keepPreviousData,
+  });

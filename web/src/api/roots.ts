@@ -1,0 +1,46 @@
+/** Where congestion begins: of a job, by its packet samples or by counters of ports. */
+import { queryOptions } from "@tanstack/react-query";
+import * as v from "valibot";
+import { getJson } from "./client";
+import { figure, identifier, text } from "./shapes";
+
+const linkFields = {
+  link: v.number(),
+  src_name: v.string(),
+  dst_name: v.string(),
+  utilisation: figure,
+  stalls_per_flit: figure,
+  congested_fraction: figure,
+};
+const victimShape = v.object({ ...linkFields, behind: v.number(), distance: v.number() });
+export type Victim = v.InferOutput<typeof victimShape>;
+
+export const rootShape = v.object({
+  ...linkFields,
+  cause: v.string(),
+  confidence: figure,
+  advice: v.string(),
+  victims: v.array(victimShape),
+  victims_total: v.number(),
+  jobs: v.array(v.object({ job_id: identifier, user: text, name: text, nodes: figure, share: figure })),
+  jobs_unknown_because: text,
+});
+export type Root = v.InferOutput<typeof rootShape>;
+
+export const rootsShape = v.object({
+  to: text,
+  method: v.picklist(["ports", "samples"]),
+  verdict: v.picklist(["named", "none", "cannot tell"]),
+  reasons: v.array(v.string()),
+  roots: v.array(rootShape),
+  links_counted: v.number(),
+  links_stalled: v.number(),
+});
+export type Roots = v.InferOutput<typeof rootsShape>;
+
+export const diagnosisQuery = (job: string, cluster: string, at: string | undefined) =>
+  queryOptions({
+    queryKey: ["jobs", "diagnosis", job, cluster, at],
+    queryFn: ({ signal }) => getJson(rootsShape, `/jobs/${encodeURIComponent(job)}/diagnosis`, { cluster, at }, signal),
+    staleTime: 15_000,
+  });

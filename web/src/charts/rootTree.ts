@@ -1,0 +1,23 @@
+/** Links that wait behind a root of congestion, in the order in which a tree prints them. */
+import type { Root, Victim } from "../api/roots";
+
+/** By which branches are ordered and bars are drawn. */
+export const badness = (one: Victim) => one.stalls_per_flit ?? one.congested_fraction ?? 0;
+
+/** Each link after the one that it waits for, the worst branch first; one whose way to the root is not listed comes last. */
+export function treeRows(root: Root): Victim[] {
+  const waiting = new Map<number, Victim[]>();
+  for (const one of root.victims) waiting.set(one.behind, [...(waiting.get(one.behind) ?? []), one]);
+  const rows: Victim[] = [];
+  const listed = new Set<number>([root.link]);
+  const add = (link: number) => {
+    for (const one of (waiting.get(link) ?? []).sort((a, b) => badness(b) - badness(a))) {
+      if (listed.has(one.link)) continue;
+      listed.add(one.link);
+      rows.push(one);
+      add(one.link);
+    }
+  };
+  add(root.link);
+  return [...rows, ...root.victims.filter((one) => !listed.has(one.link))];
+}

@@ -1,0 +1,208 @@
+/** Who slows whom, over which links, since when, and what would help: the API's one answer, as a chain from cause to remedy. */
+import type { UseQueryResult } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { Incident, SlowJob, Story } from "../../api/incident";
+import type { Overview } from "../../api/shapes";
+import { Sparkline } from "../../charts/Sparkline";
+import { AlertMe } from "../alerts/AlertMe";
+import { SeverityMark } from "../../components/Icon";
+import { refused, Unanswered } from "../../components/Notice";
+import { change, count, duration, plural, ratio } from "../../lib/format";
+import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
+
+interface Props {
+  fabric: string;
+  answer: UseQueryResult<Incident>;
+  /** Mean stalls per flit by minute of the last hour. */
+  trend: Trend | null;
+  /** The end of what the page shows, while that is of the past. */
+  at: string | undefined;
+  now: number;
+}
+
+type Trend = Pick<Overview, "ts" | "ratio">;
+
+const SHOWN = 3;
+const AROUND_MS = 120_000;
+
+export function IncidentCard({ fabric, answer, trend, at, now }: Props) {
+  const told = answer.data;
+  const shown: Story | undefined = told && (told.verdict === "none" && told.last ? told.last : told);
+  const over = shown !== undefined && shown === told?.last;
+  const level = told?.verdict === "incident" ? "high" : told?.verdict === "cannot tell" ? "medium" : "info";
+  return (
+    <section className="card home-incident" aria-label="Incident" data-verdict={told?.verdict}>
+      {refused([answer]) ? (
+        <Unanswered line what="the incident" asked={[answer]} />
+      ) : !told || !shown ? (
+        <Placeholder />
+      ) : (
+        <>
+          <div className="incident-head">
+            <SeverityMark level={level} />
+            <div>
+              <h2>{told.title}</h2>
+              <p className="muted">{told.detail}</p>
+            </div>
+          </div>
+          {over && (
+            <p className="incident-last">
+              <b>Last incident</b> {shown.title}
+            </p>
+          )}
+          {told.verdict === "cannot tell" && told.last && (
+            <p className="incident-last">
+              <b>Last incident</b> {told.last.title}{" "}
+              {told.last.victims[0] && <JobLink job={told.last.victims[0]} at={told.last.until ?? at} />}
+            </p>
+          )}
+          {trend && !shown.victims.length && !shown.others.length && <LastHour fabric={fabric} trend={trend} />}
+          <Chain fabric={fabric} story={shown} over={over} at={over ? (shown.until ?? at) : at} now={now} />
+        </>
+      )}
+    </section>
+  );
+}
+
+/** As high as an answer, so that nothing moves when it comes. */
+function Placeholder() {
+  return (
+    <div className="incident-head" role="status">
+      <SeverityMark level="info" />
+      <div>
+        <h2 className="muted">Loading the incident…</h2>
+        <p className="muted">Comparing running jobs with their earlier runs.</p>
+      </div>
+    </div>
+  );
+}
+
+/** What a quiet machine shows where an incident's chain would stand. */
+function LastHour({ fabric, trend }: { fabric: string; trend: Trend }) {
+  const known = trend.ratio.filter((value): value is number => value !== null);
+  if (known.length < 2) return null;
+  return (
+    <div className="incident-trend">
+      <div className="trend-head">
+        <p className="muted">
+          Mean stalls per flit, last hour: now {ratio(known.at(-1))}, highest {ratio(Math.max(...known))}
+        </p>
+        <AlertMe
+          watched={() => {
+            const samples = trend.ts.map((at, i) => ({ at: parseTime(at) ?? NaN, value: trend.ratio[i] ?? NaN }));
+            const [from, to] = [samples[0]?.at ?? 0, samples.at(-1)?.at ?? 0];
+            return { signal: "stall_ratio", where: { fabric }, samples, span: { from, to } };
+          }}
+        />
+      </div>
+      <Sparkline
+        ts={trend.ts.map((text) => parseTime(text) ?? 0)}
+        values={trend.ratio}
+        width={320}
+        height={56}
+        label="Mean stalls per flit, last hour"
+      />
+    </div>
+  );
+}
+
+interface ChainProps {
+  fabric: string;
+  story: Story;
+  over: boolean;
+  at: string | undefined;
+  now: number;
+}
+
+function Chain({ fabric, story, over, at, now }: ChainProps) {
+  const slow = story.victims.length ? story.victims : story.others;
+  if (!slow.length && !story.aggressor) return null;
+  const since = parseTime(story.since);
+  const when = since === null ? {} : { from: isoTime(since - AROUND_MS), to: isoTime(since + AROUND_MS) };
+  const jobs = [story.aggressor, slow[0]].flatMap((one) => (one ? [one.job_id] : [])).join(",");
+  return (
+    <ol className="incident-chain">
+      <Step title="Cause">
+        {story.aggressor ? (
+          <>
+            <JobLink job={story.aggressor} at={at} />
+            <span className="muted">
+              {[story.aggressor.user, story.aggressor.nodes === null ? null : plural(story.aggressor.nodes, "node")]
+                .filter(Boolean)
+                .join(" · ")}
+            </span>
+            <span className="muted">
+              {since !== null && `${over ? "from" : "since"} ${momentText(since, now, true)} ${ZONE}`}
+            </span>
+          </>
+        ) : (
+          <span className="muted">
+            Not known. {since !== null && `Slow since ${momentText(since, now, true)} ${ZONE}.`}
+          </span>
+        )}
+      </Step>
+      <Step title="Links, stalls per flit">
+        {story.links.slice(0, SHOWN).map((link) => (
+          <Link
+            key={link.link}
+            className="incident-link"
+            to="/fabric/$fabric"
+            params={{ fabric }}
+            search={{ ...when, job: jobs || undefined, router: link.to_router }}
+            title={`${link.from_name} to ${link.to_name}, ${link.link_class}`}
+          >
+            <span className="ellipsis">
+              {link.from_group === link.to_group
+                ? `${link.link_class} in g${link.from_group}`
+                : `${link.link_class} g${link.from_group} → g${link.to_group}`}
+            </span>
+            <span className="numeric">
+              {ratio(link.stall_ratio_before)} → {ratio(link.stall_ratio_after)}
+            </span>
+          </Link>
+        ))}
+        {!story.links.length && <span className="muted">No link of the slow jobs stalls more than before.</span>}
+      </Step>
+      <Step title={over ? "Jobs it slowed" : "Slower jobs"}>
+        {slow.slice(0, SHOWN).map((one) => (
+          <span key={one.job_pk} className="incident-link">
+            <JobLink job={one} at={at} />
+            <span className="numeric alarm" title={`${duration(one.lost_s)} lost`}>
+              {change(one.factor)}
+            </span>
+          </span>
+        ))}
+        {slow.length > SHOWN && <span className="muted">and {count(slow.length - SHOWN)} more</span>}
+      </Step>
+      <Step title={over ? "What would have helped" : "What to do"}>
+        {story.remedies.slice(0, 2).map((one) => (
+          <span key={one.kind} className="incident-remedy" title={one.text}>
+            {one.text}
+            {one.minutes_saved !== null && one.minutes_saved > 0 && (
+              <b> {`${one.in_past ? "Lost" : "Saves about"} ${duration(one.minutes_saved * 60)}.`}</b>
+            )}
+          </span>
+        ))}
+        {slow[0] && (
+          <Link to="/lab" search={{ replay: "on", fabric, job: slow[0].job_id, at: story.until ?? at ?? isoTime(now) }}>
+            Replay with another placement
+          </Link>
+        )}
+      </Step>
+    </ol>
+  );
+}
+
+const Step = ({ title, children }: { title: string; children: ReactNode }) => (
+  <li>
+    <h3>{title}</h3>
+    {children}
+  </li>
+);
+
+const JobLink = ({ job, at }: { job: Pick<SlowJob, "job_id" | "name">; at: string | undefined }) => (
+  <Link className="ellipsis" to="/jobs/$job" params={{ job: job.job_id }} search={{ at }}>
+    {job.job_id} {job.name ?? ""}
+  </Link>
+);

@@ -1,0 +1,60 @@
+import { Link } from "@tanstack/react-router";
+import type { Story } from "../../api/incident";
+import { Swatch } from "../../charts/legends";
+import { heatColour } from "../../charts/scale";
+import { change, count, ratio } from "../../lib/format";
+import type { ThemeName } from "../../lib/theme";
+import type { JobStall } from "./attention";
+
+interface Props {
+  stalls: JobStall[];
+  /** The present incident: what a job is in it stands beside its name. */
+  story: Story | null;
+  at: string | undefined;
+  theme: ThemeName;
+}
+
+/** Jobs by the stalls on their routers; a job here may cause them or suffer from them. */
+export function StalledJobs({ stalls, story, at, theme }: Props) {
+  const victims = new Set(story?.victims.map((one) => one.job_pk));
+  const role = (job: number) =>
+    job === story?.aggressor?.job_pk ? "causes it" : victims.has(job) ? "slowed" : undefined;
+  return (
+    <table className="tight">
+      <thead>
+        <tr>
+          <th scope="col">Job</th>
+          <th scope="col">User</th>
+          <th scope="col" className="numeric">
+            Nodes
+          </th>
+          <th scope="col" className="numeric">
+            Stalls per flit
+          </th>
+          <th scope="col" className="numeric">
+            vs machine
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {stalls.map(({ job, ratio: own, factor }) => (
+          <tr key={job.job_pk}>
+            <td className="ellipsis">
+              <Link to="/jobs/$job" params={{ job: job.job_id }} search={{ at }}>
+                {job.job_id} {job.name ?? ""}
+              </Link>{" "}
+              {role(job.job_pk) && <span className="tag">{role(job.job_pk)}</span>}
+            </td>
+            <td className="ellipsis">{job.user ?? "–"}</td>
+            <td className="numeric">{count(job.nodes)}</td>
+            <td className="numeric">
+              <Swatch colour={heatColour(own, theme)} />
+              {ratio(own)}
+            </td>
+            <td className="numeric">{change(factor)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,21 @@
+// Columns of the home page's exports.
+import type { Column } from "../../components/DataTable";
+import { isoTime, ZONE } from "../../lib/time";
+import type { Item, jobStalls } from "./attention";
+
+export const itemColumns: Column<Item>[] = [
+  { key: "level", header: "level", value: (i) => i.level },
+  { key: "title", header: "what", value: (i) => i.title },
+  { key: "detail", header: "detail", value: (i) => i.detail },
+  { key: "stake", header: "at stake", value: (i) => i.stake },
+  { key: "at", header: `since, ${ZONE}`, value: (i) => (i.at === null ? null : isoTime(i.at)) },
+  { key: "href", header: "evidence", value: (i) => i.href },
+];
+export const stallColumns: Column<ReturnType<typeof jobStalls>[number]>[] = [
+  { key: "job", header: "job", value: (s) => s.job.job_id },
+  { key: "name", header: "name", value: (s) => s.job.name },
+  { key: "user", header: "user", value: (s) => s.job.user },
+  { key: "nodes", header: "nodes", value: (s) => s.job.nodes },
+  { key: "ratio", header: "stalls per flit", value: (s) => s.ratio },
+  { key: "factor", header: "vs machine", value: (s) => s.factor },
+];

@@ -1,0 +1,88 @@
+// The row of figures at the top of the home page.
+import { quantile } from "d3-array";
+import type { Fabric } from "../../api/shapes";
+import { count, ratio } from "../../lib/format";
+import type { Values } from "../../machine/scene";
+import { HOT } from "./attention";
+import type { HomeFigure } from "./Figures";
+
+interface FigureInputs {
+  fabric: Fabric;
+  values: Values | null;
+  overview: { p95: (number | null)[]; ratio: (number | null)[]; coverage: (number | null)[] } | null;
+  congestion: { classes: Record<string, { ratio: number | null; p95: number | null }> } | null;
+  occupancy: { jobs: { nodes: number | null }[] } | null;
+  running: { nodes: number | null }[] | null;
+  fresh: string;
+  /** The machine has no counters at all: nothing is on its way. */
+  empty: boolean;
+}
+
+export function homeFigures({
+  fabric,
+  values,
+  overview,
+  congestion,
+  occupancy,
+  running,
+  fresh,
+  empty,
+}: FigureInputs): HomeFigure[] {
+  const jobs = occupancy?.jobs ?? running;
+  const nodes = jobs?.reduce((sum, job) => sum + (job.nodes ?? 0), 0) ?? null;
+  const ratios = values ? [...values.window.ratio].filter((value) => !Number.isNaN(value)) : [];
+  const hot = ratios.filter((value) => value > HOT).length;
+  const flits = values?.figures.reduce((sum, f) => sum + (f.counted ? f.flits : 0), 0) ?? 0;
+  const stalls = values?.figures.reduce((sum, f) => sum + (f.counted ? f.stalls : 0), 0) ?? 0;
+  // Of the same window as the mean beside it.
+  const twentieth = quantile(ratios, 0.95) ?? null;
+  const classes = Object.entries(congestion?.classes ?? {})
+    .filter(([name, c]) => name !== "terminal" && c.p95 !== null)
+    .sort((a, b) => (b[1].p95 ?? 0) - (a[1].p95 ?? 0));
+  const [worst, ...others] = classes;
+  const word = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
+  return [
+    {
+      label: fabric.snapshot ? "Jobs in the sample" : "Jobs running",
+      value: jobs ? count(jobs.length) : "–",
+      unit: "",
+      detail: nodes === null ? "" : `on ${count(nodes)} of ${count(fabric.endpoints)} nodes`,
+    },
+    {
+      label: "Mean stalls per flit",
+      value: flits > 0 ? ratio(stalls / flits) : "–",
+      unit: flits > 0 ? "per flit" : "",
+      detail: "all routers",
+      trend: overview?.ratio,
+    },
+    {
+      label: "95th percentile",
+      value: ratio(twentieth),
+      unit: twentieth === null ? "" : "per flit",
+      detail: "of the routers",
+      trend: overview?.p95,
+    },
+    {
+      label: "Hot routers",
+      value: ratios.length ? count(hot) : "–",
+      unit: ratios.length ? `of ${count(ratios.length)}` : "",
+      detail: `above ${HOT} stalls per flit`,
+      bad: hot > 0,
+    },
+    {
+      label: "Hottest class",
+      value: worst ? word(worst[0]) : "–",
+      unit: worst ? `95th: ${ratio(worst[1].p95)}` : "",
+      detail:
+        others.map(([name, c]) => `${name} ${ratio(c.p95)}`).join(" · ") ||
+        (!worst && (congestion || empty) ? "no class is counted" : ""),
+    },
+    {
+      label: "Routers reporting",
+      value: values ? count(ratios.length) : "–",
+      unit: `of ${count(fabric.routers)}`,
+      detail: fresh.replace(/^Live · /, ""),
+      trend: overview?.coverage,
+    },
+  ];
+}

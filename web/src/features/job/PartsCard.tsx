@@ -1,0 +1,136 @@
+/** What was counted on the job's own network cards and links, one row a figure, on the time axis of its steps. */
+import { useQuery } from "@tanstack/react-query";
+import { useMemo } from "react";
+import { jobPartsQuery } from "../../api/queries";
+import type { JobParts } from "../../api/shapes";
+import { BaseAxis, ValueAxis } from "../../charts/axis";
+import { useSize } from "../../charts/Canvas";
+import { LEFT, partRows, RIGHT, ROW } from "../../charts/parts";
+import type { Column } from "../../components/DataTable";
+import { Unanswered } from "../../components/Notice";
+import { PictureCard } from "../../components/PictureCard";
+import { change, ratio } from "../../lib/format";
+import { clock, day, parseTime, timeTicks, ZONE, type TimeWindow } from "../../lib/time";
+import { OnsetLine, type Onset } from "./OnsetLine";
+
+interface Props {
+  job: string;
+  cluster: string;
+  /** The axis that the step times have too. */
+  span: TimeWindow;
+  /** Until when the counters are asked for. */
+  until: number;
+  onset: Onset | null;
+}
+
+export function PartsCard({ job, cluster, span, until, onset }: Props) {
+  const answer = useQuery(jobPartsQuery(job, cluster, { from: span.from, to: until }));
+  const parts = answer.data;
+  const columns = useMemo<Column<number>[]>(
+    () => [
+      {
+        key: "at",
+        header: `Time, ${ZONE}`,
+        value: (i) => parts?.ts[i] ?? "",
+        render: (i) => {
+          const ms = parseTime(parts?.ts[i]);
+          return ms === null ? "" : `${day(ms)} ${clock(ms, true)}`;
+        },
+      },
+      ...(parts?.parts ?? []).map((one): Column<number> => ({
+        key: one.key,
+        header: `${one.label}, ${one.unit}`,
+        numeric: true,
+        value: (i) => one.values[i] ?? null,
+        render: (i) => ratio(one.values[i] ?? null),
+      })),
+    ],
+    [parts],
+  );
+  const rows = useMemo(() => parts?.ts.map((_, i) => i) ?? [], [parts]);
+  return (
+    <PictureCard
+      title="Counters"
+      name={`job-${job}-parts`}
+      className="job-parts"
+      rows={rows}
+      columns={columns}
+      id={String}
+      note={`on the job's own network cards and links${onset ? " · grey: before the slowdown · right: mean since" : " · right: mean"}`}
+    >
+      {!parts ? (
+        <Unanswered what="the counters" asked={[answer]} />
+      ) : parts.parts.length ? (
+        <Picture parts={parts} span={span} onset={onset} />
+      ) : (
+        <p className="muted job-note">
+          No stalls or latencies of its network cards and links were counted while it ran.
+        </p>
+      )}
+    </PictureCard>
+  );
+}
+
+function Picture({ parts, span, onset }: { parts: JobParts; span: TimeWindow; onset: Onset | null }) {
+  const [box, size] = useSize();
+  const width = size?.width ?? 0;
+  const height = parts.parts.length * ROW + 20;
+  const layout = useMemo(
+    () => (width > LEFT + RIGHT + 60 ? partRows(parts, span, onset?.at ?? null, width) : null),
+    [parts, span, onset, width],
+  );
+  return (
+    <div ref={box} className="part-rows step-chart" style={{ height }}>
+      {layout && (
+        <svg
+          width={width}
+          height={height}
+          role="img"
+          aria-label={layout.rows.map((row) => `${row.label} ${ratio(row.mean)} ${row.unit}`).join("; ")}
+        >
+          {layout.rows.map((row) => (
+            <g key={row.key}>
+              <text className="name" x={0} y={row.top + 18}>
+                {row.label}
+              </text>
+              <text x={0} y={row.top + 33}>
+                {row.unit}
+              </text>
+              <ValueAxis ticks={row.ticks} y={row.y} left={LEFT} right={width - RIGHT} />
+              {row.usual && (
+                <rect
+                  className="spread"
+                  x={LEFT}
+                  width={width - RIGHT - LEFT}
+                  y={row.usual.y}
+                  height={row.usual.height}
+                />
+              )}
+              <path className="high" d={row.path} />
+              <text
+                className={row.factor !== null && row.factor >= 1.5 ? "name alarm" : "name"}
+                x={width}
+                y={row.top + 22}
+                textAnchor="end"
+              >
+                {ratio(row.mean)}
+              </text>
+              {row.factor !== null && (
+                <text x={width} y={row.top + 37} textAnchor="end">
+                  {change(row.factor)}
+                </text>
+              )}
+            </g>
+          ))}
+          {onset && <OnsetLine onset={onset} x={layout.x} top={0} bottom={height - 20} right={width - RIGHT} bare />}
+          <BaseAxis
+            ticks={timeTicks(span, Math.max(2, Math.floor((width - LEFT - RIGHT) / 110)))}
+            x={layout.x}
+            y={height - 5}
+            text={(tick) => clock(tick, span.to - span.from < 600_000)}
+          />
+        </svg>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+// Home: the incident first, as a chain from its cause to what helps; and pages that do not move while they load.
+import assert from "node:assert/strict";
+import { until } from "../harness.mjs";
+
+/** Cumulative layout shift of a page while it loads, worst session of five seconds left aside: all of it counts. */
+async function shiftOf(page, address) {
+  await page.addInitScript(() => {
+    window.shifted = [];
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries())
+        if (!entry.hadRecentInput)
+          window.shifted.push([entry.value, entry.sources.map((one) => one.node?.className ?? String(one.node))]);
+    }).observe({ type: "layout-shift", buffered: true });
+  });
+  await page.goto(address);
+  await page.waitForSelector("h1");
+  await page.waitForTimeout(2500);
+  const shifted = await page.evaluate(() => window.shifted);
+  return { sum: shifted.reduce((sum, [value]) => sum + value, 0), shifted };
+}
+
+export async function home({ url, check, api, fabrics }) {
+  await check(
+    "home says who slows whom, over which links, since when, and what helps; its badge counts what fires",
+    async (page) => {
+      const told = await api(`/incident?fabric=${fabrics[0].id}`);
+      assert.equal(told.verdict, "incident");
+      await page.goto(url);
+      const card = page.locator('section[aria-label="Incident"]');
+      await until(
+        () => card.locator("h2").textContent(),
+        (text) => text === told.title,
+        "the API's title",
+      );
+      const steps = card.locator(".incident-chain > li");
+      assert.equal(await steps.count(), 4);
+      const [cause, links, slowed, remedy] = await steps.allTextContents();
+      assert.ok(cause.includes(told.aggressor.job_id) && cause.includes(told.since.slice(11, 19)), cause);
+      assert.equal(await steps.nth(1).locator("a").count(), Math.min(3, told.links.length));
+      assert.match(links, /g10 → g11.*9\.1/);
+      assert.ok(slowed.includes(told.victims[0].job_id) && slowed.includes("+31 %"), slowed);
+      assert.ok(remedy.includes(told.remedies[0].text), remedy);
+      // Who causes it is not listed among those that suffer.
+      assert.equal(await page.locator(".home-item", { hasText: `Job ${told.aggressor.job_id} ` }).count(), 0);
+      const { items: firing } = await api("/alerts?phase=firing");
+      assert.match(await page.locator(".nav-badge").textContent(), new RegExp(`^${firing.length} firing$`));
+      // Beside hot links the jobs that have nodes at both of their ends.
+      const pair = page.locator(".hot-pairs tbody tr").first();
+      await pair.locator('a[href^="/jobs/"]').first().waitFor();
+      await steps.nth(2).locator("a").first().click();
+      await page.waitForURL(new RegExp(`/jobs/${told.victims[0].job_id}`));
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
+    "a machine where nothing is slow says so",
+    async (page) => {
+      const quiet = fabrics.find((one) => one.name === "switched");
+      await page.goto(`${url}/?machine=${quiet.name}`);
+      const card = page.locator('section[aria-label="Incident"]');
+      await card.getByRole("heading", { name: "No incident" }).waitFor();
+      assert.equal(await card.locator(".incident-chain").count(), 0);
+    },
+    { fixtureOnly: true },
+  );
+
+  for (const viewport of [
+    { width: 1440, height: 900 },
+    { width: 390, height: 844 },
+  ])
+    for (const path of ["/", "/alerts", "/health"])
+      await check(
+        `${path} stays where it is while it loads at ${viewport.width} pixels`,
+        async (page) => {
+          const { sum, shifted } = await shiftOf(page, url + path);
+          assert.ok(sum < 0.05, `${sum.toFixed(3)}: ${JSON.stringify(shifted)}`);
+        },
+        { viewport },
+      );
+}

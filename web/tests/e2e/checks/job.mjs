@@ -1,0 +1,59 @@
+// The job's page tells its story: the chain, the onset on one time axis with the counters, the replay in one click, the evidence as a file.
+import assert from "node:assert/strict";
+import { until } from "../harness.mjs";
+
+export async function jobPage({ url, check, api }) {
+  const job = (await api("/jobs?limit=200")).items.find((one) => one.runs > 0);
+  const { chain, remedies, named } = await api(`/jobs/${job.job_id}/explanation`);
+
+  await check(
+    "a slow job's page prints the chain, marks the onset in both pictures, and shows no dash as a figure",
+    async (page) => {
+      await page.goto(`${url}/jobs/${job.job_id}`);
+      const told = page.locator('section[aria-label="Why, and what would help"]');
+      await told.waitFor();
+      for (const one of chain) assert.ok((await told.textContent()).includes(one.text), one.text);
+      assert.equal(await told.locator("li").count(), remedies.length);
+      const lines = page.locator(".job-left .onset line");
+      await until(
+        () => lines.count(),
+        (n) => n === 2,
+        "an onset line in the steps and in the counters",
+      );
+      const [steps, counters] = await lines.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().x));
+      assert.ok(Math.abs(steps - counters) < 1, `the axes differ: ${steps} and ${counters}`);
+      assert.match(await page.locator(".job-steps .onset text").textContent(), new RegExp(`${named} started$`));
+      assert.match(await page.locator('.job-parts svg[role="img"]').getAttribute("aria-label"), /NIC latency .* µs/);
+      for (const figure of await page.locator(".figure-value, .facts dd").allTextContents())
+        assert.notEqual(figure.trim(), "–");
+      assert.match(await page.locator(".job-verdict .figure-value").first().textContent(), /^(\d+:)?\d\d:\d\d$/);
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
+    "from a slow job, one click leads to its replay",
+    async (page) => {
+      await page.goto(`${url}/jobs/${job.job_id}`);
+      await page.getByRole("link", { name: "Estimate by a replay" }).click();
+      await page.waitForURL(/\/lab\?/);
+      const asked = new URL(page.url()).searchParams;
+      assert.deepEqual([asked.get("replay"), asked.get("job")?.replaceAll('"', "")], ["on", job.job_id]);
+    },
+    { fixtureOnly: true },
+  );
+
+  await check("a job's page keeps its layout while it loads", async (page) => {
+    await page.addInitScript(() => {
+      globalThis.shifted = 0;
+      new PerformanceObserver((list) => {
+        for (const one of list.getEntries()) if (!one.hadRecentInput) globalThis.shifted += one.value;
+      }).observe({ type: "layout-shift", buffered: true });
+    });
+    await page.goto(`${url}/jobs/${job.job_id}`);
+    await page.waitForSelector('.job-parts svg[role="img"]');
+    await page.waitForTimeout(1500);
+    const shifted = await page.evaluate(() => globalThis.shifted);
+    assert.ok(shifted < 0.05, `the layout shifted by ${shifted.toFixed(3)}`);
+  });
+}

@@ -1,0 +1,47 @@
+// The pages that every check of form visits: axe, places of cards, targets of a finger.
+
+/** Addresses that every platform has. */
+const FIXED = [
+  "/",
+  "/jobs",
+  "/blame",
+  "/drivers",
+  "/forecast",
+  "/lab",
+  "/lab?view=noise",
+  "/lab?replay=on",
+  "/recommendations",
+  "/recommendations?id=1",
+  "/alerts",
+  "/alerts?view=rules",
+  "/alerts?view=silences",
+  "/health",
+  "/login",
+  "/admin",
+];
+
+/** Those and the fabric's views, two trees, a torus and a job with runs, of this platform. */
+export async function pagesOf({ api, timed, fabrics }) {
+  const job = (await api("/jobs?limit=200")).items.find((one) => (one.runs ?? 0) > 0);
+  const others = [
+    ...fabrics.filter((one) => one.kind === "fat_tree").slice(0, 2),
+    ...fabrics.filter((one) => one.kind === "torus").slice(0, 1),
+  ];
+  return [
+    ...FIXED,
+    ...["tiles", "ring", "group", "table", "links"].map((view) => `/fabric/${timed.name}?view=${view}`),
+    ...others.map((one) => `/fabric/${one.name}`),
+    ...(job ? [`/jobs/${encodeURIComponent(job.job_id)}`] : []),
+  ];
+}
+
+/** Opens a page and waits until nothing on it is being loaded; the stream of events never ends, so the network is never idle. */
+export async function opened(page, address) {
+  await page.goto(address);
+  await page.waitForSelector("h1");
+  await page
+    .locator(".skeleton")
+    .first()
+    .waitFor({ state: "detached", timeout: 5000 })
+    .catch(() => {});
+}
