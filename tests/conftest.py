@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -13,6 +14,13 @@ pytest_plugins = ["fixtures.databases", "fixtures.alertmanager"]
 # A busy machine fails no property by its clock.
 settings.register_profile("flitwatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("flitwatch")
+
+
+def pytest_collection_finish() -> None:
+    """What stays to the end, every module and the plans of every test, is not looked through again at each garbage collection."""
+    gc.collect()
+    gc.freeze()
+
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -1,7 +1,12 @@
-"""`make lint`: guides and help texts against the rules of docs/prose.toml. Help texts are checked where they are printed, in docs/commands.md."""
+"""`make lint`: guides, contracts, decisions, help texts and messages against the rules of docs/prose.toml.
+
+Help texts are checked where they are printed, in docs/commands.md, and descriptions of the API in docs/contracts/openapi.json. Messages are the strings
+of the Python sources that hold a blank; docstrings and queries are none.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 import tomllib
@@ -11,6 +16,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 #: Code is not prose.
 FENCED, QUOTED = re.compile(r"^```.*?^```$", re.DOTALL | re.MULTILINE), re.compile(r"`[^`\n]*`")
+#: Strings that are queries or style sheets.
+NO_MESSAGE = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|FROM|WHERE|CREATE|ALTER|JOIN)\b|\dpx\b")
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def settings() -> dict[str, Any]:
@@ -27,6 +35,8 @@ def findings(text: str, rules: list[dict[str, str]]) -> list[str]:
     """Line, wording and what to write instead."""
     found = []
     for number, line in enumerate(prose(text).splitlines(), 1):
+        if not line.strip():
+            continue
         for rule in rules:
             found += [
                 f"{number}: {match[0][:60]!r}: {rule['instead']}"
@@ -35,17 +45,33 @@ def findings(text: str, rules: list[dict[str, str]]) -> list[str]:
     return found
 
 
+def messages(source: str) -> str:
+    """Strings of a Python source that people may read, each in its line."""
+    tree = ast.parse(source)
+    bodies = (node.body[0] for node in ast.walk(tree) if isinstance(node, DOCUMENTED) and node.body)
+    docstrings = {id(first.value) for first in bodies if isinstance(first, ast.Expr)}
+    lines = [""] * len(source.splitlines())
+    for node in ast.walk(tree):
+        value = node.value if isinstance(node, ast.Constant) and id(node) not in docstrings else None
+        if isinstance(value, str) and " " in value and not NO_MESSAGE.search(value):
+            lines[node.lineno - 1] += " ".join(value.splitlines()) + " "
+    return "\n".join(lines)
+
+
 def files(chosen: dict[str, Any]) -> list[Path]:
     left_out = {ROOT / name for name in chosen["left_out"]}
-    return sorted({path for name in chosen["files"] for path in ROOT.glob(name)} - left_out)
+    return sorted({path for name in chosen["files"] + chosen["messages"] for path in ROOT.glob(name)} - left_out)
+
+
+def text(path: Path) -> str:
+    """What people read of a file."""
+    return messages(path.read_text()) if path.suffix == ".py" else path.read_text()
 
 
 def main() -> int:
     chosen = settings()
     found = [
-        f"{path.relative_to(ROOT)}:{line}"
-        for path in files(chosen)
-        for line in findings(path.read_text(), chosen["rule"])
+        f"{path.relative_to(ROOT)}:{line}" for path in files(chosen) for line in findings(text(path), chosen["rule"])
     ]
     print(*found, sep="\n", end="\n" if found else "")
     return 1 if found else 0

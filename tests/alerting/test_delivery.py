@@ -6,11 +6,15 @@ from typing import Any
 
 import httpx
 import pytest
+from fixtures.smtp_sink import smtp_sink
 
 from alerting.receivers import Hook, config
+from flitwatch_alerting.contact_points import send_tests, with_contacts
 from flitwatch_alerting.deliver import dispatch, plan
 from flitwatch_db import connect
+from flitwatch_db.alerts import contacts
 from flitwatch_db.alerts import store as alerts
+from flitwatch_db.core.connection import clock_s
 from flitwatch_domain.alerts import Sample, Standing, read_rule
 
 
@@ -18,7 +22,7 @@ def fire(conn: Any, name: str, **labels: str) -> int:
     """An alert of a rule of its own."""
     rule = read_rule({"name": name, "signal": "stall_ratio", "above": 1})
     alerts.save_rule(conn, rule, "api")
-    at_s = alerts.now_s(conn)
+    at_s = clock_s(conn)
     sample = Sample(at_s, (("fabric", "demo"), *sorted(labels.items())), 2.0)
     return alerts.open_alert(conn, rule, sample, Standing("firing", at_s, at_s, 2.0), {"signal": rule.signal})
 
@@ -47,7 +51,7 @@ def test_a_message_that_comes_again_has_its_key_and_its_alerts_and_new_ones_make
         # The message before waits for its next attempt, and so do those that come after it.
         assert dispatch(conn, chosen) == 0 and len(hook.got) == 1
         assert turn(conn, chosen) == 0
-        alerts.close_alert(conn, first, alerts.now_s(conn))
+        alerts.close_alert(conn, first, clock_s(conn))
         hook.mute = False
         assert turn(conn, chosen) == 1 and turn(conn, chosen) == 2 and turn(conn, chosen) == 0
     *again, (other, words) = told(hook)
@@ -63,7 +67,7 @@ def test_a_message_that_is_refused_does_not_hold_up_the_next(embedded_db: str, h
         first = fire(conn, "q1")
         assert turn(conn, chosen) == 0
         fire(conn, "q2")
-        alerts.close_alert(conn, first, alerts.now_s(conn))
+        alerts.close_alert(conn, first, clock_s(conn))
         # That it is over is told after that it began.
         assert turn(conn, chosen) == 1
         hook.refused = set()
@@ -84,8 +88,10 @@ def test_what_waits_for_an_absent_receiver_is_kept_quiet_too(embedded_db: str, h
     chosen = config(
         {"name": "h", "kind": "webhook", "url": hook.url, "match": {"rule": "/q./"}},
         {"name": "s", "kind": "slack", "url": hook.url, "match": {"rule": "/q./"}},
-        rules=(), group_by=[], inhibit=[{"source": {"rule": "source"}, "target": {"rule": "/q1|q2/"}, "equal": ["fabric"]}],
-    )  # fmt: skip
+        rules=(),
+        group_by=[],
+        inhibit=[{"source": {"rule": "source"}, "target": {"rule": "/q1|q2/"}, "equal": ["fabric"]}],
+    )
     hook.status = 503
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         for name in ("q1", "q2", "q3"):
@@ -108,6 +114,28 @@ def test_what_waits_for_an_absent_receiver_is_kept_quiet_too(embedded_db: str, h
         if why == "silence":
             alerts.end_silence(conn, number)
         else:
-            alerts.close_alert(conn, number, alerts.now_s(conn))
+            alerts.close_alert(conn, number, clock_s(conn))
         assert turn(conn, chosen) == 4
     assert [a["rule"] for a in next(b for b in hook.got[2:] if "alerts" in b)["alerts"]] == ["q1", "q2"]
+
+
+def test_a_contact_point_gets_what_is_as_severe_as_it_asks_and_one_test_mail(embedded_db: str) -> None:
+    with smtp_sink() as (sink, server), connect(embedded_db, role="writer", autocommit=True) as conn:
+        chosen = config(rules=(), mail={"server": server})
+        contacts.save(conn, "all", ["all@site.example"], "info")
+        contacts.save(conn, "calm", ["calm@site.example"], "critical")
+        fire(conn, "q1")
+        # Contact points come and go while the engine runs: each round asks for them.
+        assert turn(conn, with_contacts(conn, chosen)) == 1
+        assert [mail["To"] for mail in sink.mails] == ["all@site.example"]
+        assert contacts.ask_test(conn, "calm") and not contacts.ask_test(conn, "absent")
+        assert send_tests(conn, chosen) == 1 and send_tests(conn, chosen) == 0
+        assert (sink.mails[-1]["To"], sink.mails[-1]["Subject"]) == ("calm@site.example", "[Flitwatch] Test mail")
+        contacts.ask_test(conn, "calm")
+        # Nobody answers there: it is tried once, and the row says why it failed.
+        assert send_tests(conn, config(rules=(), mail={"server": "127.0.0.1:1"})) == 0 == send_tests(conn, chosen)
+        row = conn.execute("SELECT test_error FROM alert_contact WHERE name = 'calm'").fetchone()
+        assert row == ("receiver contact:calm cannot be reached (ConnectionRefusedError)",)
+        contacts.delete(conn, "all")
+        fire(conn, "q2")
+        assert turn(conn, with_contacts(conn, chosen)) == 0 and len(sink.mails) == 2

@@ -74,13 +74,23 @@ def test_a_prediction_must_be_likely_but_a_wide_interval_is_no_all_clear() -> No
 @pytest.mark.parametrize(
     ("change", "word"),
     [
-        ({"signal": "weather"}, "signal"), ({"above": "nan"}, "above"), ({"clear": 5}, "clear"), ({"for": "soon"}, "duration"),
-        ({"probability": 0.5}, "probability"), ({"name": "A b"}, "name"), ({"colour": "red"}, "colour"), ({"every": 1}, "every"),
-        ({"where": {"grup": "3"}}, "grup; the labels of stall_ratio are fabric, group"), ({"where": {"class": "blue"}}, "fabric, group"),
-        ({"labels": {"fabric": "x"}}, "fabric, which the alert has"), ({"labels": {"severity": "x"}}, "severity, which"),
-        ({"labels": {"team": "\ud800"}}, "unicode"), ({"where": {"group": "\0"}}, "where"), ({"summary": "\0"}, "summary"),
+        ({"signal": "weather"}, "signal"),
+        ({"above": "nan"}, "above"),
+        ({"clear": 5}, "clear"),
+        ({"for": "soon"}, "duration"),
+        ({"probability": 0.5}, "probability"),
+        ({"name": "A b"}, "name"),
+        ({"colour": "red"}, "colour"),
+        ({"every": 1}, "every"),
+        ({"where": {"grup": "3"}}, "grup; the labels of stall_ratio are fabric, group"),
+        ({"where": {"class": "blue"}}, "fabric, group"),
+        ({"labels": {"fabric": "x"}}, "fabric, which the alert has"),
+        ({"labels": {"severity": "x"}}, "severity, which"),
+        ({"labels": {"team": "\ud800"}}, "unicode"),
+        ({"where": {"group": "\0"}}, "where"),
+        ({"summary": "\0"}, "summary"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_named(change: dict, word: str) -> None:
     with pytest.raises(BadInput, match=word):
         read_rule({"name": "r", "signal": "stall_ratio", "above": 4, **change})
@@ -126,10 +136,21 @@ def test_the_file_says_where_it_is_wrong(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "address",
     [
-        "a@b\x07", "a@b, c@d", "ops@", "@x", "a b@c", "a(b@c", "", "a@b..c", "a@\ud800", "a@b\u2028c", "Ann, Bob <a@b>",
-        "=?utf-8?q?a=0Ab?= <a@b>", "a@b c@d",
+        "a@b\x07",
+        "a@b, c@d",
+        "ops@",
+        "@x",
+        "a b@c",
+        "a(b@c",
+        "",
+        "a@b..c",
+        "a@\ud800",
+        "a@b\u2028c",
+        "Ann, Bob <a@b>",
+        "=?utf-8?q?a=0Ab?= <a@b>",
+        "a@b c@d",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_address_of_one_mailbox_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match="is no mail address"):
         Receiver.model_validate({"name": "m", "kind": "mail", "to": [address]})
@@ -231,12 +252,23 @@ def test_an_expression_that_backtracking_would_never_end_is_matched_in_one_pass(
 @pytest.mark.parametrize(
     ("expression", "instead"),
     [
-        (r"(\w+) \1", "write the alternatives out"), ("(?!test).*", "a second matcher"), ("(?<=a)b", "no regular expression"),
-        ("a++", "a single"), ("a{2000}", "at most 1000"), (r"(\w?){1000}", "repeat fewer"), ("(((a{100}){100}){100})", "repe"), ("(", "missing"),
+        (r"(\w+) \1", "write the alternatives out"),
+        ("(?!test).*", "a second matcher"),
+        ("(?<=a)b", "no regular expression"),
+        ("a++", "a single"),
+        ("a{2000}", "at most 1000"),
+        (r"(\w?){1000}", "repeat fewer"),
+        ("(((a{100}){100}){100})", "repe"),
+        ("(", "missing"),
         ("[\ud800]", "surrogate"),
-        (r"\C", "single bytes"), (r"[\]]\C", "single bytes"), (r"\\\C", "single bytes"), (r"\Qa\E\C", "single bytes"), (r"a\Qb", "not ended"), ("(?P<\u00e9>a)", "other letters"),
+        (r"\C", "single bytes"),
+        (r"[\]]\C", "single bytes"),
+        (r"\\\C", "single bytes"),
+        (r"\Qa\E\C", "single bytes"),
+        (r"a\Qb", "not ended"),
+        ("(?P<\u00e9>a)", "other letters"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_expression_of_alertmanager_is_refused_and_says_what_to_write(expression: str, instead: str) -> None:
     with pytest.raises(ValueError, match="no regular expression as Alertmanager takes them") as said:
         check_matchers({"user": f"/{expression}/"})
@@ -260,10 +292,14 @@ def test_a_silence_needs_one_matcher_of_a_value() -> None:
 @pytest.mark.parametrize(
     ("expression", "value"),
     [
-        (r"(?P<x>a)(?P<x>b)", "ab"), (r"\\C", "\\C"), (r"\Q\C(?P<é>\E", "\\C(?P<é>"), ("[]a(?P<é>]+(?P<x>b)", "(b"),
-        ("[^](?P<é>[:alpha:]]([[:alpha:](?P<é>])(?P<x>b)", "1zb"), (r"\(?P<é>", "P<é>"),
+        (r"(?P<x>a)(?P<x>b)", "ab"),
+        (r"\\C", "\\C"),
+        (r"\Q\C(?P<é>\E", "\\C(?P<é>"),
+        ("[]a(?P<é>]+(?P<x>b)", "(b"),
+        ("[^](?P<é>[:alpha:]]([[:alpha:](?P<é>])(?P<x>b)", "1zb"),
+        (r"\(?P<é>", "P<é>"),
     ],
-)  # fmt: skip
+)
 def test_what_only_looks_like_it_is_an_expression(expression: str, value: str) -> None:
     check_matchers({"user": f"/{expression}/"})
     assert matches({"user": f"/{expression}/"}, {"user": value})

@@ -53,8 +53,8 @@ def serving(settings: Settings) -> Iterator[Served]:
         thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         url = f"http://127.0.0.1:{port}"
-        with httpx.Client(base_url=url, timeout=20) as client:
-            deadline = time.monotonic() + 20
+        with httpx.Client(base_url=url, timeout=60) as client:
+            deadline = time.monotonic() + 60
             while not running.started and time.monotonic() < deadline:
                 time.sleep(0.01)
             yield Served(url, client)

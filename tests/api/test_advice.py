@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import tempfile
 import time
@@ -20,7 +21,9 @@ from hypothesis import strategies as st
 from api.conftest import bearer, operating, serving
 from flitwatch_api.advice.decide import LEAST_RUNS, PlacementQuestion, advise
 from flitwatch_api.advice.http import _each, _one
-from flitwatch_api.advice.schemas import AdviceRequest
+from flitwatch_api.advice.parts import SERVED, Parts
+from flitwatch_api.advice.schemas import Advice, AdviceRequest
+from flitwatch_api.answers import dump
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
@@ -42,13 +45,19 @@ def basis(calm: float = 1.0, busy: float = 5.0) -> Basis:
     made.nodes.update({"a0": [(1, 0)], "a1": [(1, 0)], "b0": [(1, 1)], "b1": [(1, 1)]})
     made.runs["milc"] = [
         {"application": "milc", "nodes": 64, "user": "eve", "time_s": 75 + 25 * c + n % 3, "congestion": c}
-        for n in range(20) for c in (1.0, 5.0)
-    ]  # fmt: skip
+        for n in range(20)
+        for c in (1.0, 5.0)
+    ]
     return made
 
 
 def ask(made: Basis, asked: PlacementQuestion = ASKED, age_s: float = 0.0) -> dict:
-    return advise(made, asked, lambda name: f"user-{len(name)}", age_s)
+    return sent(advise(made, asked, lambda name: f"user-{len(name)}", age_s))
+
+
+def sent(advice: Advice) -> dict:
+    """An answer as its reader has it."""
+    return json.loads(dump(advice))
 
 
 def test_the_calm_candidate_is_preferred_and_the_figures_are_those_of_past_runs() -> None:
@@ -91,12 +100,39 @@ def test_what_is_not_known_is_null_with_the_reason(why: str) -> None:
     assert any(r["kind"] == "unknown" for r in got["reasons"])
 
 
+def test_each_part_can_be_left_out_and_a_forecast_replaces_what_was_counted() -> None:
+    made = basis()
+    made.ahead.update({(1, 0): (5.0, NOW - 30), (1, 1): (1.0, NOW - 30)})
+
+    def told(**on: bool) -> dict:
+        parts = Parts(**{"counters": False, "blame": False, "forecast": False, **on})
+        return sent(advise(made, ASKED, str, 0.0, parts=parts))
+
+    assert told(counters=True)["preferred"] == 0
+    assert told(forecast=True)["preferred"] == 1
+    assert told(counters=True, forecast=True)["preferred"] == 1
+    assert told()["action"] == "start" and told()["expected_slowdown"] is None
+    made.ahead.clear()
+    assert told(counters=True, forecast=True)["preferred"] == 0, "without a forecast, what was counted"
+    assert told(forecast=True)["expected_slowdown"] is None
+    assert ask(made) == sent(advise(made, ASKED, lambda name: f"user-{len(name)}", 0.0, parts=SERVED))
+
+
 def test_a_blamed_user_nearby_counts_by_the_runs_beside_their_jobs_and_is_not_named() -> None:
     made = basis()
     made.blamed["milc"] = [
-        {"user": "mallory", "nodes": 64, "estimate_id": 9, "place": 1, "q": 0.01, "groups": ["1/0"], "jobs": ["5"],
-         "runs": {"time_s": [100.0] * 10 + [200.0] * 10}, "exposure": [0.0] * 10 + [1.0] * 10}
-    ]  # fmt: skip
+        {
+            "user": "mallory",
+            "nodes": 64,
+            "estimate_id": 9,
+            "place": 1,
+            "q": 0.01,
+            "groups": ["1/0"],
+            "jobs": ["5"],
+            "runs": {"time_s": [100.0] * 10 + [200.0] * 10},
+            "exposure": [0.0] * 10 + [1.0] * 10,
+        }
+    ]
     got = ask(made)
     assert got["candidates"][0]["expected_slowdown"]["mean"] == pytest.approx(200 / 150)
     reason = next(r for r in got["reasons"] if r["kind"] == "blamed_user")
@@ -116,7 +152,7 @@ def test_it_says_when_a_worker_or_the_database_is_away() -> None:
     assert away["stale"] is True and any(r["kind"] == "stale" and "queue ml" in r["text"] for r in away["reasons"])
     old = ask(basis(), age_s=1000)
     assert old["stale"] is True and "still being read" in str(old["reasons"]) and "not answer" not in str(old)
-    assert "the database does not answer" in str(advise(basis(), ASKED, str, 1.0, True)["reasons"])
+    assert "the database does not answer" in str(sent(advise(basis(), ASKED, str, 1.0, True))["reasons"])
 
 
 async def test_the_first_question_after_a_while_is_answered_from_a_new_state(
@@ -176,7 +212,7 @@ async def test_others_are_answered_while_a_largest_batch_is() -> None:
     request = Request({"type": "http", "state": {"caller": None, "user": None}})
     done: list[object] = []
 
-    async def batch() -> list[dict]:
+    async def batch() -> list[Advice]:
         made = await _each(request, basis(), 0.0, False, [job] * 200)
         done.append("batch")
         return made
@@ -189,22 +225,31 @@ async def test_others_are_answered_while_a_largest_batch_is() -> None:
     # The batch begins first; each of the others, one after another, has its answer before the batch has.
     answers, _ = await asyncio.gather(batch(), others())
     assert done == [*range(100), "batch"]
-    assert len(answers) == 200 and len(answers[0]["candidates"]) == 64
+    assert len(answers) == 200 and len(answers[0].candidates) == 64
 
 
 def test_other_peoples_names_are_unknown_below_scope_names() -> None:
     made = basis()
     made.runs["/home/mallory/bin/milc"] = made.runs.pop("milc")
     made.blamed["/home/mallory/bin/milc"] = [
-        {"user": "mallory", "nodes": 64, "estimate_id": 9, "place": 1, "q": 0.01, "groups": ["1/0"], "jobs": ["5"],
-         "runs": {"time_s": [100.0] * 10 + [200.0] * 10}, "exposure": [0.0] * 10 + [1.0] * 10}
-    ]  # fmt: skip
+        {
+            "user": "mallory",
+            "nodes": 64,
+            "estimate_id": 9,
+            "place": 1,
+            "q": 0.01,
+            "groups": ["1/0"],
+            "jobs": ["5"],
+            "runs": {"time_s": [100.0] * 10 + [200.0] * 10},
+            "exposure": [0.0] * 10 + [1.0] * 10,
+        }
+    ]
 
     def answered(user: str, application: str = "milc", own: str = "ann", *, sees: bool = False) -> dict:
         caller = Caller(own, "user", "session", frozenset({"names"} if sees else {"advice"}), "account 1")
         request = Request({"type": "http", "state": {"caller": caller, "user": own}})
         asked = AdviceRequest(user=user, application=application, nodes=64, candidates=ASKED.candidates)
-        return _one(request, made, 0.0, False, asked)
+        return sent(_one(request, made, 0.0, False, asked))
 
     unknown, pseudonym = answered("nobody-knows"), Names(b"key").user("mallory")
     assert "mallory" not in str(unknown) and pseudonym in str(unknown["reasons"])
@@ -379,8 +424,14 @@ def test_each_candidate_has_its_action() -> None:
 
 @pytest.mark.parametrize(
     ("name", "scopes", "steers"),
-    [("anonymous", None, False), ("uli", ["tasks", "read"], False), ("otto", ["tasks", "read"], False), ("otto", ["tasks", "operate"], True), ("slurm", ["tasks", "read"], True)],
-)  # fmt: skip
+    [
+        ("anonymous", None, False),
+        ("uli", ["tasks", "read"], False),
+        ("otto", ["tasks", "read"], False),
+        ("otto", ["tasks", "operate"], True),
+        ("slurm", ["tasks", "read"], True),
+    ],
+)
 def test_only_recommendations_of_who_may_make_them_steer_advice(
     embedded_db: str, name: str, scopes: list[str] | None, steers: bool
 ) -> None:

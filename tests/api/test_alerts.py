@@ -13,8 +13,10 @@ from api.conftest import Served, bearer, operating, serving
 from flitwatch_alerting.tasks import HANDLERS
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
+from flitwatch_db.alerts import contacts
 from flitwatch_db.alerts import store as alerts
 from flitwatch_db.people import accounts as people
+from flitwatch_db.people.erasure import left
 from flitwatch_db.tasks import get
 from flitwatch_domain.alerts import Sample, Standing, read_rule
 
@@ -125,9 +127,12 @@ def test_an_alert_keeps_its_evidence_and_hides_who_it_is_about(served: tuple[Ser
 @pytest.mark.parametrize(
     ("role", "scopes", "reads"),
     [
-        ("viewer", ["read"], False), ("user", ["read", "tasks"], False), ("operator", ["read", "names"], False), ("operator", ["read", "operate"], True),
+        ("viewer", ["read"], False),
+        ("user", ["read", "tasks"], False),
+        ("operator", ["read", "names"], False),
+        ("operator", ["read", "operate"], True),
     ],
-)  # fmt: skip
+)
 def test_why_a_receiver_could_not_be_told_is_for_operators(
     embedded_db: str, role: str, scopes: list[str], reads: bool
 ) -> None:
@@ -244,3 +249,32 @@ def test_silences_begin_and_end(served: tuple[Served, str]) -> None:
         assert refused.status_code == 422 and said in refused.text
     assert api.http.delete(f"/api/v1/alerts/silences/{silence['silence_id']}").status_code == 204
     assert not api.get("/alerts/silences")["items"][0]["active"]
+
+
+def test_contact_points_are_made_tested_and_removed_and_their_addresses_are_for_operators(
+    served: tuple[Served, str],
+) -> None:
+    api, url = served
+    place = "/api/v1/alerts/contacts/ops"
+    made = api.http.put(place, json={"addresses": ["ann@site.example"], "least_severity": "warning"})
+    assert made.status_code == 200 and made.json()["addresses"] == ["ann@site.example"]
+    asked = api.http.post(f"{place}/test")
+    assert asked.status_code == 202 and asked.json()["test_asked_at"] and asked.json()["test_tried_at"] is None
+    with connect(url, role="writer", autocommit=True) as conn:
+        contacts.tested(conn, "ops", "receiver contact:ops refuses")
+        assert left(conn, "ann") == [
+            "contact point ops stays: alerts are mailed to an address with the name; remove it on the page"
+        ]
+    for wrong in ([], ["ops@"], ["a@b.example\r\nBcc: c@d.example"], ["x" * 300 + "@b.example"]):
+        assert api.http.put(place, json={"addresses": wrong}).status_code == 422, wrong
+    with serving(Settings(db=url, web=None, api_anonymous="viewer")) as viewing:
+        (shown,) = viewing.get("/alerts/contacts")["items"]
+        assert shown["addresses"] is None and "ops" not in shown["test_error"]
+        for method, path in (("PUT", place), ("DELETE", place), ("POST", f"{place}/test")):
+            assert viewing.http.request(method, path, json={"addresses": ["e@f.example"]}).status_code == 401
+    # What a test of other addresses said is no news of these.
+    again = api.http.put(place, json={"addresses": ["bo@site.example"]}).json()
+    assert (again["test_asked_at"], again["test_error"], again["least_severity"]) == (None, None, "info")
+    assert api.http.delete(place).status_code == 204
+    assert api.http.delete(place).status_code == 404 and api.http.post(f"{place}/test").status_code == 404
+    assert api.get("/alerts/contacts")["items"] == []

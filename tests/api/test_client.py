@@ -51,8 +51,11 @@ def test_every_answer_has_a_type() -> None:
 def test_the_example_runs(api: Served) -> None:
     (code,) = re.findall(r"```\n(.*?)```", flitwatch_client.__doc__ or "", re.DOTALL)
     done = subprocess.run(
-        [sys.executable, "-c", code.replace("http://127.0.0.1:8765", api.url)], capture_output=True, text=True, timeout=60
-    )  # fmt: skip
+        [sys.executable, "-c", code.replace("http://127.0.0.1:8765", api.url)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0 and "small" in done.stdout and done.stdout.split()[-1] == "start", done.stderr
 
 
@@ -130,9 +133,10 @@ def test_stalls_of_every_router_and_the_same_as_parquet(fw: flitwatch_client.Cli
     assert table.arrow.schema.metadata[b"fabric"] == b"small"
     assert len(table.to_pandas()) == len(table.to_polars()) == len(table)
     answer = api.http.get(
-        "/api/v1/fabrics/small/frames", params={"from": T0, "to": THROUGH, "step": 10},
+        "/api/v1/fabrics/small/frames",
+        params={"from": T0, "to": THROUGH, "step": 10},
         headers={"Accept": "application/vnd.apache.parquet"},
-    )  # fmt: skip
+    )
     import pyarrow.parquet as parquet
 
     assert answer.headers["content-type"] == "application/vnd.apache.parquet" and answer.headers["vary"].startswith(

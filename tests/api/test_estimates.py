@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -12,6 +14,7 @@ from fixtures.databases import Server
 
 from api.conftest import Served, serving
 from api.world import T0
+from flitwatch.main import main
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
@@ -30,8 +33,14 @@ RUNS = 10
 EXE = "/home/eve/bin/amg"
 PEOPLE = ("ann", "bob", "eve")
 SERVES = {
-    "forecaster": "ridge", "m": 2, "k": 3, "features": "app", "mape": 7.5, "coverage90": 0.9, "why": "least error on held-out runs",
-}  # fmt: skip
+    "forecaster": "ridge",
+    "m": 2,
+    "k": 3,
+    "features": "app",
+    "mape": 7.5,
+    "coverage90": 0.9,
+    "why": "least error on held-out runs",
+}
 
 
 def head(kind: str, **more) -> estimate_store.Estimate:
@@ -43,10 +52,20 @@ def head(kind: str, **more) -> estimate_store.Estimate:
 def blame_entry(name: str, place: int) -> estimate_store.Entry:
     testable = name != "eve"
     body = {
-        "own": False, "score": 5.0 - place, "sign": 1, "p": 0.01 * place if testable else None, "q": 0.02 * place if testable else None,
-        "testable": testable, "reason": None if testable else "exposed in 2 runs, needs 5", "exposed_runs": 5, "selected": 1 if place == 1 else None,
-        "mi_bits": 0.2, "mi_sign": 1, "mi_p": 0.02, "mi_q": None,
-    }  # fmt: skip
+        "own": False,
+        "score": 5.0 - place,
+        "sign": 1,
+        "p": 0.01 * place if testable else None,
+        "q": 0.02 * place if testable else None,
+        "testable": testable,
+        "reason": None if testable else "exposed in 2 runs, needs 5",
+        "exposed_runs": 5,
+        "selected": 1 if place == 1 else None,
+        "mi_bits": 0.2,
+        "mi_sign": 1,
+        "mi_p": 0.02,
+        "mi_q": None,
+    }
     if testable:
         body |= {"verdict": "named", "reasons": ["q = 0.02"], "effect_s": 30.0}
     return estimate_store.Entry(name, body, [0.5] * RUNS, [float(place)] * RUNS)
@@ -67,31 +86,78 @@ def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
         fabric_id = fabrics.save(conn, fabric)
         known = {"cluster": "c", "nodes": 128, "simulated": True, "account": None, "partition": None}
         made = [
-            Job(job_id=str(n), user="ann", name="amg", state="COMPLETED", start_s=now - 9000 + n, end_s=now - 8000 + n, node_list="nid00000,nid00001", **known)
+            Job(
+                job_id=str(n),
+                user="ann",
+                name="amg",
+                state="COMPLETED",
+                start_s=now - 9000 + n,
+                end_s=now - 8000 + n,
+                node_list="nid00000,nid00001",
+                **known,
+            )
             for n in range(4)
-        ]  # fmt: skip
+        ]
         made += [
-            Job(job_id="77", user="ann", name="amg", state="RUNNING", start_s=now - 60, node_list="nid00000,nid00001", **known),
-            Job(job_id="78", user="bob", name="vasp", state="RUNNING", start_s=now - 500, node_list="nid00002", **known),
-        ]  # fmt: skip
+            Job(
+                job_id="77",
+                user="ann",
+                name="amg",
+                state="RUNNING",
+                start_s=now - 60,
+                node_list="nid00000,nid00001",
+                **known,
+            ),
+            Job(
+                job_id="78", user="bob", name="vasp", state="RUNNING", start_s=now - 500, node_list="nid00002", **known
+            ),
+        ]
         jobs.upsert(conn, made, fabric_id)
         _stall(conn, fabric_id, int(now) // 60 * 60 - 60)
         ids = []
         for n in range(RUNS):
             run = Run(
-                run_key=f"a{n}", exe=EXE, job_id="77" if n == 9 else None, start_s=now - 60 if n == 9 else T0 + 1000 * n, ranks=tuple(range(128)), simulated=True,
-            )  # fmt: skip
+                run_key=f"a{n}",
+                exe=EXE,
+                job_id="77" if n == 9 else None,
+                start_s=now - 60 if n == 9 else T0 + 1000 * n,
+                ranks=tuple(range(128)),
+                simulated=True,
+            )
             ids.append(runs.upsert_run(conn, run))
             steps = range(3 if n == 9 else 6)
             runs.upsert_steps(conn, ids[-1], [RunStep(step, np.full(128, (10 + step) * 10**9)) for step in steps])
-        columns = {"run_id": ids, "start_s": [T0 + 1000 * n for n in range(RUNS)], "time_s": [60.0 + n for n in range(RUNS)], "slow": [n > 4 for n in range(RUNS)]}  # fmt: skip
-        method = {"name": "exposure", "strata": "hour and weekend", "response": "rank", "alpha": 0.05, "least_nodes": 128, "min_exposed": 5, "beside": "mi"}  # fmt: skip
+        columns = {
+            "run_id": ids,
+            "start_s": [T0 + 1000 * n for n in range(RUNS)],
+            "time_s": [60.0 + n for n in range(RUNS)],
+            "slow": [n > 4 for n in range(RUNS)],
+        }
+        method = {
+            "name": "exposure",
+            "strata": "hour and weekend",
+            "response": "rank",
+            "alpha": 0.05,
+            "least_nodes": 128,
+            "min_exposed": 5,
+            "beside": "mi",
+        }
         blame = head("blame", result={"runs": columns, "method": method, "caveat": "not proof"}, score={"found": 2})
         ranked = [blame_entry(name, place) for place, name in enumerate(PEOPLE, 1)]
         numbers = {"blame": estimate_store.save(conn, blame, {"user": ranked, "application": [blame_entry("vasp", 1)]})}
         found = {"counters": ["RT_FLIT_TOT", "RT_RB_STL"], "rates": relevance(6.0), "deltas": relevance(3.0)}
         numbers["deviation"] = estimate_store.save(conn, head("deviation", result=found))
-        tested = {"m": 2, "k": 3, "features": "app", "mape": {"ridge": 7.5, "ratio": 8.0}, "gain": None, "coverage90": 0.9, "best": "ridge", "runs": 10, "windows": 30}  # fmt: skip
+        tested = {
+            "m": 2,
+            "k": 3,
+            "features": "app",
+            "mape": {"ridge": 7.5, "ratio": 8.0},
+            "gain": None,
+            "coverage90": 0.9,
+            "best": "ridge",
+            "runs": 10,
+            "windows": 30,
+        }
         foretold = {"serves": SERVES, "backtests": [tested], "curve_s": [10.0, 11, 12, 13, 14, 15], "notes": []}
         numbers["forecast"] = estimate_store.save(conn, head("forecast", result=foretold), models={2: b"weights"})
         for kind, number in numbers.items():
@@ -99,9 +165,29 @@ def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
         for after, expected in ((2, 45.0), (3, 50.0)):
             usual = [10.0 + after + at for at in range(3)]
             estimate_store.save_forecast(
-                conn, estimate_store.Forecast(ids[-1], after, 3, numbers["forecast"], "ridge", expected, expected - 5, expected + 6, sum(usual), usual)
-            )  # fmt: skip
-        drift = {"checked": datetime.now(UTC).isoformat(), "forecasts": 4, "coverage90": 0.75, "mape": 9.0, "psi": {"time": 0.1}, "drifting": False, "why": None}  # fmt: skip
+                conn,
+                estimate_store.Forecast(
+                    ids[-1],
+                    after,
+                    3,
+                    numbers["forecast"],
+                    "ridge",
+                    expected,
+                    expected - 5,
+                    expected + 6,
+                    sum(usual),
+                    usual,
+                ),
+            )
+        drift = {
+            "checked": datetime.now(UTC).isoformat(),
+            "forecasts": 4,
+            "coverage90": 0.75,
+            "mape": 9.0,
+            "psi": {"time": 0.1},
+            "drifting": False,
+            "why": None,
+        }
         estimate_store.set_drift(conn, EXE, 128, drift)
     with serving(Settings(db=url, web=None)) as served:
         yield served, {**numbers, "runs": ids, "url": url}
@@ -114,8 +200,13 @@ def _stall(conn, fabric_id: int, minute: int) -> None:
     values[:, ROUTER_COLUMNS.index("rt_flits")] = 100.0
     values[:, ROUTER_COLUMNS.index("rt_stall_cycles")] = [300.0, 100, 100, 100]
     rows = counters.Rows(
-        np.full(4, fabric_id, np.int32), np.arange(4, dtype=np.int32), np.full(4, minute), np.ones(4, np.int32), np.full(4, 48.0), values
-    )  # fmt: skip
+        np.full(4, fabric_id, np.int32),
+        np.arange(4, dtype=np.int32),
+        np.full(4, minute),
+        np.ones(4, np.int32),
+        np.full(4, 48.0),
+        values,
+    )
     counters.write_batch(conn, counters.Batch(routers=rows))
 
 
@@ -146,9 +237,49 @@ def test_blame_is_ranked_in_pages_and_leads_to_the_runs_behind_a_name(estimated)
     assert detail["entry"] == first["entries"][1]
 
 
+def test_names_of_several_sets_stand_with_the_evidence_of_each(estimated, capfd) -> None:
+    api, there = estimated
+    with connect(there["url"], role="writer") as conn:
+        milc = replace(head("blame", score={}, result={}), exe="/opt/milc", nodes=64)
+        number = estimate_store.save(conn, milc, entries={"user": [blame_entry("ann", 1), blame_entry("eve", 2)]})
+        estimate_store.set_state(conn, "blame", "/opt/milc", 64, runs=RUNS, newest_run=1, estimate_id=number)
+    try:
+        found = api.get("/estimates/blame/several")
+        shown = [one["name"] for one in api.get("/estimates/blame", exe="amg", nodes=128)["entries"]]
+        assert (found["sets"], found["total"], found["definition"]) == (2, 1, "ours")
+        (ann,) = found["items"]
+        assert (ann["name"], ann["found_in"], ann["tested_in"], ann["verdict"]) == (shown[0], 2, 2, "named")
+        assert {(one["exe"], one["nodes"], one["place"]) for one in ann["evidence"]} == {
+            ("amg", 128, 1),
+            ("milc", 64, 1),
+        }
+        assert all(one["effect_s"] == 30 and one["simulated"] for one in ann["evidence"])
+        assert api.get("/estimates/blame/several", definition="paper")["items"] == []
+        everybody = api.get("/estimates/blame/several", least_sets=0)["items"]
+        assert [one["name"] for one in everybody] == shown and everybody[2]["verdict"] == "cannot tell"
+        main(["blamed", "--json", "--db", there["url"]])
+        printed = json.loads(capfd.readouterr().out)["items"]
+        assert [(one["name"], one["found_in"], one["q"]) for one in printed] == [(PEOPLE[0], 2, ann["q"])]
+        main(["blamed", "--json", "--url", api.url])
+        assert json.loads(capfd.readouterr().out)["items"] == found["items"]
+        main(["blamed", "--db", there["url"]])
+        assert "ann: named, found in 2 of 2 sets tested" in capfd.readouterr().out
+    finally:
+        with connect(there["url"], role="writer") as conn:
+            conn.execute("DELETE FROM estimate_state WHERE exe = '/opt/milc'")
+            conn.execute("DELETE FROM estimate WHERE exe = '/opt/milc'")
+
+
 def test_nobody_below_operator_reads_a_name(estimated) -> None:
     api, there = estimated
-    paths = ["/estimates/blame", "/estimates/blame?by=application", f"/estimates/blame/{there['blame']}/user/1", "/forecasts", "/jobs/77/outlook"]  # fmt: skip
+    paths = [
+        "/estimates/blame/several?least_sets=0",
+        "/estimates/blame",
+        "/estimates/blame?by=application",
+        f"/estimates/blame/{there['blame']}/user/1",
+        "/forecasts",
+        "/jobs/77/outlook",
+    ]
     for path in paths:
         text = api.http.get(f"/api/v1{path}").text
         assert not any(f'"{name}"' in text for name in (*PEOPLE, "vasp"))
@@ -218,6 +349,19 @@ def test_a_running_job_has_a_band_and_its_earlier_forecasts(estimated) -> None:
     assert got["newest"]["slowdown"] == pytest.approx(50 / 42) and got["newest"]["observed_s"] is None
     finished = api.get(f"/runs/{there['runs'][0]}/forecast")
     assert not finished["running"] and finished["band"] is None and "too early" in finished["lacks"]
+
+
+@pytest.mark.parametrize(("ago_s", "runs_now"), [(20.0, True), (110.0, True), (200.0, False), (1200.0, False)])
+def test_a_run_whose_job_is_unknown_runs_only_while_steps_come(embedded_db: str, ago_s: float, runs_now: bool) -> None:
+    """Steps of about 10 s, the last `ago_s` ago: twelve of them without a word are an end, whoever runs it."""
+    with connect(embedded_db, role="writer") as conn:
+        run_id = runs.upsert_run(
+            conn, Run(run_key="lost", exe="amg", start_s=time.time() - ago_s - 30, ranks=(0,), nodes=("n",))
+        )
+        runs.upsert_steps(conn, run_id, [RunStep(step, np.array([10_000_000_000])) for step in range(3)])
+    with serving(Settings(db=embedded_db)) as served:
+        assert [one["run_id"] for one in served.get("/forecasts")["items"]] == [run_id] * runs_now
+        assert served.get(f"/runs/{run_id}/forecast")["running"] == runs_now
 
 
 def test_a_job_without_steps_is_held_against_its_past_and_its_routers(estimated) -> None:

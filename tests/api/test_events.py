@@ -65,7 +65,7 @@ def live(embedded_db: str) -> Iterator[Served]:
 
 
 def wait_until_listening(served: Served) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while "flitwatch_api_listening 1.0" not in served.http.get("/metrics").text:
         assert time.monotonic() < deadline
         time.sleep(0.02)
@@ -119,7 +119,7 @@ def test_streams_are_bounded_in_number(live: Served) -> None:
     with following(live), following(live), following(live):
         refused = live.http.get("/api/v1/events")
         assert refused.status_code == 503 and "api_streams_max" in refused.json()["detail"]
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while live.http.get("/metrics").text.find("flitwatch_api_event_streams 0.0") < 0:
         assert time.monotonic() < deadline, "streams whose client left are not let go"
         time.sleep(0.05)
@@ -157,7 +157,7 @@ def test_one_caller_leaves_streams_for_others(embedded_db: str) -> None:
             assert refused.status_code == 429 and "api_streams_each" in refused.json()["detail"]
             with following(api, headers=operator) as lines:
                 assert next(line for line in lines if line.startswith(":")) == ": still here"
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while api.http.get("/metrics").text.find("flitwatch_api_event_streams 0.0") < 0:
             assert time.monotonic() < deadline, "streams whose client left are not let go"
             time.sleep(0.05)
@@ -180,8 +180,8 @@ def test_a_client_that_does_not_read_costs_a_bounded_queue(live: Served, embedde
         conn.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         conn.sendall(f"GET /api/v1/events HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
         conn.recv(200)
-        deadline = time.monotonic() + 30
-        while "flitwatch_api_event_streams_dropped 1.0" not in live.http.get("/metrics").text:
+        deadline = time.monotonic() + 60
+        while "flitwatch_api_event_streams_dropped_total 1.0" not in live.http.get("/metrics").text:
             emit(embedded_db, *({"state": "x" * 20_000} for _ in range(100)))
             assert time.monotonic() < deadline
     assert live.http.get("/healthz").status_code == 200
@@ -263,8 +263,13 @@ def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> 
         values = np.full((1, len(ROUTER_COLUMNS)), np.nan)
         values[0, 0] = flits
         row = counters.Rows(
-            np.array([fabric_id], np.int32), np.array([1], np.int32), np.array([start + second]), np.ones(1, np.int32), np.array([48.0]), values
-        )  # fmt: skip
+            np.array([fabric_id], np.int32),
+            np.array([1], np.int32),
+            np.array([start + second]),
+            np.ones(1, np.int32),
+            np.array([48.0]),
+            values,
+        )
         counters.write_batch(conn, counters.Batch(routers=row))
 
     with connect(embedded_db, role="writer") as conn:
@@ -277,7 +282,7 @@ def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> 
     wait_until_listening(live)
 
     def shown() -> float:
-        return live.get("/fabrics/late/congestion", at=start + 60, window="60s")["routers"]["flits"][0]
+        return live.get("/fabrics/late/stalls", at=start + 60, window="60s")["routers"]["flits"][0]
 
     assert shown() == 10
     with connect(embedded_db, role="writer") as conn:
@@ -289,7 +294,7 @@ def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> 
             "late_from": "2026-09-21T13:00:00Z",
         }
         events.emit(conn, "counters", late)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while shown() != 17:
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from html import escape
 
 import orjson
 import pytest
@@ -13,7 +15,9 @@ from api.conftest import Served, bearer, serving
 from api.world import T0, seed
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
+from flitwatch_db.jobs.parts import unit_of
 from flitwatch_db.people import accounts as people
+from flitwatch_domain.explanation.case import content_hash
 
 
 @pytest.mark.parametrize("job", ["100", "101", "102", "103", "104", "105_7"])
@@ -50,7 +54,10 @@ def private(_embedded_template: Server):
             assert row is not None
             for step in range(14):
                 slow = 2.0 if own and step >= 6 else 1.0
-                conn.execute("INSERT INTO run_step (run_id, step, time_s, rank_time_ns) VALUES (%s, %s, %s, '{}')", [row[0], step, slow * (8 + 0.01 * number)])  # fmt: skip
+                conn.execute(
+                    "INSERT INTO run_step (run_id, step, time_s, rank_time_ns) VALUES (%s, %s, %s, '{}')",
+                    [row[0], step, slow * (8 + 0.01 * number)],
+                )
     with serving(Settings(db=url)) as served:
         yield served, url
     _embedded_template.drop(url)
@@ -69,18 +76,146 @@ def test_names_are_pseudonyms_below_their_scope(private: tuple[Served, str]) -> 
     assert not {"bob", "ann", "eve"} & set(str(hidden).split("'"))
 
 
+def test_an_incident_of_a_machine_shows_its_jobs_as_the_caller_may_see_them(private: tuple[Served, str]) -> None:
+    """Job 101 is slow while it runs and nobody can be named for it: said so, with the job; names as everywhere."""
+    served, url = private
+    made = served.get("/incident", fabric="small", at=T0 + 50 + 150)
+    assert (made["verdict"], made["aggressor"], made["victims"]) == ("cannot tell", None, []) and made["reasons"]
+    assert [one["job_id"] for one in made["others"]] == ["101"] and made["judged"]["slow"] == 1
+    assert made["others"][0]["user"].startswith("user-") and "1 job is slow" in made["title"]
+    with connect(url, role="gate", autocommit=True) as conn:
+        people.add(conn, "olga", "operator")
+        token = people.add_token(conn, "olga", "names", ["read", "names"])[1]
+    seen = served.http.get(
+        "/api/v1/incident", params={"fabric": "small", "at": T0 + 50 + 150}, headers=bearer(token)
+    ).json()
+    assert seen["others"][0]["user"] == "bob"
+
+
+def test_a_machine_where_no_job_can_be_judged_says_so(api: Served) -> None:
+    made = api.get("/incident", fabric="small")
+    assert made["verdict"] in ("cannot tell", "none") and made["aggressor"] is None and made["last"] is None
+    assert bool(made["reasons"]) == (made["verdict"] == "cannot tell")
+    assert "there is no fabric" in api.refused("/incident", 404, fabric="nope")["detail"]
+
+
 def test_the_slowness_is_found_and_told_the_same_everywhere(private: tuple[Served, str], tmp_path) -> None:
     served, url = private
     made = served.get("/jobs/101/explanation")
     assert made["slowdown"]["factor"] == pytest.approx(2.0, rel=0.02) and made["slowdown"]["first_step"] == 6
     for where in (["--url", served.url], ["--db", url]):
-        done = subprocess.run([sys.executable, "-m", "flitwatch.main", "job", "101", "--json", *where], capture_output=True, check=True, timeout=60)  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, "-m", "flitwatch.main", "job", "101", "--json", *where],
+            capture_output=True,
+            check=True,
+            timeout=60,
+        )
         told = orjson.loads(done.stdout)
         assert {name: told[name] for name in ("verdict", "title", "detail", "reasons", "named")} == {
             name: made[name] for name in ("verdict", "title", "detail", "reasons", "named")
         }
-    text = subprocess.run([sys.executable, "-m", "flitwatch.main", "job", "101", "--url", served.url], capture_output=True, check=True, text=True, timeout=60)  # fmt: skip
+    text = subprocess.run(
+        [sys.executable, "-m", "flitwatch.main", "job", "101", "--url", served.url],
+        capture_output=True,
+        check=True,
+        text=True,
+        timeout=60,
+    )
     assert made["title"] in text.stdout
+
+
+def test_the_evidence_is_one_page_that_loads_nothing_and_holds_its_hash(private: tuple[Served, str], tmp_path) -> None:
+    """The explanation's sentences, pictures of the steps, limits; no names below scope `names`; by the command line too."""
+    served, url = private
+    made = served.get("/jobs/101/explanation")
+    answered = served.http.get("/api/v1/jobs/101/case")
+    page = answered.text
+    assert answered.status_code == 200 and "default-src 'none'" in answered.headers["content-security-policy"]
+    assert made["chain"]
+    for one in made["chain"]:
+        assert escape(one["text"]) in page
+    assert "<svg" in page and "What this does not prove" in page and "/jobs/101/case" in page
+    assert not re.search(r"<script|<link|<img|src=|url\(", page)
+    digest = content_hash(page)
+    assert f'<code id="hash">{digest}</code>' in page and content_hash(page.replace("101", "100")) != digest
+    with connect(url, role="reader") as conn:
+        row = conn.execute("SELECT user_name FROM job WHERE job_id = '101'").fetchone()
+    assert row is not None and row[0] not in page
+    out = tmp_path / "case.html"
+    done = subprocess.run(
+        [sys.executable, "-m", "flitwatch.main", "job", "101", "--db", url, "--evidence", str(out), "--json"],
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    assert orjson.loads(done.stdout)["sha256"] == content_hash(out.read_text()) and row[0] in out.read_text()
+
+
+def test_the_evidence_over_rest_is_checked_by_the_command_line(private: tuple[Served, str], tmp_path, capsys) -> None:
+    """Asked for over REST it holds no name; a change of any letter, in the title too, is found; another file is refused."""
+    from flitwatch.main import main
+
+    served, url = private
+    out = tmp_path / "case.html"
+
+    def run(*words: object) -> tuple[int, str]:
+        status = 0
+        try:
+            main([str(one) for one in words])
+        except SystemExit as ended:
+            status = int(ended.code or 0)
+        said = capsys.readouterr()
+        return status, said.out + said.err
+
+    status, said = run("job", "101", "--url", served.url, "--evidence", out, "--json")
+    assert (status, orjson.loads(said)["sha256"]) == (0, content_hash(out.read_text()))
+    with connect(url, role="reader") as conn:
+        row = conn.execute("SELECT user_name FROM job WHERE job_id = '101'").fetchone()
+    assert row is not None and row[0] not in out.read_text() and out.stat().st_mode & 0o777 == 0o600
+    status, said = run("evidence", out, "--json")
+    assert (status, orjson.loads(said)["unchanged"]) == (0, True)
+    text = out.read_text()
+    for before, after in (
+        ("<title>Job 101", "<title>Job 102"),
+        ("</main>", "<p>more</p></main>"),
+        ("</html>", "</html> "),
+    ):
+        out.write_text(text.replace(before, after, 1))
+        status, said = run("evidence", out)
+        assert status == 1 and "was changed after it was written" in said
+    for bad in (b"", b"\xff\xfe", text.encode().replace(b'id="hash"', b'id="x"')):
+        out.write_bytes(bad)
+        status, said = run("evidence", out)
+        assert status == 1 and "no evidence page" in said
+
+
+def test_counters_of_a_jobs_own_parts(private: tuple[Served, str]) -> None:
+    """The same figures as the series of its routers, with units of the catalogue; what nothing counts is left out."""
+    served, _ = private
+    job = served.get("/jobs/100", cluster="c1")
+    made = served.get("/jobs/100/counters", cluster="c1", **{"from": T0, "to": T0 + 100})
+    held = {one["key"]: one for one in made["parts"]}
+    assert made["step_s"] == 10 and "blue" in held and held["blue"]["unit"] == "cycles / flit"
+    assert not [key for key in held if key.startswith("nic")]
+    span = {"from": T0, "to": T0 + 100, "points": 10, "sum": True}
+    routers = ",".join(map(str, job["routers"]))
+    series = served.get(
+        f"/fabrics/{job['fabric_id']}/timeseries", routers=routers, counters="blue_flits,blue_stall_cycles", **span
+    )
+    assert series["step_s"] == 10 and series["ts"] == made["ts"]
+    flits, stalls = (series["values"][name][0] for name in ("blue_flits", "blue_stall_cycles"))
+    for value, below, above in zip(held["blue"]["values"], flits, stalls, strict=True):
+        assert value == (pytest.approx(above / below, rel=1e-5) if below else None)
+    assert (
+        "before it begins"
+        in served.refused("/jobs/100/counters", 400, cluster="c1", **{"from": T0, "to": T0 - 1})["detail"]
+    )
+
+
+def test_the_unit_of_latency_is_the_catalogues() -> None:
+    """Aries counts microseconds (AR_NIC_ORB_PRF_NET_RSP_TRACK_2), not cycles."""
+    assert unit_of("latency_us_sum", "rq_packets") == "µs / request"
+    assert unit_of("rq_stall_cycles", "rq_flits") == unit_of("blue_stall_cycles", "blue_flits") == "cycles / flit"
 
 
 def test_the_answer_of_a_moment_knows_nothing_that_came_later(private: tuple[Served, str]) -> None:

@@ -18,7 +18,7 @@ def test_the_list_says_how_far_data_reach(api: Served, world: World) -> None:
     assert datetime.fromisoformat(small["first_ts"]).timestamp() == T0
     assert datetime.fromisoformat(small["last_ts"]).timestamp() == T0 + SECONDS
     assert datetime.fromisoformat(small["complete_through"]).timestamp() == THROUGH
-    assert items["still"]["timeless"] and items["still"]["last_ts"] is None
+    assert items["still"]["snapshot"] and items["still"]["last_ts"] is None
 
 
 def test_a_fabric_is_found_by_number_and_by_name(api: Served, world: World) -> None:

@@ -45,9 +45,15 @@ OF_JOBS = {"job_id", "job_pk", "jobs", "job", "run_id", "node_list", "neighbours
 def clients(_embedded_template: Server) -> Iterator[dict[str, httpx.Client]]:
     """Clients of a site where everything there is about jobs is about one."""
     url = _embedded_template.create()
-    detail = dict.fromkeys(("before", "after", "reconstruction", "routes")) | {"why": [f"job {JOB}"], "alternatives": [], "parameters": {}}  # fmt: skip
+    detail = dict.fromkeys(("before", "after", "reconstruction", "routes")) | {
+        "why": [f"job {JOB}"],
+        "alternatives": [],
+        "parameters": {},
+    }
     with connect(url, role="writer") as conn:
-        fabrics.save(conn, dragonfly(2, 1, 2, endpoints_per_router=2, blue_routers=1, blue_cables=1, black_cables=1, name="f"))  # fmt: skip
+        fabrics.save(
+            conn, dragonfly(2, 1, 2, endpoints_per_router=2, blue_routers=1, blue_cables=1, black_cables=1, name="f")
+        )
         nodes = [row[0] for row in conn.execute("SELECT node FROM endpoint ORDER BY endpoint LIMIT 2").fetchall()]
         jobs.upsert(conn, [Job(cluster="c", job_id=JOB, user="alice", account="lab", name="plan", state="COMPLETED", start_s=TIME_S,
                                end_s=TIME_S + 600.0, nodes=3, node_list=",".join([NODE, *nodes]))])  # fmt: skip
@@ -61,7 +67,12 @@ def clients(_embedded_template: Server) -> Iterator[dict[str, httpx.Client]]:
         ingest.add_dead_letters(
             conn, [ingest.DeadLetter("jobs", 0, 1, f"job {JOB} has no end", b"x", "s", f"job {JOB}")]
         )
-        recommendations.save(conn, recommendations.Recommendation("routing_mode", "refused", f"job {JOB}", "r", detail, False, job_id=JOB, authorised=True))  # fmt: skip
+        recommendations.save(
+            conn,
+            recommendations.Recommendation(
+                "routing_mode", "refused", f"job {JOB}", "r", detail, False, job_id=JOB, authorised=True
+            ),
+        )
         tasks.start(conn, "sim.whatif", {"fabric": "f", "at_s": TIME_S, "job": JOB}, created_by="otto")
         tasks.start(conn, "ml.blame", {"exe": "vaspx", "nodes": 3}, created_by="una")
         events.emit(conn, "job", {"job_pk": 1, "job_id": JOB, "state": "RUNNING"})
@@ -89,14 +100,26 @@ def clients(_embedded_template: Server) -> Iterator[dict[str, httpx.Client]]:
 def filled(path: str, method: str, operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, str]]]:
     """The operation's path about what is stored, with every parameter that a job could be asked for by."""
     held = {"fabric": "f", "router": "0", "job_id": JOB, "by": "user", "place": "0"}
-    query = {"q": JOB, "job": JOB, "user": "alice", "exe": "vaspx", "nodes": "3", "routers": "0", "counters": "all_flits", "limit": "100"}  # fmt: skip
+    query = {
+        "q": JOB,
+        "job": JOB,
+        "user": "alice",
+        "exe": "vaspx",
+        "nodes": "3",
+        "routers": "0",
+        "counters": "all_flits",
+        "limit": "100",
+    }
     places = operation.get("parameters", [])
     for one in places:
         if one["in"] == "path":
             path = path.replace(f"{{{one['name']}}}", held.get(one["name"], "1" if method == "get" else "999"))
     wanted = {one["name"]: query[one["name"]] for one in places if one["in"] == "query" and one["name"] in query}
     yield path, wanted
-    yield path, {name: value for name, value in wanted.items() if name in {p["name"] for p in places if p.get("required")}}  # fmt: skip
+    yield (
+        path,
+        {name: value for name, value in wanted.items() if name in {p["name"] for p in places if p.get("required")}},
+    )
     if "q" in wanted:
         yield path, {"q": NODE}
 

@@ -91,7 +91,11 @@ def bases(name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 def _names(schema: dict[str, Any]) -> list[str]:
     held = schema.get("properties", {}).get("name", {})
-    return held.get("enum") or ([held["const"]] if "const" in held else []) if "args" in schema.get("properties", {}) else []  # fmt: skip
+    return (
+        held.get("enum") or ([held["const"]] if "const" in held else [])
+        if "args" in schema.get("properties", {})
+        else []
+    )
 
 
 def hostile(name: str) -> Iterator[dict[str, Any]]:
@@ -156,7 +160,9 @@ def stored(url: str) -> list[tasks.Task]:
 
 
 @pytest.mark.parametrize("number", range(len(ROLES)), ids=ROLES)
-def test_every_role_with_every_task_is_refused_or_bounded(callers: tuple[str, str, dict[str, httpx.Client]], number: int) -> None:  # fmt: skip
+def test_every_role_with_every_task_is_refused_or_bounded(
+    callers: tuple[str, str, dict[str, httpx.Client]], number: int
+) -> None:
     """Each role sends every thirty-seventh of the requests above, each beginning with another; the test above checks all of them without a server."""
     _, url, clients = callers
     role = ROLES[number]
@@ -165,7 +171,11 @@ def test_every_role_with_every_task_is_refused_or_bounded(callers: tuple[str, st
         for args in list(hostile(name))[number * 6 :: 37]:
             answer = clients[role].post("/api/v1/tasks", json={"name": name, "args": args})
             allowed = {403} if role == "viewer" else {202, 403, 413, 422}
-            assert answer.status_code in allowed or (role == "viewer" and answer.status_code == 422), (name, args, answer.text)  # fmt: skip
+            assert answer.status_code in allowed or (role == "viewer" and answer.status_code == 422), (
+                name,
+                args,
+                answer.text,
+            )
             accepted += answer.status_code == 202
     rows = stored(url)
     assert len(rows) == accepted and (accepted > 0) == (role != "viewer")

@@ -108,8 +108,11 @@ def test_the_newest_job_of_an_id_is_meant_unless_a_cluster_is_named(api: Served)
 def test_occupancy_at_a_moment(api: Served, world: World) -> None:
     got = api.get("/fabrics/small/occupancy", at=T0 + 55)
     assert {job["job_id"]: job["routers"] for job in got["jobs"]} == {
-        "100": [0, 1, 2, 3], "101": [3, 4, 8], "102": [7], "104": [20, 21, 22, 23],
-    }  # fmt: skip
+        "100": [0, 1, 2, 3],
+        "101": [3, 4, 8],
+        "102": [7],
+        "104": [20, 21, 22, 23],
+    }
     newest = api.get("/fabrics/small/occupancy")
     assert datetime.fromisoformat(newest["at"]).timestamp() == THROUGH and {j["job_id"] for j in newest["jobs"]} == {
         "101"

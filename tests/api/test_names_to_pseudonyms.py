@@ -53,7 +53,14 @@ OPERATIONS = [
     if path.startswith("/api/v1") and not has_tests_of_its_own(path)
     for method, operation in item.items()
 ]
-OBSERVED = {"allocation": ["n1", "n2"], "interval_s": 1.0, "request_flits": 30_000, "request_packets": 10_000, "stalled_cycles": 6, "cumulative_latency_us": 3.0}  # fmt: skip
+OBSERVED = {
+    "allocation": ["n1", "n2"],
+    "interval_s": 1.0,
+    "request_flits": 30_000,
+    "request_packets": 10_000,
+    "stalled_cycles": 6,
+    "cumulative_latency_us": 3.0,
+}
 #: Arguments by task in which a name could stand; `{}`: where.
 TASKS: list[tuple[str, str]] = [
     ("routing.advice", '{"application": "{}", "observations": {"ADAPTIVE_0": [OBSERVED, OBSERVED]}}'),
@@ -74,7 +81,7 @@ TASKS: list[tuple[str, str]] = [
 ]  # fmt: skip
 #: What differs from request to request.
 VARYING = re.compile(
-    r'"(?:task_id|recommendation_id|request_id|instance|now|as_of|created|created_at|csrf|silence_id|location|position_age_s|elapsed_s)":(?:"[^"]*"|[\d.]+|null)'
+    r'"(?:task_id|recommendation_id|request_id|instance|now|as_of|created|created_at|updated|csrf|silence_id|location|position_age_s|elapsed_s)":(?:"[^"]*"|[\d.]+|null)'
     r"|tasks/\d+"
 )
 #: Whether there is a next page counts; its cursor holds the time.
@@ -124,9 +131,21 @@ def site(_embedded_template) -> Iterator[Site]:  # type: ignore[no-untyped-def]
             "routes": None,
             "parameters": {},
         }
-        recommendations.save(conn, recommendations.Recommendation(
-            "routing_mode", "refused", f"Mode of alice's {REAL['exe']}", "alice has few", detail, False, user="alice", application=REAL["exe"],
-            created_by="otto", authorised=True))  # fmt: skip
+        recommendations.save(
+            conn,
+            recommendations.Recommendation(
+                "routing_mode",
+                "refused",
+                f"Mode of alice's {REAL['exe']}",
+                "alice has few",
+                detail,
+                False,
+                user="alice",
+                application=REAL["exe"],
+                created_by="otto",
+                authorised=True,
+            ),
+        )
         tasks.start(conn, "routing.advice", {"user": "alice", "application": "x"}, created_by="otto", authorised=True)
     with connect(url, role="gate", autocommit=True) as conn:
         for name in ("viewer", "user"):

@@ -20,9 +20,20 @@ from flitwatch_simulation import routings, topologies
 from flitwatch_simulation.collectives import collective
 
 MEASURED = {
-    "network": "lab", "collective": "allreduce", "collective_bytes": 8, "perturbation_bytes": 65536, "world": 16, "ranks": 8,
-    "perturbing": 8, "ratio": 0.5, "split": 0, "seed": 1, "late": 1, "perturbed_s": [4e-5, 2e-5], "quiet_s": [1e-5],
-}  # fmt: skip
+    "network": "lab",
+    "collective": "allreduce",
+    "collective_bytes": 8,
+    "perturbation_bytes": 65536,
+    "world": 16,
+    "ranks": 8,
+    "perturbing": 8,
+    "ratio": 0.5,
+    "split": 0,
+    "seed": 1,
+    "late": 1,
+    "perturbed_s": [4e-5, 2e-5],
+    "quiet_s": [1e-5],
+}
 
 
 def succeeded(conn: psycopg.Connection[Any], name: str, result: dict[str, Any]) -> None:
@@ -67,10 +78,12 @@ def test_simulated_points_of_studies_and_collectives(served: tuple[Served, psyco
     succeeded(conn, "sim.study", registry.find("table1").run({}, lambda *_: None, lambda: False))
     items = api.get("/noise/simulated")["items"]
     assert [(p["study"], p["topology"], p["semantics"]) for p in items] == [
-        ("hoefler-fig16", "torus:4,4", "orcs"), ("hoefler-fig16", "torus:4,4", "longest-path"),
-        ("hoefler-fig16", "torus:3,3,3", "orcs"), ("hoefler-fig16", "torus:3,3,3", "longest-path"),
+        ("hoefler-fig16", "torus:4,4", "orcs"),
+        ("hoefler-fig16", "torus:4,4", "longest-path"),
+        ("hoefler-fig16", "torus:3,3,3", "orcs"),
+        ("hoefler-fig16", "torus:3,3,3", "longest-path"),
         (None, "torus:4,4", "longest-path"),
-    ]  # fmt: skip
+    ]
     for point in items:
         assert point["ci95"][0] <= point["slowdown"] <= point["ci95"][1] and point["ratio"] == 0.5
     assert {p["task_id"] for p in api.get("/noise/simulated", tasks=1)["items"]} == {items[0]["task_id"]}

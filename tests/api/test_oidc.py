@@ -61,7 +61,9 @@ def a_provider() -> Iterator[RealProvider]:
     if shutil.which("node") is None or not (WEB / "node_modules" / "oidc-provider").exists():
         pytest.skip("needs Node.js and the page's packages: make web")
     command = ["node", "tests/provider/serve.mjs"]
-    process = subprocess.Popen(command, cwd=WEB, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # fmt: skip
+    process = subprocess.Popen(
+        command, cwd=WEB, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
     provider = RealProvider(process)
     try:
         yield provider
@@ -146,7 +148,10 @@ def who(browser: httpx.Client, site: Served) -> dict:
 def refused(answer: httpx.Response, status: int, *words: str) -> None:
     """A page that says why, and no session."""
     assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"].startswith("text/html") and "default-src 'none'" in answer.headers["content-security-policy"]  # fmt: skip
+    assert (
+        answer.headers["content-type"].startswith("text/html")
+        and "default-src 'none'" in answer.headers["content-security-policy"]
+    )
     assert "flitwatch-session" not in answer.headers.get("set-cookie", "")
     for word in (*words, 'href="/login"'):
         assert word in answer.text, answer.text
@@ -204,7 +209,11 @@ def test_somebody_comes_in_and_goes_again(
     assert [row[:2] for row in rows] == [("ann", 303)] * 2 and rows[0][2]["issuer"] == sites.provider.issuer
     # Not what the test's own browser says, nor uvicorn's access log, which the server has switched off.
     ours = [record.getMessage() for record in caplog.records if record.name not in ("httpx", "uvicorn.access")]
-    at_provider = [text for record in caplog.records if (text := record.getMessage()).startswith(f"HTTP Request: POST {sites.provider.issuer}/token")]  # fmt: skip
+    at_provider = [
+        text
+        for record in caplog.records
+        if (text := record.getMessage()).startswith(f"HTTP Request: POST {sites.provider.issuer}/token")
+    ]
     assert at_provider and SECRET not in caplog.text + str(rows) and "code=" not in str(ours + at_provider + rows)
 
 
@@ -346,7 +355,10 @@ def test_a_provider_that_is_away(embedded_db: str, browser: httpx.Client) -> Non
         refused(browser.get(f"{site.url}/api/v1/session/oidc"), 503, "Centre login does not answer")
         with connect(embedded_db, role="gate") as conn:
             people.add(conn, "local", "viewer", "correct horse battery")
-        assert site.http.post("/api/v1/session", json={"name": "local", "password": "correct horse battery"}).status_code == 200  # fmt: skip
+        assert (
+            site.http.post("/api/v1/session", json={"name": "local", "password": "correct horse battery"}).status_code
+            == 200
+        )
 
 
 def test_a_wrong_client_secret_is_the_sites_fault(sites: Sites, browser: httpx.Client) -> None:

@@ -16,8 +16,8 @@ from api.conftest import Served, bearer, serving
 from flitwatch_api.app import create_app
 from flitwatch_api.logs import JsonLines, request_id
 from flitwatch_api.names import Names
-from flitwatch_api.people import trail
-from flitwatch_api.people.access import RANK, SAFE, Need, check
+from flitwatch_api.people import attempts, callers, trail
+from flitwatch_api.people.access import RANK, SAFE, Requirement, check
 from flitwatch_api.people.buckets import Buckets
 from flitwatch_api.people.callers import UNKNOWN_BURST
 from flitwatch_api.settings import Settings
@@ -43,9 +43,17 @@ OPERATIONS = [
 
 def job(number: int, user: str, name: str) -> Job:
     return Job(
-        cluster="c", job_id=str(number), user=user, account=f"acc-{user}", name=name, state="COMPLETED", start_s=1e9 + number, end_s=2e9,
-        nodes=1, node_list="nid00001",
-    )  # fmt: skip
+        cluster="c",
+        job_id=str(number),
+        user=user,
+        account=f"acc-{user}",
+        name=name,
+        state="COMPLETED",
+        start_s=1e9 + number,
+        end_s=2e9,
+        nodes=1,
+        node_list="nid00001",
+    )
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +142,14 @@ def test_tokens_are_held_to_their_scopes(site: tuple[Served, str]) -> None:
         conn.execute("SELECT * FROM token")
 
 
+def test_a_token_may_have_every_scope(clients: dict[str, httpx.Client]) -> None:
+    made = clients["admin"].post("/api/v1/tokens", json={"label": "all", "scopes": list(SCOPES), "days": 1})
+    assert made.status_code == 201
+    assert clients["admin"].delete(f"/api/v1/tokens/{made.json()['token_id']}").status_code == 204
+    beyond = clients["admin"].post("/api/v1/tokens", json={"label": "x", "scopes": [*SCOPES, "read"], "days": 1})
+    assert beyond.status_code == 422
+
+
 def test_tokens_are_made_and_revoked_by_their_owner_only(
     site: tuple[Served, str], clients: dict[str, httpx.Client]
 ) -> None:
@@ -143,7 +159,10 @@ def test_tokens_are_made_and_revoked_by_their_owner_only(
     assert site[0].http.get("/api/v1/session", headers=secret).json()["user"] == "user"
     for beyond in (["admin"], ["names"], ["operate"]):
         assert clients["user"].post("/api/v1/tokens", json={"label": "x", "scopes": beyond}).status_code == 400
-    assert clients["user"].post("/api/v1/tokens", json={"label": "x", "scopes": ["read"], "account": "admin"}).status_code == 403  # fmt: skip
+    assert (
+        clients["user"].post("/api/v1/tokens", json={"label": "x", "scopes": ["read"], "account": "admin"}).status_code
+        == 403
+    )
     # A token makes no other and revokes no other, so that one that leaked ends when it was to; an admin's may, and each may end itself.
     other = clients["user"].post("/api/v1/tokens", json={"label": "other", "scopes": ["read"], "days": 2}).json()
     renewed = site[0].http.post("/api/v1/tokens", headers=secret, json={"label": "x", "scopes": ["read"], "days": 366})
@@ -176,7 +195,9 @@ def test_the_session_cookie_and_its_protection(site: tuple[Served, str]) -> None
         and "path=/" in cookie
         and answer.headers["cache-control"] == "no-store"
     )
-    far = served.http.post("/api/v1/session", json={"name": "viewer", "password": PASSWORD}, headers={"Host": "flit.example"})  # fmt: skip
+    far = served.http.post(
+        "/api/v1/session", json={"name": "viewer", "password": PASSWORD}, headers={"Host": "flit.example"}
+    )
     cookie = far.headers["set-cookie"].lower()
     assert cookie.startswith("__host-flitwatch-session=") and "secure" in cookie and "domain" not in cookie
     served.http.cookies.clear()
@@ -190,6 +211,7 @@ def test_the_session_cookie_and_its_protection(site: tuple[Served, str]) -> None
     assert client.get("/api/v1/jobs").status_code == 401
 
 
+@pytest.mark.usefixtures("no_second_chance")
 def test_wrong_passwords_are_refused_alike_and_counted(site: tuple[Served, str]) -> None:
     # A server of its own: attempts are counted by address, and every other test logs in from the same one.
     with serving(Settings(db=site[1], web=None, api_anonymous="none")) as served:
@@ -246,8 +268,13 @@ def test_the_database_makes_the_same_pseudonyms(embedded_db: str, key: bytes) ->
 def test_tasks_of_others_name_nobody_and_go_on(site: tuple[Served, str], clients: dict[str, httpx.Client]) -> None:
     with connect(site[1], role="writer") as conn:
         seen = {
-            "allocation": ["n1"], "interval_s": 1.0, "request_flits": 9, "request_packets": 3, "stalled_cycles": 2, "cumulative_latency_us": 3.0,
-        }  # fmt: skip
+            "allocation": ["n1"],
+            "interval_s": 1.0,
+            "request_flits": 9,
+            "request_packets": 3,
+            "stalled_cycles": 2,
+            "cumulative_latency_us": 3.0,
+        }
         observations = {"ADAPTIVE_0": [seen], "ADAPTIVE_3": [seen]}
         args = {"job": "2", "user": "mallory", "application": "secret-plan", "observations": observations}
         other = queue.start(conn, "routing.advice", args, created_by="mallory")
@@ -306,7 +333,9 @@ def test_who_becomes_a_service_logs_in_no_more(embedded_db: str) -> None:
             # As it was left by a version that kept them: password and session are worth nothing.
             old = logged_in(api, "old")
             conn.execute("UPDATE account SET role = 'service' WHERE name = 'old'")
-            secret = people.begin_session(conn, conn.execute("SELECT account_id FROM account WHERE name = 'old'").fetchone()[0])[0]  # type: ignore[index]  # fmt: skip
+            secret = people.begin_session(
+                conn, conn.execute("SELECT account_id FROM account WHERE name = 'old'").fetchone()[0]
+            )[0]  # type: ignore[index]
             assert people.of_session(conn, secret) is None
             assert api.http.post("/api/v1/session", json={"name": "old", "password": PASSWORD}).status_code == 401
             # Nor does the old password come back with another role.
@@ -320,8 +349,8 @@ def test_who_becomes_a_service_logs_in_no_more(embedded_db: str) -> None:
 def test_a_service_by_a_session_passes_no_check() -> None:
     service = Caller("s", "service", "session", frozenset(SCOPES_OF["service"]), "account 1")
     with pytest.raises(Forbidden):
-        check(service, Need("user", "tasks", True))
-    check(replace(service, via="token"), Need("user", "tasks", True))
+        check(service, Requirement("user", "tasks", True))
+    check(replace(service, via="token"), Requirement("user", "tasks", True))
 
 
 def test_the_last_admin_who_can_log_in_stays(embedded_db: str) -> None:
@@ -368,7 +397,7 @@ def test_what_an_agent_sees_again_and_again_is_summed_up(embedded_db: str) -> No
 
     def seen(actor: str) -> list[tuple[str, int]]:
         with connect(embedded_db, role="gate") as conn:
-            entries = audit.page(conn, 1000, actor=actor)
+            entries = audit.list_entries(conn, 1000, actor=actor)
         return sorted((e["target"], e["details"].get("times", 0)) for e in entries if e["action"].startswith("see "))
 
     with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
@@ -382,7 +411,7 @@ def test_what_an_agent_sees_again_and_again_is_summed_up(embedded_db: str) -> No
             assert person.get("/api/v1/jobs").status_code == 200
         person.close()
         # Each kind by its first time, at once, while the platform serves.
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while len(seen("slurm")) < 4 and time.monotonic() < deadline:
             time.sleep(0.1)
         assert seen("slurm") == [("/api/v1/jobs", 0), ("/api/v1/jobs", 0), ("/api/v1/jobs/1", 0), ("/api/v1/jobs/2", 0)]
@@ -399,14 +428,22 @@ def test_another_look_of_a_token_is_an_entry_of_its_own(embedded_db: str) -> Non
 
     def looks(actor: str) -> list[dict]:
         with connect(embedded_db, role="gate") as conn:
-            entries = audit.page(conn, 1000, actor=actor)
+            entries = audit.list_entries(conn, 1000, actor=actor)
         return [e["details"] for e in reversed(entries) if e["action"] == "see jobs"]
 
     with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
         for query in (
-            "", "from=1000&to=2000", "user=alice", "to=3000&user=alice", "junk=1&user=bob&user=alice", f"{'x' * 3000}=1&user=eve",
-            "q=al%00ice", "name=secret", "limit=7", "user=alice&from=5",
-        ):  # fmt: skip
+            "",
+            "from=1000&to=2000",
+            "user=alice",
+            "to=3000&user=alice",
+            "junk=1&user=bob&user=alice",
+            f"{'x' * 3000}=1&user=eve",
+            "q=al%00ice",
+            "name=secret",
+            "limit=7",
+            "user=alice&from=5",
+        ):
             answer = api.http.get(f"/api/v1/jobs?{query}", headers=headers)
             assert answer.status_code == 200 or "%00" in query, answer.text
         person = logged_in(api, "otto")
@@ -416,8 +453,12 @@ def test_another_look_of_a_token_is_an_entry_of_its_own(embedded_db: str) -> Non
         after = datetime.now(UTC)
     at_once = [one.get("query") for one in looks("slurm") if "times" not in one]
     assert [one for one in at_once if one != {"q": "al\u2400ice"}] == [
-        None, {"user": "alice"}, {"user": "eve"}, {"name": "secret"}, {"limit": "7"}
-    ]  # fmt: skip
+        None,
+        {"user": "alice"},
+        {"user": "eve"},
+        {"name": "secret"},
+        {"limit": "7"},
+    ]
     sums = [one for one in looks("slurm") if "times" in one]
     assert [(one["times"], one["query"]) for one in sums] == [
         (1, {"from": "1000", "to": "2000"}),
@@ -439,7 +480,7 @@ def test_sums_of_what_was_seen_miss_nothing(embedded_db: str, monkeypatch: pytes
         for _ in range(200):
             assert api.http.get("/api/v1/jobs", headers=headers).status_code == 200
     with connect(embedded_db, role="gate") as conn:
-        times = [e["details"].get("times", 1) for e in audit.page(conn, 1000, actor="slurm")]
+        times = [e["details"].get("times", 1) for e in audit.list_entries(conn, 1000, actor="slurm")]
     assert sum(times) == 200 and len(times) > 1
 
 
@@ -451,7 +492,7 @@ def test_the_audit_log_has_changes_and_what_was_seen_and_keeps_it(
     changed = clients["operator"].put("/api/v1/alerts/rules/r1", json={}, headers={"X-Request-Id": "change-0001"})
     assert changed.headers["x-request-id"] == "change-0001"
     entries: list[dict] = []
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while "look-0042" not in {e["request_id"] for e in entries} and time.monotonic() < deadline:
         entries = clients["admin"].get("/api/v1/audit", params={"actor": "operator", "limit": 1000}).json()["items"]
         time.sleep(0.1)
@@ -465,14 +506,14 @@ def test_the_audit_log_has_changes_and_what_was_seen_and_keeps_it(
             with pytest.raises(psycopg.errors.InsufficientPrivilege), conn.transaction():
                 conn.execute(statement.encode())
     with connect(site[1], role="gate") as conn:
-        assert len(audit.page(conn, 5)) == 5
+        assert len(audit.list_entries(conn, 5)) == 5
 
 
 def test_more_than_the_limit_is_told_when_to_come_back(embedded_db: str) -> None:
-    with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.2, api_rate_burst=3)) as api:
+    with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.01, api_rate_burst=3)) as api:
         answers = [api.http.get("/api/v1/fabrics") for _ in range(5)]
         assert [a.status_code for a in answers] == [200, 200, 200, 429, 429]
-        assert 1 <= int(answers[-1].headers["retry-after"]) <= 5 and answers[-1].json()["advice"]
+        assert 1 <= int(answers[-1].headers["retry-after"]) <= 100 and answers[-1].json()["advice"]
         assert api.http.get("/healthz").status_code == 200
 
 
@@ -483,7 +524,11 @@ def test_tasks_that_wait_are_limited_below_operator(embedded_db: str) -> None:
         assert [one.status_code for one in made] == [202, 202, 202, 429, 429]
         assert "api_tasks_visit" in made[-1].json()["detail"] and int(made[-1].headers["retry-after"]) > 0
         # A dry run of a rule is a task like the others.
-        tried = {"rule": {"signal": "blamed_user", "above": 0}, "from": "2026-11-14T00:00:00Z", "to": "2026-11-15T00:00:00Z"}  # fmt: skip
+        tried = {
+            "rule": {"signal": "blamed_user", "above": 0},
+            "from": "2026-11-14T00:00:00Z",
+            "to": "2026-11-15T00:00:00Z",
+        }
         dry = served.http.post("/api/v1/alerts/rules/test", json=tried)
         assert dry.status_code == 429 and "api_tasks_visit" in dry.json()["detail"]
         served.http.post(f"{made[0].headers['location']}/cancel")
@@ -514,7 +559,8 @@ def test_log_lines_are_json_with_the_request() -> None:
     assert '"request_id": "abc-12345"' in line and "\n" not in line
 
 
-def test_unknown_tokens_are_counted_by_their_address(embedded_db: str) -> None:
+def test_unknown_tokens_are_counted_by_their_address(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(callers, "UNKNOWN_PER_S", 1 / 3600)  # nothing is given back while a slow machine asks
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.add(conn, "slurm", "service")
     known = token(embedded_db, "slurm", "read")
@@ -537,7 +583,9 @@ def test_unknown_tokens_are_counted_by_their_address(embedded_db: str) -> None:
 
 
 def test_beyond_its_unknown_tokens_an_address_is_asked_about_as_often_as_it_may_ask(embedded_db: str) -> None:
-    with serving(Settings(db=embedded_db, web=None, api_anonymous="none", api_rate_per_s=0.01, api_rate_burst=UNKNOWN_BURST + 5)) as api:  # fmt: skip
+    with serving(
+        Settings(db=embedded_db, web=None, api_anonymous="none", api_rate_per_s=0.01, api_rate_burst=UNKNOWN_BURST + 5)
+    ) as api:
         said = [
             api.http.get("/api/v1/jobs", headers=bearer(f"fwt_{n}")).json()["detail"] for n in range(UNKNOWN_BURST + 20)
         ]
@@ -545,7 +593,7 @@ def test_beyond_its_unknown_tokens_an_address_is_asked_about_as_often_as_it_may_
 
 
 def test_wrong_tokens_count_as_requests(embedded_db: str) -> None:
-    with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.2, api_rate_burst=3)) as api:
+    with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.01, api_rate_burst=3)) as api:
         answers = [api.http.get("/api/v1/jobs", headers=bearer("fwt_old")).status_code for _ in range(5)]
         assert answers == [401, 401, 401, 429, 429]
 
@@ -559,6 +607,14 @@ def wrong(api: Served, count: int, address: str, name: str = "otto", **more: obj
         ]
 
 
+@pytest.fixture
+def no_second_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tries at a password are not given back while the test runs, however slow the machine."""
+    for each in ("PAIR", "NAME", "KNOWN", "ADDRESS"):
+        monkeypatch.setattr(attempts, f"{each}_EVERY_S", 1e6)
+
+
+@pytest.mark.usefixtures("no_second_chance")
 def test_wrong_passwords_from_elsewhere_keep_nobody_out(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.add(conn, "otto", "operator", PASSWORD)
@@ -568,14 +624,10 @@ def test_wrong_passwords_from_elsewhere_keep_nobody_out(embedded_db: str) -> Non
         logged_in(api, "otto").close()
 
 
+@pytest.mark.usefixtures("no_second_chance")
 def test_who_logged_in_before_is_known_by_a_signed_cookie(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong passwords from the same address, as behind a proxy, or for the name from everywhere, hold up who does not have it."""
-    from flitwatch_api.people import attempts
-
     monkeypatch.setattr(attempts, "NAME_BURST", 12)
-    # However long the tries take here.
-    for each in ("PAIR", "NAME", "KNOWN", "ADDRESS"):
-        monkeypatch.setattr(attempts, f"{each}_EVERY_S", 1e6)
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         for name in ("otto", "eve"):
             people.add(conn, name, "operator", PASSWORD)

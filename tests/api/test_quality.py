@@ -46,8 +46,12 @@ def test_refused_records_page_and_their_bytes_are_only_saved(api: Served) -> Non
 
 def test_search_finds_every_kind_exact_first(api: Served, world: World) -> None:
     assert api.get("/search", q="100")["items"][0] | {"detail": ""} == {
-        "kind": "job", "id": "100", "title": f"100 {HOSTILE}", "detail": "", "href": "/jobs/100",
-    }  # fmt: skip
+        "kind": "job",
+        "id": "100",
+        "title": f"100 {HOSTILE}",
+        "detail": "",
+        "href": "/jobs/100",
+    }
     assert {"kind": "user", "id": "eve", "title": "eve", "detail": "2 jobs", "href": "/jobs?user=eve"} in api.get(
         "/search", q="eve"
     )["items"]

@@ -29,15 +29,29 @@ DETAIL = {
     "parameters": {"pattern": "shift"},
 }
 GAIN = {"factor": 3.0, "low": None, "high": None, "level": 0.9, "runs": 1, "basis": "one simulated pair"}
-MATRIX = {"by": "group", "labels": ["0", "1"], "true": [[0, 1], [2, 0]], "reconstructed": [[0, 1.5], [2, 0]], "difference": [[0, 0.5], [0, 0]]}  # fmt: skip
+MATRIX = {
+    "by": "group",
+    "labels": ["0", "1"],
+    "true": [[0, 1], [2, 0]],
+    "reconstructed": [[0, 1.5], [2, 0]],
+    "difference": [[0, 0.5], [0, 0]],
+}
 ROUTES = Recommendation(
     "routes", "recommended", "Routes for tree", "3 times as fast", DETAIL, True, GAIN, fabric="tree", task_id=7, authorised=True,
     parts={"lfts": b"Unicast lids\n", "matrix_router": as_json({**MATRIX, "by": "router"}), "matrix_group": as_json(MATRIX)},
 )  # fmt: skip
 MODE = Recommendation(
-    "routing_mode", "refused", "Mode of job 42", "too few samples", {**DETAIL, "before": None, "after": None}, False, job_id="42",
-    user="ann", application="milc", authorised=True,
-)  # fmt: skip
+    "routing_mode",
+    "refused",
+    "Mode of job 42",
+    "too few samples",
+    {**DETAIL, "before": None, "after": None},
+    False,
+    job_id="42",
+    user="ann",
+    application="milc",
+    authorised=True,
+)
 
 
 @pytest.fixture
@@ -63,8 +77,12 @@ def test_heads_are_listed_filtered_and_paged(served: tuple[Served, list[int]]) -
     )
     assert listed[1]["gain"]["factor"] == 3 and listed[1]["has_matrix"] and not listed[1]["has_links"]
     for filters, expected in (
-        ({"kind": "routes"}, [routes]), ({"state": "refused"}, [mode]), ({"job": "42"}, [mode]), ({"fabric": "tree"}, [routes]), ({"fabric": "x"}, []),
-    ):  # fmt: skip
+        ({"kind": "routes"}, [routes]),
+        ({"state": "refused"}, [mode]),
+        ({"job": "42"}, [mode]),
+        ({"fabric": "tree"}, [routes]),
+        ({"fabric": "x"}, []),
+    ):
         found = api.get("/recommendations", **filters)["items"]
         assert [row["recommendation_id"] for row in found] == expected
     page = api.get("/recommendations", limit=1)
@@ -143,10 +161,14 @@ def advised(_embedded_template) -> Iterator[tuple[Served, str, list[int], str]]:
 @pytest.mark.parametrize(
     ("name", "scopes", "sees"),
     [
-        ("vera", ["read"], False), ("uli", ["read", "tasks"], False), ("otto", ["read", "operate"], False), ("slurm", ["read", "advice"], False),
-        ("otto", ["read", "names"], True), ("slurm", ["read", "names"], True),
+        ("vera", ["read"], False),
+        ("uli", ["read", "tasks"], False),
+        ("otto", ["read", "operate"], False),
+        ("slurm", ["read", "advice"], False),
+        ("otto", ["read", "names"], True),
+        ("slurm", ["read", "names"], True),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(
     "path", ["/recommendations", "/recommendations/0", "/recommendations/1", "/recommendations/2", "/tasks"]
 )

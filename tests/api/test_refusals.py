@@ -53,7 +53,10 @@ def test_sources_lose_their_folders() -> None:
 def site(embedded_db: str) -> Iterator[tuple[Served, str]]:
     reason = "submit: 'alicevictim' is not a time"
     with connect(embedded_db, role="writer") as conn:
-        ingest.add_dead_letters(conn, [ingest.DeadLetter("slurm", 0, 1, reason, b"x", "sacct:/home/alicevictim/s1.txt", "line 3, 'alicevictim'")])  # fmt: skip
+        ingest.add_dead_letters(
+            conn,
+            [ingest.DeadLetter("slurm", 0, 1, reason, b"x", "sacct:/home/alicevictim/s1.txt", "line 3, 'alicevictim'")],
+        )
         events.emit(conn, "dead_letter", {"count": 1, "reason": reason})
     with serving(Settings(db=embedded_db, web=None, api_anonymous="user")) as served:
         yield served, embedded_db
@@ -64,8 +67,9 @@ def test_names_in_refused_records_are_for_who_may_see_names(site: tuple[Served, 
     with connect(url, role="gate", autocommit=True) as conn:
         people.add(conn, "ops", "operator")
         headers = {
-            scopes: bearer(people.add_token(conn, "ops", "t", scopes.split(), 1)[1]) for scopes in ("read", "read names")
-        }  # fmt: skip
+            scopes: bearer(people.add_token(conn, "ops", "t", scopes.split(), 1)[1])
+            for scopes in ("read", "read names")
+        }
     for path in ("/api/v1/ingest/status", "/api/v1/ingest/dead-letters"):
         for below in ({}, headers["read"]):
             answer = served.http.get(path, headers=below)

@@ -19,9 +19,18 @@ def summary(
     start_s: int, job: str | None, rows: dict[int, list[float]], variant: str = "one-bit", **context
 ) -> Summary:
     return Summary(
-        "figure-2.14", "h2", job, context.get("tag"), context.get("phase"), start_s, 4, variant, np.array(list(rows), np.int32),
-        np.array(list(rows.values()), float), {"decoded": 5, "wrong_checksum": 2},
-    )  # fmt: skip
+        "figure-2.14",
+        "h2",
+        job,
+        context.get("tag"),
+        context.get("phase"),
+        start_s,
+        4,
+        variant,
+        np.array(list(rows), np.int32),
+        np.array(list(rows.values()), float),
+        {"decoded": 5, "wrong_checksum": 2},
+    )
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +38,20 @@ def sampled(_embedded_template):
     url = _embedded_template.create()
     with connect(url) as conn:
         fabrics.save(conn, figure_214())
-        write_samples(conn, [
-            # tested, bytes, traffic, variance, congested, variance
-            summary(START_S + 50, "42", {0: [400, 40_000, 396, 6000, 300, 5000], 1: [400, 40_000, 100, 6300, -20, 5000]}, tag="2"),
-            summary(START_S + 70, "42", {0: [400, 40_000, 380, 6000, 100, 5000]}, tag="3"),
-            summary(START_S + 7000, "43", {0: [10, 100, 12, 36, 0, 0]}, variant="standard", phase="solve"),
-        ])  # fmt: skip
+        write_samples(
+            conn,
+            [
+                # tested, bytes, traffic, variance, congested, variance
+                summary(
+                    START_S + 50,
+                    "42",
+                    {0: [400, 40_000, 396, 6000, 300, 5000], 1: [400, 40_000, 100, 6300, -20, 5000]},
+                    tag="2",
+                ),
+                summary(START_S + 70, "42", {0: [400, 40_000, 380, 6000, 100, 5000]}, tag="3"),
+                summary(START_S + 7000, "43", {0: [10, 100, 12, 36, 0, 0]}, variant="standard", phase="solve"),
+            ],
+        )
     with serving(Settings(db=url, web=None)) as served:
         yield served
     _embedded_template.drop(url)

@@ -93,7 +93,7 @@ def test_names_with_path_or_sql_are_only_names(api: Served) -> None:
         "-1",
         "999999999999",
     ):
-        answer = api.http.get(f"/api/v1/fabrics/{name}/congestion")
+        answer = api.http.get(f"/api/v1/fabrics/{name}/stalls")
         assert answer.status_code in (400, 404), (name, answer.text)
         assert answer.json()["advice"]
     assert len(api.get("/fabrics")["items"]) == 3

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from api.conftest import Served
-from api.test_congestion import summed
+from api.test_stalls import summed
 from api.world import HOSTILE, T0, THROUGH, World
 from flitwatch_db import connect
 from flitwatch_db.fabrics import route_changes
@@ -53,8 +53,14 @@ def test_series_are_summed_to_the_points_asked_for(
 
 
 def test_a_sum_over_routers_is_one_row(api: Served, world: World) -> None:
-    got = api.get("/fabrics/small/timeseries", routers="all", counters="ratio,rt_flits,coverage", points=4, sum=True,
-                  **{"from": T0, "to": T0 + 200})  # fmt: skip
+    got = api.get(
+        "/fabrics/small/timeseries",
+        routers="all",
+        counters="ratio,rt_flits,coverage",
+        points=4,
+        sum=True,
+        **{"from": T0, "to": T0 + 200},
+    )
     flits = np.nansum(by_steps(world.column("rt_flits"), got["ts"], 60), axis=0)
     stalls = np.nansum(by_steps(world.column("rt_stall_cycles"), got["ts"], 60), axis=0)
     assert [len(rows) for rows in got["values"].values()] == [1, 1, 1]
@@ -109,8 +115,10 @@ def test_route_changes_are_marks_of_their_fabric(api: Served, world: World) -> N
     try:
         marks = api.get("/fabrics/small/overview", points=20, **{"from": T0, "to": T0 + 200})["marks"]
         assert [m["text"] for m in marks if m["kind"] == "routes"] == [
-            f"Routes: {HOSTILE}", "Routes first recorded, 3 entries", "Routes changed, 1 of 3 entries: after the repair",
-        ]  # fmt: skip
+            f"Routes: {HOSTILE}",
+            "Routes first recorded, 3 entries",
+            "Routes changed, 1 of 3 entries: after the repair",
+        ]
         assert [m for m in marks if m["kind"] == "job"] == before
         assert [m["ts"] for m in marks] == sorted(m["ts"] for m in marks)
         late = api.get("/fabrics/small/overview", points=20, **{"from": T0 + 61, "to": T0 + 90})["marks"]

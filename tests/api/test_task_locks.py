@@ -33,8 +33,13 @@ from flitwatch_simulation.packet.workload import PacketRun
 from flitwatch_simulation.workloads.patterns import PATTERNS
 
 SEEN = {
-    "allocation": ["n1"], "interval_s": 1.0, "request_flits": 9, "request_packets": 3, "stalled_cycles": 2, "cumulative_latency_us": 3.0,
-}  # fmt: skip
+    "allocation": ["n1"],
+    "interval_s": 1.0,
+    "request_flits": 9,
+    "request_packets": 3,
+    "stalled_cycles": 2,
+    "cumulative_latency_us": 3.0,
+}
 GOOD: dict[str, dict[str, Any]] = {
     "demo.count": {"to": 1, "delay_s": 0.0},
     "sim.study": {"study": "fig15", "parameters": {"topologies": {"ring": "torus:9"}, "runs": 2, "routing": "dor"}},
@@ -59,7 +64,9 @@ GOOD: dict[str, dict[str, Any]] = {
 #: Names of files with every disguise: blanks that parsers strip, devices, links, ways upward.
 BLANKS = ("", " ", "\t", "\n", "\u00a0", "\u2003", "\ufeff")
 FILES = ("/etc/passwd", "/dev/ptmx", "/proc/self/environ", "../../etc/passwd", "//etc/passwd", "/no/such")
-DISGUISED = [f"{blank}{kind}{path}{blank}" for blank, kind, path in itertools.product(BLANKS, ("file:", "lft:", ""), FILES)]  # fmt: skip
+DISGUISED = [
+    f"{blank}{kind}{path}{blank}" for blank, kind, path in itertools.product(BLANKS, ("file:", "lft:", ""), FILES)
+]
 #: What names a machine, a route or traffic, by task.
 MADE = {
     "sim.collective": ("topology", "routing", "pattern"),
@@ -161,13 +168,17 @@ def test_hostile_values_of_any_argument_are_refused_or_harmless(name: str) -> No
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_hostile_requests_are_refused_for_every_role_and_task(site: tuple[Served, dict[str, dict[str, str]]], role: str) -> None:  # fmt: skip
+def test_hostile_requests_are_refused_for_every_role_and_task(
+    site: tuple[Served, dict[str, dict[str, str]]], role: str
+) -> None:
     """Nothing that is refused leaves a row."""
     api, callers = site
     before = api.http.get("/api/v1/tasks", headers=callers["operator"]).json()["items"]
     for name in STARTABLE:
         for change in ({"unknown": 1}, {sorted(GOOD[name])[0]: "\0"}, {sorted(GOOD[name])[0]: [[]]}):
-            answer = api.http.post("/api/v1/tasks", json={"name": name, "args": {**GOOD[name], **change}}, headers=callers[role])  # fmt: skip
+            answer = api.http.post(
+                "/api/v1/tasks", json={"name": name, "args": {**GOOD[name], **change}}, headers=callers[role]
+            )
             assert answer.status_code == (403 if role == "viewer" else 422), (name, change, answer.text)
     assert api.http.get("/api/v1/tasks", headers=callers["operator"]).json()["items"] == before
 
@@ -244,8 +255,14 @@ def test_every_study_has_an_estimate_and_a_user_may_run_the_papers(study: str) -
 
 @pytest.mark.parametrize(
     ("traffic", "more"),
-    [("stencil3d", {}), ("alltoall", {}), ("uniform", {}), ("halo3d", {"ranks": 40, "background": "uniform:0.5"}), ("permutation", {"packet_bytes": 256})],
-)  # fmt: skip
+    [
+        ("stencil3d", {}),
+        ("alltoall", {}),
+        ("uniform", {}),
+        ("halo3d", {"ranks": 40, "background": "uniform:0.5"}),
+        ("permutation", {"packet_bytes": 256}),
+    ],
+)
 def test_packets_of_a_run_are_about_as_many_as_estimated(traffic: str, more: dict[str, Any]) -> None:
     args = {"topology": "dragonfly:3,2,4,4", "routing": "adaptive0", "traffic": traffic, "bytes": 60_000, **more}
     asked = PacketRun(**{**Packet.of(args).model_dump(exclude={"jobs"}), "jobs": None})

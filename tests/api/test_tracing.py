@@ -71,7 +71,7 @@ def test_a_process_without_http_of_its_own_has_metrics(host: str) -> None:
     ]
     process = subprocess.Popen(argv, stderr=subprocess.DEVNULL)
     try:
-        text, deadline = "", time.monotonic() + 30
+        text, deadline = "", time.monotonic() + 60
         while not text and time.monotonic() < deadline:
             try:
                 text = urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=2).read().decode()

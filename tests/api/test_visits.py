@@ -75,11 +75,29 @@ def test_what_a_visits_tasks_leave_is_its_own(site: tuple[Served, str]) -> None:
     api, url = site
     with visitor(api) as ann, visitor(api) as ben:
         task, _ = started(ann), started(ben)
-        detail = dict.fromkeys(("before", "after", "reconstruction", "routes")) | {"why": [], "alternatives": [], "parameters": {}}  # fmt: skip
+        detail = dict.fromkeys(("before", "after", "reconstruction", "routes")) | {
+            "why": [],
+            "alternatives": [],
+            "parameters": {},
+        }
         with connect(url, role="writer") as conn:
-            recommendations.save(conn, recommendations.Recommendation("routing_mode", "refused", "t", "r", detail, False, task_id=task))  # fmt: skip
-            point = {"topology": "torus:4", "routing": "dor", "pattern": "ring", "semantics": "orcs", "ratio": 0.5, "runs": 2, "endpoints": 4, "slowdown": {"mean": 1.0, "ci95": [1.0, 1.0]}}  # fmt: skip
-            conn.execute("UPDATE task SET name = 'sim.collective', state = 'succeeded', finished_at = now(), result = %s WHERE task_id = %s", [json.dumps(point), task])  # fmt: skip
+            recommendations.save(
+                conn, recommendations.Recommendation("routing_mode", "refused", "t", "r", detail, False, task_id=task)
+            )
+            point = {
+                "topology": "torus:4",
+                "routing": "dor",
+                "pattern": "ring",
+                "semantics": "orcs",
+                "ratio": 0.5,
+                "runs": 2,
+                "endpoints": 4,
+                "slowdown": {"mean": 1.0, "ci95": [1.0, 1.0]},
+            }
+            conn.execute(
+                "UPDATE task SET name = 'sim.collective', state = 'succeeded', finished_at = now(), result = %s WHERE task_id = %s",
+                [json.dumps(point), task],
+            )
         for place in ("recommendations", "noise/simulated"):
             assert len(ann.get(f"/api/v1/{place}").json()["items"]) == 1, place
             assert ben.get(f"/api/v1/{place}").json()["items"] == [], place
@@ -139,7 +157,11 @@ def test_who_drops_the_cookie_gains_nothing(site: tuple[Served, str]) -> None:
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: httpx.post(f"{api.url}/api/v1/tasks", json=COUNT, timeout=30), range(16)))
     assert sorted(one.status_code for one in answers) == [202] * EACH + [429] * (16 - EACH)
-    assert all(int(one.headers["retry-after"]) > 0 and "set-cookie" not in one.headers for one in answers if one.status_code == 429)  # fmt: skip
+    assert all(
+        int(one.headers["retry-after"]) > 0 and "set-cookie" not in one.headers
+        for one in answers
+        if one.status_code == 429
+    )
 
 
 def test_all_visits_together_have_a_limit(site: tuple[Served, str]) -> None:

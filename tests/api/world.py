@@ -73,7 +73,7 @@ def seed(url: str) -> World:
     tree = replace(xgft(2, [4, 4], [1, 2]), name="tree")
     with connect(url, role="writer") as conn:
         small_id = fabrics.save(conn, small)
-        still_id = fabrics.save(conn, still, timeless=True)
+        still_id = fabrics.save(conn, still, snapshot=True)
         tree_id = fabrics.save(conn, tree)
         values = _router_counters(conn, rng, small_id, len(small.routers))
         port_flits, port_stalls = _port_counters(conn, rng, small_id, small.counted_links() >= 0)
@@ -109,8 +109,13 @@ def _router_counters(conn, rng, fabric_id: int, size: int) -> NDArray[np.float64
     # Router 7 counts half of its tiles.
     tiles = np.where(router == 7, 24.0, 48.0)
     rows = counters.Rows(
-        np.full(n, fabric_id, np.int32), router.astype(np.int32), T0 + second, np.ones(n, np.int32), tiles, values[second, router]
-    )  # fmt: skip
+        np.full(n, fabric_id, np.int32),
+        router.astype(np.int32),
+        T0 + second,
+        np.ones(n, np.int32),
+        tiles,
+        values[second, router],
+    )
     counters.write_batch(conn, counters.Batch(routers=rows))
     return values
 
@@ -127,9 +132,13 @@ def _port_counters(
     start = T0 // 10 * 10 + bucket * 10
     n = len(bucket)
     rows = counters.PortRows(
-        np.full(n, fabric_id, np.int32), router.astype(np.int32), start, np.full(n, 10.0 * ports), flits[bucket, router],
+        np.full(n, fabric_id, np.int32),
+        router.astype(np.int32),
+        start,
+        np.full(n, 10.0 * ports),
+        flits[bucket, router],
         stalls[bucket, router],
-    )  # fmt: skip
+    )
     counters.write_batch(conn, counters.Batch(ports=rows))
     return flits, stalls
 
@@ -143,8 +152,13 @@ def _tree_routers(conn, fabric_id: int, flits: NDArray[np.float64], stalls: NDAr
     values[:, ROUTER_COLUMNS.index("rt_flits")] = np.nansum(flits[bucket, router], axis=1)
     values[:, ROUTER_COLUMNS.index("rt_stall_cycles")] = np.nansum(stalls[bucket, router], axis=1)
     rows = counters.Rows(
-        np.full(n, fabric_id, np.int32), router.astype(np.int32), T0 + bucket * 10, np.ones(n, np.int32), np.full(n, 60.0), values
-    )  # fmt: skip
+        np.full(n, fabric_id, np.int32),
+        router.astype(np.int32),
+        T0 + bucket * 10,
+        np.ones(n, np.int32),
+        np.full(n, 60.0),
+        values,
+    )
     counters.write_batch(conn, counters.Batch(routers=rows))
 
 
@@ -171,8 +185,16 @@ def _jobs(conn, fabric_id: int, fabric: Fabric) -> dict[str, int]:
         job_id: str, user: str | None, nodes: str, count: int, start: float | None, end: float | None, **more
     ) -> Job:
         state = "PENDING" if start is None else "RUNNING" if end is None else "COMPLETED"
-        return Job(job_id=job_id, user=user, node_list=nodes, nodes=count, submit_s=T0 - 500, start_s=start, end_s=end,
-                   **{"state": state, **common, **more})  # fmt: skip
+        return Job(
+            job_id=job_id,
+            user=user,
+            node_list=nodes,
+            nodes=count,
+            submit_s=T0 - 500,
+            start_s=start,
+            end_s=end,
+            **{"state": state, **common, **more},
+        )
 
     made = [
         job(
@@ -200,15 +222,22 @@ def _runs(conn, rng) -> list[int]:
     ids = []
     for number in range(5):
         run = Run(
-            run_key=f"amg-{number}", exe="amg", job_id="104" if number == 0 else None, start_s=T0 + number, ranks=(0, 1, 2),
-            nodes=("nid00000", "nid00004", "nid00008"), counters=("AR_A", "AR_B") if number == 0 else (), simulated=True,
-        )  # fmt: skip
+            run_key=f"amg-{number}",
+            exe="amg",
+            job_id="104" if number == 0 else None,
+            start_s=T0 + number,
+            ranks=(0, 1, 2),
+            nodes=("nid00000", "nid00004", "nid00008"),
+            counters=("AR_A", "AR_B") if number == 0 else (),
+            simulated=True,
+        )
         run_id = runs.upsert_run(conn, run)
         values = rng.integers(0, 1000, size=(6, 3, 2))
         steps = [
-            RunStep(step, rng.integers(10**9, 3 * 10**9, size=3), values[step] if number == 0 else None) for step in range(6 + number)
+            RunStep(step, rng.integers(10**9, 3 * 10**9, size=3), values[step] if number == 0 else None)
+            for step in range(6 + number)
             if not (number == 0 and step > 5)
-        ]  # fmt: skip
+        ]
         runs.upsert_steps(conn, run_id, steps)
         ids.append(run_id)
     lonely = runs.upsert_run(conn, Run(run_key="alone", exe=HOSTILE, ranks=(0,), nodes=("nid00001",)))

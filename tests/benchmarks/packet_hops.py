@@ -57,18 +57,30 @@ def run(name: str) -> dict[str, Any]:
     options = {"packet_bytes": case["packet_bytes"], "seed": 7, "nic_protocol": protocol}
     result = machine.core.run(workload(case, machine, 1.0), **options)
     mine = {
-        "case": name, **case, "hops_per_s_per_core": round(result.hops_per_s), "cpu_s": result.cpu_s, "wall_s": result.wall_s,
-        "packet_hops": result.packet_hops, "events_per_hop": result.events_per_hop, "peak_rss_mb": result.peak_rss_mb,
-        "delivered_bytes": result.delivered_bytes, "delivered_bytes_per_wall_s": result.delivered_bytes / result.wall_s,
-        "time_s": result.time_s, "conserved": result.conserved, "latency_ns": result.latency_ns,
+        "case": name,
+        **case,
+        "hops_per_s_per_core": round(result.hops_per_s),
+        "cpu_s": result.cpu_s,
+        "wall_s": result.wall_s,
+        "packet_hops": result.packet_hops,
+        "events_per_hop": result.events_per_hop,
+        "peak_rss_mb": result.peak_rss_mb,
+        "delivered_bytes": result.delivered_bytes,
+        "delivered_bytes_per_wall_s": result.delivered_bytes / result.wall_s,
+        "time_s": result.time_s,
+        "conserved": result.conserved,
+        "latency_ns": result.latency_ns,
         "measured_elsewhere": MEASURED_ELSEWHERE[case["fabric"]],
-    }  # fmt: skip
+    }
     if not protocol:
         slow = machine.core.run(workload(case, machine, 0.1), engine=packet.EngineKind.ORACLE_ROUND_ROBIN, **options)
         mine["baseline"] = {
-            "engine": "conventional events, a tenth of the bytes", "hops_per_s_per_core": round(slow.hops_per_s),
-            "events_per_hop": slow.events_per_hop, "packet_hops": slow.packet_hops, "conserved": slow.conserved,
-        }  # fmt: skip
+            "engine": "conventional events, a tenth of the bytes",
+            "hops_per_s_per_core": round(slow.hops_per_s),
+            "events_per_hop": slow.events_per_hop,
+            "packet_hops": slow.packet_hops,
+            "conserved": slow.conserved,
+        }
     return mine
 
 

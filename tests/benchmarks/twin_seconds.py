@@ -47,11 +47,19 @@ def measure(seconds: int) -> dict[str, float | int | bool]:
     derive = timed("router_values", cluster.counters.router_values)
     derive()
     return {
-        "routers": len(cluster.fabric.routers), "nodes": cluster.machine.nodes, "jobs": len(cluster.running), "seconds": seconds, "cpu_s": cpu_s,
-        "cpu_ms_per_s": 1000 * cpu_s / seconds, "times_real_time": seconds / cpu_s, "model_ms": 1000 * spent["model"] / seconds,
-        "counters_ms": 1000 * spent["counters"] / seconds, "router_values_ms": 1000 * spent["router_values"],
-        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "simulated": True,
-    }  # fmt: skip
+        "routers": len(cluster.fabric.routers),
+        "nodes": cluster.machine.nodes,
+        "jobs": len(cluster.running),
+        "seconds": seconds,
+        "cpu_s": cpu_s,
+        "cpu_ms_per_s": 1000 * cpu_s / seconds,
+        "times_real_time": seconds / cpu_s,
+        "model_ms": 1000 * spent["model"] / seconds,
+        "counters_ms": 1000 * spent["counters"] / seconds,
+        "router_values_ms": 1000 * spent["router_values"],
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "simulated": True,
+    }
 
 
 if __name__ == "__main__":

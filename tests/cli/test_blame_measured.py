@@ -25,8 +25,9 @@ def tables() -> tuple[Rows, Rows]:
     groups = rng.integers(1, 9, RUNS)
     time_s = 300 * rng.lognormal(0, 0.03, RUNS) + 40 * there[:, 0]
     runs = [
-        [f"r{at}", datetime.fromtimestamp(start[at], UTC).isoformat(), time_s[at], 64, groups[at], "milc"] for at in range(RUNS)
-    ]  # fmt: skip
+        [f"r{at}", datetime.fromtimestamp(start[at], UTC).isoformat(), time_s[at], 64, groups[at], "milc"]
+        for at in range(RUNS)
+    ]
     return runs, [[f"r{run}", f"u{user}", 20.0] for run, user in np.argwhere(there)]
 
 

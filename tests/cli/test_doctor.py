@@ -71,7 +71,18 @@ def test_topics_rates_and_clocks_of_a_log(any_log: Log, any_log_url: str, embedd
 def test_what_the_log_will_hold_is_told_beside_what_comes(embedded_db: str) -> None:
     with connect(embedded_db, role="owner", autocommit=True) as conn:
         log_keep.set_kept(conn, days=0.25, size_bytes=3_000_000_000)
-    argv = [sys.executable, "-m", "flitwatch.main", "doctor", "--db", embedded_db, "--log", embedded_db, "--listen", "3"]  # fmt: skip
+    argv = [
+        sys.executable,
+        "-m",
+        "flitwatch.main",
+        "doctor",
+        "--db",
+        embedded_db,
+        "--log",
+        embedded_db,
+        "--listen",
+        "3",
+    ]
     asked = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     with open_log(embedded_db) as log, log.producer() as producer:
         log.create_topic("ldms.demo", 1)

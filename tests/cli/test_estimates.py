@@ -37,16 +37,30 @@ def steps(runs: int = RUNS) -> Rows:
     slow = np.exp(0.4 * rng.normal(size=(runs, 1)) + 0.1 * rng.normal(size=(runs, STEPS)))
     times = (5 + np.arange(STEPS)) * slow
     return [
-        [f"r{run}", step, times[run, step], 1000 * slow[run, step] * times[run, step], 50 * rng.lognormal() * times[run, step]]
-        for run in range(runs) for step in range(STEPS)
-    ]  # fmt: skip
+        [
+            f"r{run}",
+            step,
+            times[run, step],
+            1000 * slow[run, step] * times[run, step],
+            50 * rng.lognormal() * times[run, step],
+        ]
+        for run in range(runs)
+        for step in range(STEPS)
+    ]
 
 
 def blame(folder: Path, presence: Rows, times: Rows, *options: str) -> None:
     main(
-        ["blame", "--presence", write(folder / "presence.csv", ["run", "user", "overlap"], presence),
-         "--times", write(folder / "times.csv", ["run", "time"], times), "--json", *options]
-    )  # fmt: skip
+        [
+            "blame",
+            "--presence",
+            write(folder / "presence.csv", ["run", "user", "overlap"], presence),
+            "--times",
+            write(folder / "times.csv", ["run", "time"], times),
+            "--json",
+            *options,
+        ]
+    )
 
 
 def of_steps(folder: Path, command: str, rows: Rows, *options: str) -> None:
@@ -89,7 +103,7 @@ def test_a_user_beside_every_run_is_not_testable_and_a_run_recorded_twice_is_nam
         (lambda p, t: (p, t[1:]), "has no time"),
         (lambda p, t: ([], t), "no users"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_table_of_runs_gets_one_clear_line(capfd, tmp_path, spoil, words) -> None:
     with pytest.raises(SystemExit) as leave:
         blame(tmp_path, *spoil(*beside()))
@@ -160,7 +174,7 @@ def test_deviation_leaves_missing_steps_out_and_names_constant_counters(capfd, t
         ("forecast", [[f"r{run}", *row[1:]] for run in range(30) for row in steps(1)], "needs 20 runs, has 1"),
         ("forecast", [[*row[:2], "inf", *row[3:]] for row in steps()], "time is not a finite number"),
     ],
-)  # fmt: skip
+)
 def test_a_bad_table_of_steps_gets_one_clear_line(capfd, tmp_path, command, rows, words) -> None:
     with pytest.raises(SystemExit) as leave:
         of_steps(tmp_path, command, rows, *(["--m", "3", "--k", "4"] if command == "forecast" else []))

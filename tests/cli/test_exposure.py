@@ -28,8 +28,14 @@ def test_on_this_machine_callers_read_and_hosts_are_this_machines(host: str) -> 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.1.2.3", "login1"])
 @pytest.mark.parametrize(
     ("hosts", "anonymous", "why"),
-    [((), None, "rebinding"), (("*",), None, "rebinding"), (("a", "*"), "viewer", "rebinding"), (("a",), "user", "would be user"), (("a",), "operator", "would be operator")],
-)  # fmt: skip
+    [
+        ((), None, "rebinding"),
+        (("*",), None, "rebinding"),
+        (("a", "*"), "viewer", "rebinding"),
+        (("a",), "user", "would be user"),
+        (("a",), "operator", "would be operator"),
+    ],
+)
 def test_beyond_this_machine_what_is_open_is_refused_unless_it_is_meant(
     host: str, hosts: tuple[str, ...], anonymous: str | None, why: str
 ) -> None:
@@ -49,14 +55,30 @@ def test_beyond_this_machine_named_hosts_and_readers_are_served(anonymous: str |
 @pytest.mark.parametrize("command", ["api", "up"])
 def test_the_commands_refuse_before_anything_starts(command: str, tmp_path: Path) -> None:
     argv = [sys.executable, "-m", "flitwatch.main", command, "--host", "0.0.0.0", "--port", "18799"]
-    done = subprocess.run([*argv, *(["--ephemeral"] if command == "api" else [])], capture_output=True, text=True, timeout=60, env={"FLITWATCH_HOME": str(tmp_path)})  # fmt: skip
+    done = subprocess.run(
+        [*argv, *(["--ephemeral"] if command == "api" else [])],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"FLITWATCH_HOME": str(tmp_path)},
+    )
     assert done.returncode == 1 and "DNS rebinding" in done.stderr and "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
 
 
 def test_what_up_checked_its_api_takes() -> None:
     words = _exposed(exposure_of("127.0.0.1", (), None, False, usual="user"))
-    assert words == ["--allow-host", "127.0.0.1", "--allow-host", "::1", "--allow-host", "localhost", "--anonymous", "user", "--insecure-network"]  # fmt: skip
+    assert words == [
+        "--allow-host",
+        "127.0.0.1",
+        "--allow-host",
+        "::1",
+        "--allow-host",
+        "localhost",
+        "--anonymous",
+        "user",
+        "--insecure-network",
+    ]
 
 
 def test_the_containers_name_their_hosts_and_let_readers_in_only() -> None:

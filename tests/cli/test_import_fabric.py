@@ -58,8 +58,12 @@ def test_real_fabrics_end_in_the_database(
     path = shared / "data" / file
     result = succeed("import", "fabric", str(path), "--db", embedded_db)
     assert {key: result[key] for key in ("kind", "switches", "endpoints", "links", "groups")} == {
-        "kind": kind, "switches": switches, "endpoints": endpoints, "links": links, "groups": groups,
-    }  # fmt: skip
+        "kind": kind,
+        "switches": switches,
+        "endpoints": endpoints,
+        "links": links,
+        "groups": groups,
+    }
     # One adapter of Selene is described by its maker's words alone.
     assert ["names no node" in one for one in result["warnings"]] == ([True] if "selene" in file else [])
     with connect(embedded_db, role="reader") as conn:
@@ -104,10 +108,17 @@ def test_importing_again_adds_what_an_older_import_did_not_keep(embedded_db: str
 def test_edisons_snapshot_without_being_told_the_machine(embedded_db: str, shared: Path) -> None:
     data = shared / "data"
     argv = [
-        "import", "dragonview", "--links", str(data / "cray-wiring" / "links-edison.txt"),
-        "--counters", str(data / "edison-dragonview" / "dnd_net_counters.21.csv"),
-        "--jobs", str(data / "edison-dragonview" / "dnd_jobs.21.csv"), "--db", embedded_db,
-    ]  # fmt: skip
+        "import",
+        "dragonview",
+        "--links",
+        str(data / "cray-wiring" / "links-edison.txt"),
+        "--counters",
+        str(data / "edison-dragonview" / "dnd_net_counters.21.csv"),
+        "--jobs",
+        str(data / "edison-dragonview" / "dnd_jobs.21.csv"),
+        "--db",
+        embedded_db,
+    ]
     result = succeed(*argv)
     assert (result["routers"], len(result["groups"]), 12 in result["groups"]) == (1440, 15, False)
     assert (result["links_counted"], result["links_unmatched"], result["rejected"]) == (4694, 0, [])
@@ -119,7 +130,7 @@ def test_edisons_snapshot_without_being_told_the_machine(embedded_db: str, share
     assert succeed(*argv) == result, "importing it again replaces it"
     with connect(embedded_db, role="reader") as conn:
         row = fabrics.get(conn, result["fabric"])
-        assert row.timeless
+        assert row.snapshot
         fabric = fabrics.load(conn, row.fabric_id)
         assert fabric.counted_at is CountedAt.SENDER
         totals = conn.execute(

@@ -51,8 +51,11 @@ def test_sacct_captures(embedded_db: str, shared: Path, file: str, jobs: int, st
     for _ in range(2):
         result = succeed(*argv)
         assert {key: result[key] for key in ("jobs", "steps", "users", "rejected")} == {
-            "jobs": jobs, "steps": steps, "users": users, "rejected": [],
-        }  # fmt: skip
+            "jobs": jobs,
+            "steps": steps,
+            "users": users,
+            "rejected": [],
+        }
     assert scalar(embedded_db, "SELECT count(*) FROM job") == jobs
 
 

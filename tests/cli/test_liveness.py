@@ -32,7 +32,18 @@ def serving(url: str, *command: str) -> Iterator[tuple[subprocess.Popen[bytes], 
     """A process, and where its figures are."""
     with listen("127.0.0.1", 0) as free:
         port = str(free.getsockname()[1])
-    argv = [sys.executable, "-c", HANGING, *command, "--db", url, "--metrics-port", port, "--hangs-after", str(HANGS_AFTER_S)]  # fmt: skip
+    argv = [
+        sys.executable,
+        "-c",
+        HANGING,
+        *command,
+        "--db",
+        url,
+        "--metrics-port",
+        port,
+        "--hangs-after",
+        str(HANGS_AFTER_S),
+    ]
     process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield process, f"http://127.0.0.1:{port}"

@@ -43,7 +43,10 @@ def test_accounts_and_tokens_from_the_command_line(embedded_db: str) -> None:
         actions = [row[0] for row in conn.execute("SELECT action FROM audit WHERE via = 'command' ORDER BY audit_id")]
     assert actions == ["users add", "users add", "tokens create", "users passwd", "users disable", "tokens revoke"]
     listed = run(embedded_db, "users", "list")["items"]
-    assert [(row["name"], row["role"], row["disabled"]) for row in listed] == [("ann", "operator", True), ("slurm", "service", False)]  # fmt: skip
+    assert [(row["name"], row["role"], row["disabled"]) for row in listed] == [
+        ("ann", "operator", True),
+        ("slurm", "service", False),
+    ]
     assert made["secret"] not in str(run(embedded_db, "tokens", "list"))
     for wrong in (["users", "add", "x"], ["tokens", "create", "slurm", "--scope", "admin"]):
         with pytest.raises(BadRequest):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from prose import files, findings, main, settings
+from prose import files, findings, main, messages, settings
 
 
 def test_the_guides_and_help_texts_pass() -> None:
@@ -24,3 +24,9 @@ def test_a_forbidden_wording_is_found_with_its_line(line: str) -> None:
 )
 def test_other_words_and_code_are_left_alone(text: str) -> None:
     assert findings(text, settings()["rule"]) == []
+
+
+def test_messages_are_read_and_docstrings_and_queries_are_not() -> None:
+    source = '''"""Tries for ever."""\nadvice = f"{name} is away"\nquery = "SELECT x, of which FROM y"\n'''
+    found = findings(messages(source), settings()["rule"])
+    assert len(found) == 1 and found[0].startswith("2: ")

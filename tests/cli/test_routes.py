@@ -65,9 +65,21 @@ def test_folders_on_the_way_to_the_result_are_made(capsys: pytest.CaptureFixture
 def test_ctrl_c_ends_the_search_with_the_best_so_far(tmp_path: Path) -> None:
     out = tmp_path / "r.lfts"
     command = [
-        sys.executable, "-c", "import sys; from flitwatch.main import main; main(sys.argv[1:])", "routes", "optimise", "--topology", "quartz1",
-        "--traffic", "noisy-shuffle", "--time-limit", "600", "--out", str(out), "--json",
-    ]  # fmt: skip
+        sys.executable,
+        "-c",
+        "import sys; from flitwatch.main import main; main(sys.argv[1:])",
+        "routes",
+        "optimise",
+        "--topology",
+        "quartz1",
+        "--traffic",
+        "noisy-shuffle",
+        "--time-limit",
+        "600",
+        "--out",
+        str(out),
+        "--json",
+    ]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "FORCE_COLOR": "1"}
     ) as running:

@@ -11,35 +11,61 @@ import pytest
 
 from flitwatch.commands.scorecard import EXTRA, PARTS
 from flitwatch.main import main
+from flitwatch_domain.errors import FlitwatchError
 from flitwatch_research.scorecard.pieces import Piece
 from flitwatch_research.scorecard.report import markdown
 from flitwatch_research.scorecard.verdict import checks
 from flitwatch_research.scorecard.worlds import OURS, PAPER, headline, interval, share
-from flitwatch_research.scoring import score_blame, score_deviation
+from flitwatch_research.scoring import _scorer, score_all, score_blame, score_deviation
 from flitwatch_twin.campaign import WORLDS
 
 
 def card(**parts: Any) -> dict[str, Any]:
     return {
-        "command": "flitwatch scorecard", "seeds": 2, "users": 300, "pooled_users": 2000, **{name: [] for name in (*PARTS, *EXTRA)}, **parts,
-    }  # fmt: skip
+        "command": "flitwatch scorecard",
+        "seeds": 2,
+        "users": 300,
+        "pooled_users": 2000,
+        **{name: [] for name in (*PARTS, *EXTRA)},
+        **parts,
+    }
 
 
 def blamed(
     method: str, scenario: str, precision: float, found: int = 8, false: int = 0, seed: int = 1
 ) -> dict[str, Any]:
     return {
-        "scenario": scenario, "seed": seed, "users": 300, "method": method, "average_precision": precision, "precision_at_10": 0.8, "best_at_10": 1.0,
-        "with_effect": [2, 3, 4, 1], "found_by_size": [0, 1, 4, 1], "found": found, "false": false, "false_share": false / found,
-    }  # fmt: skip
+        "scenario": scenario,
+        "seed": seed,
+        "users": 300,
+        "method": method,
+        "average_precision": precision,
+        "precision_at_10": 0.8,
+        "best_at_10": 1.0,
+        "with_effect": [2, 3, 4, 1],
+        "found_by_size": [0, 1, 4, 1],
+        "found": found,
+        "false": false,
+        "false_share": false / found,
+    }
 
 
 def deviated(scenario: str, mape: float, place: int) -> dict[str, Any]:
     return {
-        "scenario": scenario, "seed": 1, "inputs": "rates", "split": "run", "learner": "lightgbm", "mape": mape, "chosen_mape": 0.9 * mape,
-        "baseline_mape": 20.0, "planted": "RT_RB_STL", "planted_counters": ["RT_RB_STL", "PT_RB_STL_RQ"], "planted_found": 0.5,
-        "rank_of_planted": place, "cpu_s": 1.0,
-    }  # fmt: skip
+        "scenario": scenario,
+        "seed": 1,
+        "inputs": "rates",
+        "split": "run",
+        "learner": "lightgbm",
+        "mape": mape,
+        "chosen_mape": 0.9 * mape,
+        "baseline_mape": 20.0,
+        "planted": "RT_RB_STL",
+        "planted_counters": ["RT_RB_STL", "PT_RB_STL_RQ"],
+        "planted_found": 0.5,
+        "rank_of_planted": place,
+        "cpu_s": 1.0,
+    }
 
 
 def foretold(scenario: str, served: float, alone: float, coverage: float = 0.9) -> dict[str, Any]:
@@ -57,16 +83,30 @@ def foretold(scenario: str, served: float, alone: float, coverage: float = 0.9) 
         for name, value in mape.items()
     }
     return {
-        "scenario": scenario, "seed": 1, "m": 8, "k": 10, "features": "app", "mape": mape, "served_mape": served, "gain_on": gain, "chosen": [["ridge"]],
-        "serves": ["ridge"], "coverage90": coverage, "fixed_coverage90": 0.8, "runs": 70, "windows": 210,
-    }  # fmt: skip
+        "scenario": scenario,
+        "seed": 1,
+        "m": 8,
+        "k": 10,
+        "features": "app",
+        "mape": mape,
+        "served_mape": served,
+        "gain_on": gain,
+        "chosen": [["ridge"]],
+        "serves": ["ridge"],
+        "coverage90": coverage,
+        "fixed_coverage90": 0.8,
+        "runs": 70,
+        "windows": 210,
+    }
 
 
 def test_where_a_baseline_wins_the_headline_says_so() -> None:
     rows = [
-        blamed(OURS, "amg-128", 0.9), blamed(PAPER, "amg-128", 0.7),
-        blamed(OURS, "amg-128@drift", 0.5, found=4, false=2), blamed(PAPER, "amg-128@drift", 0.6),
-    ]  # fmt: skip
+        blamed(OURS, "amg-128", 0.9),
+        blamed(PAPER, "amg-128", 0.7),
+        blamed(OURS, "amg-128@drift", 0.5, found=4, false=2),
+        blamed(PAPER, "amg-128@drift", 0.6),
+    ]
     forecasts = [foretold("amg-128", 9.0, 10.5), foretold("amg-128@drift", 9.9, 9.0)]
     deviation = [deviated("amg-128", 6.0, 1), deviated("amg-128@drift", 21.0, 5)]
     blame, what, following = headline(card(blame=rows, deviation=deviation, forecast=forecasts))
@@ -80,6 +120,13 @@ def test_where_a_baseline_wins_the_headline_says_so() -> None:
     text = markdown(card(blame=rows, deviation=deviation, forecast=forecasts))
     assert text.index("is better") < text.index("## What was asked for")
     assert "**2 seeds** of each world" in text and "simulated" in text
+
+
+def test_a_world_in_which_ours_names_nobody_is_said() -> None:
+    rows = [blamed(OURS, "amg-128", 0.9), blamed(PAPER, "amg-128", 0.7), blamed(PAPER, "amg-128@law", 0.6)]
+    silent = blamed(OURS, "amg-128@law", 0.8) | {"found": 0, "false": 0, "found_by_size": [0, 0, 0, 0]}
+    assert "It names nobody in law." in headline(card(blame=[*rows, silent]))[0]
+    assert "nobody" not in headline(card(blame=[*rows, blamed(OURS, "amg-128@law", 0.8)]))[0]
 
 
 def test_each_demand_is_held_against_the_rows() -> None:
@@ -126,6 +173,21 @@ def test_blame_is_scored_over_all_users_by_their_effects() -> None:
     weak_last = score_blame(truth, {"ranking": [0, 1, 3, 4, 2], "q": [0.9] * 5})
     assert strong_last["average_precision"] < weak_last["average_precision"] < 1
     assert (strong_last["found"], strong_last["false"], strong_last["false_share"]) == (3, 2, pytest.approx(2 / 3))
+
+
+def test_one_process_scores_everything_and_outlives_a_request_that_it_cannot_answer() -> None:
+    seen = []
+    for scenario in ("nonsense", "amg-128@mars"):
+        with pytest.raises(FlitwatchError, match="scoring failed: BadRequest"):
+            score_all("blame", scenario, 1, 40, [])
+        seen.append(_scorer().pid)
+    assert seen[0] == seen[1] and _scorer().poll() is None
+    _scorer().kill()
+    _scorer().wait()
+    with pytest.raises(FlitwatchError, match="its process ended"):
+        score_all("blame", "nonsense", 1, 40, [])
+    with pytest.raises(FlitwatchError, match="BadRequest"):
+        score_all("blame", "nonsense", 1, 40, [])
 
 
 def test_several_planted_counters_are_looked_for_among_the_first_as_many() -> None:
@@ -188,7 +250,10 @@ def test_a_card_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyP
     for options in ([], ["--seeds", "3", "--part", "blame", "--part", "long"]):
         main(["scorecard", "--kept", "--json", *options, "--out", str(tmp_path)])
         cards.append(json.loads(capfd.readouterr().out))
-        assert f"Made by `{cards[-1]['command']}`" in (tmp_path / "scorecard.md").read_text()
+        text = (tmp_path / "scorecard.md").read_text()
+        assert (
+            f"Made by `{cards[-1]['command']}`" in text and "some sets were not made" in text and "Not made yet" in text
+        )
     assert [one["command"] for one in cards] == [
         "flitwatch scorecard",
         "flitwatch scorecard --seeds 3 --part blame --part long",

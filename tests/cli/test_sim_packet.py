@@ -19,9 +19,19 @@ from flitwatch.main import main
 from flitwatch_domain.counters import identify
 
 KEYS = {
-    "time_s", "delivered_bytes", "local_bytes", "packet_hops", "events_per_hop", "hops_per_s_per_core", "wall_s", "peak_rss_mb", "mean_hops", "conserved",
-    "latency_ns", "links_csv",
-}  # fmt: skip
+    "time_s",
+    "delivered_bytes",
+    "local_bytes",
+    "packet_hops",
+    "events_per_hop",
+    "hops_per_s_per_core",
+    "wall_s",
+    "peak_rss_mb",
+    "mean_hops",
+    "conserved",
+    "latency_ns",
+    "links_csv",
+}
 SMALL = ["sim", "packet", "--topology", "dragonfly:3,2,4,4", "--routing", "adaptive1", "--seed", "3"]
 
 

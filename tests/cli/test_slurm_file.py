@@ -49,8 +49,19 @@ def plugin(request: pytest.FixtureRequest, tmp_path: Path) -> Plugin:
 
 
 def case(**other: Any) -> Case:
-    base: dict[str, Any] = {"application": "milc", "user": ANYBODY, "nodes": 8, "action": "delay", "retry_s": 600, "usual_s": 100, "slowdown": 1.4,
-                            "features": "", "avoid": "", "room": {"*": 8, "big": 8, "sm,all=": 4}, "reason": "5.00 stall cycles per flit"}  # fmt: skip
+    base: dict[str, Any] = {
+        "application": "milc",
+        "user": ANYBODY,
+        "nodes": 8,
+        "action": "delay",
+        "retry_s": 600,
+        "usual_s": 100,
+        "slowdown": 1.4,
+        "features": "",
+        "avoid": "",
+        "room": {"*": 8, "big": 8, "sm,all=": 4},
+        "reason": "5.00 stall cycles per flit",
+    }
     return Case(**{**base, **other})
 
 
@@ -68,7 +79,7 @@ def test_a_delay_moves_the_start_and_says_why(plugin: Plugin) -> None:
     put(plugin, case())
     job = plugin.submit()
     assert 595 <= job["begin_time"] - time.time() <= 601
-    assert job["admin_comment"].startswith("flitwatch delay since=") and "stall cycles" in job["admin_comment"]
+    assert job["admin_comment"].startswith("[flitwatch delay since=") and "stall cycles" in job["admin_comment"]
     assert "stall cycles" in plugin.said()
 
 
@@ -97,7 +108,7 @@ def test_hostile_names_and_comments_are_texts_and_nothing_more(plugin: Plugin, t
     ):
         described = plugin.submit(**job)
         assert all(described[key] == value for key, value in job.items() if key != "user")
-        assert described.get("admin_comment", "flitwatch ").startswith("flitwatch ")
+        assert described.get("admin_comment", "[flitwatch ").startswith("[flitwatch ")
     lines = plugin.said()
     assert "no advice" not in lines, "an error of its own"
     assert not any(ord(letter) < 32 or letter == "\x7f" for letter in lines) and len(lines) < 10_000
@@ -120,9 +131,16 @@ def test_the_case_of_the_user_and_size_is_chosen(plugin: Plugin) -> None:
         case(nodes=64, retry_s=300),
         case(application="a b%\t\n", retry_s=400),
     )
-    wait = {name: round(plugin.submit(**job).get("begin_time", 0) - time.time(), -2) for name, job in {
-        "ann": {}, "bob": {"user": "bob"}, "wide": {"min_nodes": 100}, "odd": {"name": "a b%\t\n"}, "comment": {"name": "x", "comment": "flitwatch_app=milc"},
-    }.items()}  # fmt: skip
+    wait = {
+        name: round(plugin.submit(**job).get("begin_time", 0) - time.time(), -2)
+        for name, job in {
+            "ann": {},
+            "bob": {"user": "bob"},
+            "wide": {"min_nodes": 100},
+            "odd": {"name": "a b%\t\n"},
+            "comment": {"name": "x", "comment": "flitwatch_app=milc"},
+        }.items()
+    }
     assert wait == {"ann": 100, "bob": 200, "wide": 300, "odd": 400, "comment": 100}
     assert (
         untouched(plugin.submit(name="hpl"))
@@ -175,10 +193,16 @@ def test_whatever_stands_there_the_job_is_let_through_unchanged(plugin: Plugin, 
     if what not in ("old", "future"):
         path.unlink()
     made = {
-        "empty": lambda: path.touch(), "long": lambda: path.write_bytes(whole + b"\n" * (1 << 20)), "folder": path.mkdir, "pipe": lambda: os.mkfifo(path),
-        "device": lambda: path.symlink_to("/dev/zero"), "torn": lambda: path.write_bytes(whole[:-9]), "link to device": lambda: path.symlink_to("/dev/tty"),
-        "flipped": lambda: path.write_bytes(whole.replace(b"\t600\t", b"\t900\t")), "code": lambda: path.write_text("os.execute('touch /tmp/x') error('x')"),
-    }.get(what)  # fmt: skip
+        "empty": lambda: path.touch(),
+        "long": lambda: path.write_bytes(whole + b"\n" * (1 << 20)),
+        "folder": path.mkdir,
+        "pipe": lambda: os.mkfifo(path),
+        "device": lambda: path.symlink_to("/dev/zero"),
+        "torn": lambda: path.write_bytes(whole[:-9]),
+        "link to device": lambda: path.symlink_to("/dev/tty"),
+        "flipped": lambda: path.write_bytes(whole.replace(b"\t600\t", b"\t900\t")),
+        "code": lambda: path.write_text("os.execute('touch /tmp/x') error('x')"),
+    }.get(what)
     if made:
         made()
     assert untouched(plugin.submit())
@@ -196,7 +220,15 @@ TEXT = st.text(max_size=40)
 
 @settings(max_examples=60, deadline=None)
 @given(TEXT.filter(bool), TEXT, TEXT, TEXT, TEXT, st.sampled_from(["start", "delay", "prefer"]))
-def test_no_text_of_a_case_breaks_the_file(tmp_path_factory: pytest.TempPathFactory, application: str, user: str, features: str, avoid: str, reason: str, action: str) -> None:  # fmt: skip
+def test_no_text_of_a_case_breaks_the_file(
+    tmp_path_factory: pytest.TempPathFactory,
+    application: str,
+    user: str,
+    features: str,
+    avoid: str,
+    reason: str,
+    action: str,
+) -> None:
     plugin = Plugin(lupa.lua51, tmp_path_factory.mktemp("x") / "advice")
     put(
         plugin,
@@ -232,3 +264,16 @@ def test_a_file_never_grows_past_what_is_read(plugin: Plugin) -> None:
     path = put(plugin, *(case(application=f"app{n}", reason="x" * 300) for n in range(5000)))
     assert path.stat().st_size <= 1 << 20
     assert "begin_time" in plugin.submit(name="app0")
+
+
+def test_another_plugins_admin_comment_stays_and_a_full_one_means_no_advice(plugin: Plugin) -> None:
+    """Slurm refuses a job whose admin comment has more than 1,024 bytes."""
+    put(plugin, case())
+    theirs = '{"xdmod": 1} \xff\xfe [x]'
+    made = plugin.submit(admin_comment=theirs)["admin_comment"]
+    assert made.startswith(theirs + " [flitwatch delay since=") and made.endswith("5.00 stall cycles per flit]")
+    short = plugin.submit(admin_comment="x" * 980)["admin_comment"]
+    assert short.startswith("x" * 980 + " [flitwatch delay since=") and len(short) <= 1024
+    full = plugin.submit(admin_comment="x" * 1000)
+    assert full["admin_comment"] == "x" * 1000 and not full.keys() & {"begin_time", "prefer", "exc_nodes"}
+    assert "leaves no place" in plugin.said()

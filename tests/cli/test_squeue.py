@@ -11,13 +11,26 @@ from flitwatch_domain.errors import Unavailable
 from flitwatch_slurm.cluster import read_pending
 
 OLD: dict[str, Any] = {
-    "job_id": 7, "job_state": "PENDING", "user_name": "u", "node_count": 4, "state_reason": "Resources", "deadline": 0, "name": "n", "partition": "batch",
-    "admin_comment": "flitwatch delay since=1700000000", "comment": "x flitwatch_app=milc,flitwatch=off", "excluded_nodes": "", "prefer": "",
-}  # fmt: skip
+    "job_id": 7,
+    "job_state": "PENDING",
+    "user_name": "u",
+    "node_count": 4,
+    "state_reason": "Resources",
+    "deadline": 0,
+    "name": "n",
+    "partition": "batch",
+    "admin_comment": "flitwatch delay since=1700000000",
+    "comment": "x flitwatch_app=milc,flitwatch=off",
+    "excluded_nodes": "",
+    "prefer": "",
+}
 NEW = OLD | {
-    "job_state": ["PENDING", "REQUEUED"], "node_count": {"set": True, "infinite": False, "number": 4}, "comment": {"job": "flitwatch_app=amg"},
-    "deadline": {"set": False, "infinite": False, "number": 0}, "admin_comment": "",
-}  # fmt: skip
+    "job_state": ["PENDING", "REQUEUED"],
+    "node_count": {"set": True, "infinite": False, "number": 4},
+    "comment": {"job": "flitwatch_app=amg"},
+    "deadline": {"set": False, "infinite": False, "number": 0},
+    "admin_comment": "",
+}
 
 
 def test_old_and_new_forms_tell_the_same_things() -> None:
@@ -29,8 +42,17 @@ def test_old_and_new_forms_tell_the_same_things() -> None:
 
 @pytest.mark.parametrize(
     "told",
-    ["", "error: none", "[]", "{}", '{"jobs": 3}', '{"jobs": [3]}', json.dumps({"jobs": [{"job_state": "PENDING"}]}), json.dumps({"jobs": [OLD | {"node_count": "many"}]})],
-)  # fmt: skip
+    [
+        "",
+        "error: none",
+        "[]",
+        "{}",
+        '{"jobs": 3}',
+        '{"jobs": [3]}',
+        json.dumps({"jobs": [{"job_state": "PENDING"}]}),
+        json.dumps({"jobs": [OLD | {"node_count": "many"}]}),
+    ],
+)
 def test_what_is_no_list_of_jobs_says_what_it_needs(told: str) -> None:
     with pytest.raises(Unavailable, match=r"Slurm 21\.08"):
         read_pending(told)

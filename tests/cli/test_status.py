@@ -26,7 +26,16 @@ def platform(embedded_db: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         [sys.executable, "-c", "import time; print(flush=True); time.sleep(600)", "flitwatch"], stdout=subprocess.PIPE
     )
     assert supervisor.stdout is not None and supervisor.stdout.readline() == b"\n"
-    state = {"pid": supervisor.pid, "url": "http://127.0.0.1:1/", "stack": "embedded", "port": 1, "database": embedded_db, "log": embedded_db, "twin": "demo", "processes": []}  # fmt: skip
+    state = {
+        "pid": supervisor.pid,
+        "url": "http://127.0.0.1:1/",
+        "stack": "embedded",
+        "port": 1,
+        "database": embedded_db,
+        "log": embedded_db,
+        "twin": "demo",
+        "processes": [],
+    }
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "state.json").write_text(json.dumps(state))
     yield embedded_db

@@ -58,7 +58,7 @@ def measured() -> float:
     fabrics = get("/api/v1/fabrics")["items"]
     if not fabrics:
         return 0.0
-    congestion = get(f"/api/v1/fabrics/{fabrics[0]['id']}/congestion")
+    congestion = get(f"/api/v1/fabrics/{fabrics[0]['id']}/stalls")
     return sum(value or 0.0 for value in congestion["routers"]["flits"])
 
 

@@ -81,10 +81,18 @@ def test_a_file_tells_units_label_and_origin(plain: World, tmp_path: Path) -> No
     made = write(plain.url, tmp_path / "a")
     assert all("/simulated-" in part for part in made["parts"])
     schema = pq.read_schema(tmp_path / "a" / made["parts"][0] / "router_1s.parquet")
-    assert schema.field("rt_flits").metadata[b"unit"].startswith(b"flits") and b"start of the bucket" in schema.field("ts").metadata[b"unit"]  # fmt: skip
+    assert (
+        schema.field("rt_flits").metadata[b"unit"].startswith(b"flits")
+        and b"start of the bucket" in schema.field("ts").metadata[b"unit"]
+    )
     assert schema.metadata[b"flitwatch.label"] == b"SIMULATED" and schema.metadata[b"flitwatch.code_version"]
     numbers = {"job_pk", "run_id", "router", "endpoint", "array_task", "het_offset", "restart", "nodes", "ranks", "rank", "step", "run_steps", "after_steps", "ahead"}  # fmt: skip
-    without = {c.name for shape in SHAPES.values() for c in shape.columns if unit_of(c.name) is None and c.type not in ("text", "text[]", "bool", "fabric")}  # fmt: skip
+    without = {
+        c.name
+        for shape in SHAPES.values()
+        for c in shape.columns
+        if unit_of(c.name) is None and c.type not in ("text", "text[]", "bool", "fabric")
+    }
     assert without == numbers
 
 
@@ -95,7 +103,12 @@ def test_the_archive_has_every_column_of_its_tables(embedded_db: str) -> None:
     }
     with connect(embedded_db, role="owner") as conn:
         for table, shape in (SHAPES | FABRIC_SHAPES).items():
-            there = dict(conn.execute("SELECT attname, atttypid::regtype::text FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped", [f"flitwatch.{table}"]).fetchall())  # fmt: skip
+            there = dict(
+                conn.execute(
+                    "SELECT attname, atttypid::regtype::text FROM pg_attribute WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped",
+                    [f"flitwatch.{table}"],
+                ).fetchall()
+            )
             named = {"fabric_id" if c.type == "fabric" else c.name for c in shape.columns} - shape.extra
             assert named == set(there) - left_out.get(table, set()), table
 
@@ -224,7 +237,10 @@ def test_maintenance_archives_before_it_drops(plain: World, tmp_path: Path) -> N
         (tmp_path / "a").mkdir()
         set_policy(conn, Policy(str(tmp_path / "a"), 1, 3))
         for days, job in ((10, "100"), (2, "103"), (0, "104")):
-            conn.execute("UPDATE job SET start_ts = %s, end_ts = %s WHERE job_id = %s AND cluster = 'c1'", [now - timedelta(days=days, hours=1), now - timedelta(days=days), job])  # fmt: skip
+            conn.execute(
+                "UPDATE job SET start_ts = %s, end_ts = %s WHERE job_id = %s AND cluster = 'c1'",
+                [now - timedelta(days=days, hours=1), now - timedelta(days=days), job],
+            )
         conn.execute("DELETE FROM job WHERE job_id NOT IN ('100', '103', '104') OR cluster = 'c2'")
         conn.execute("UPDATE run SET start_ts = %s", [now])
     # While what is mounted there is away, nothing is written in its place, and no job is dropped: with the empty mount point and without it.

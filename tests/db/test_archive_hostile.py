@@ -142,21 +142,33 @@ CASES: dict[str, tuple[Callable[[Path], object], str]] = {
     "cut short and sealed": (cut("run_step.parquet", True), r"run_step\.parquet: cannot be read as Parquet"),
     "a file missing": (lambda place: (place / "run.parquet").unlink(), r"run\.parquet: the file is missing"),
     "a manifest cut short": (cut("manifest.json", False), r"manifest\.json: the file is damaged"),
-    "another format": (lambda place: reseal(place, lambda m: m.update(format="flitwatch archive part 9")), "this version reads"),
+    "another format": (
+        lambda place: reseal(place, lambda m: m.update(format="flitwatch archive part 9")),
+        "this version reads",
+    ),
     "a manifest elsewhere": (moved, "this is not a manifest"),
     "names that climb": (climbing, "the files are not those of an archive"),
     "a fabric that climbs": (climbing_fabric, "does not name a fabric"),
-    "a column missing": (lambda place: edit(place, "job", lambda t: t.drop_columns(["state"])), r"job\.parquet: column 'state' is missing"),
+    "a column missing": (
+        lambda place: edit(place, "job", lambda t: t.drop_columns(["state"])),
+        r"job\.parquet: column 'state' is missing",
+    ),
     "a column of text": (retyped, r"router_1s\.parquet: column 'rt_flits' is string, not double"),
-    "no number": (put("router_1s", "rt_flits", float("nan")), r"router_1s\.parquet: column 'rt_flits' holds a value that is not a finite"),
-    "an end of the world": (put("router_1s", "ts", 4102444800000000), r"router_1s\.parquet: a counter of 2100-01-01 .* outside the part's jobs"),
+    "no number": (
+        put("router_1s", "rt_flits", float("nan")),
+        r"router_1s\.parquet: column 'rt_flits' holds a value that is not a finite",
+    ),
+    "an end of the world": (
+        put("router_1s", "ts", 4102444800000000),
+        r"router_1s\.parquet: a counter of 2100-01-01 .* outside the part's jobs",
+    ),
     "a router too many": (put("job_node", "router", 40_000), r"job_node\.parquet: router 40000 is not in its fabric"),
     "a step of nobody's": (put("job_step", "job_pk", 99), r"job_step\.parquet: a row is of a job that is not there"),
     "a run of nobody's": (put("run", "job_pk", 99), r"run '.*' is of a job that is not there"),
     "a name that cannot be": (put("job", "name", "a\0b"), r"job\.parquet: the database refuses it"),
     "another label": (put("job", "simulated", False), r"job '.*' is not labelled as its part is"),
     "a part's name": (lambda place: place.rename(place.parent / "a b"), "this is not a part"),
-}  # fmt: skip
+}
 
 
 def test_each_is_refused_by_name_and_nothing_is_written(embedded_db: str, tmp_path: Path) -> None:

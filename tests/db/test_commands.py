@@ -64,7 +64,7 @@ def test_db_commands(embedded_db: str) -> None:
     tables = run("db", "status", "--db", embedded_db)["tables"]
     assert (tables["router_1s"]["keep_days"], tables["port_10s"]["keep_days"]) == (5.0, None)
     shown = CliRunner().invoke(cli, ["db", "status", "--db", embedded_db])
-    assert "for ever" in shown.stdout
+    assert "no limit" in shown.stdout
 
 
 def test_the_embedded_log_keeps_what_is_asked_for(embedded_db: str) -> None:
@@ -81,7 +81,7 @@ def test_the_embedded_log_keeps_what_is_asked_for(embedded_db: str) -> None:
     shown = CliRunner().invoke(cli, ["db", "status", "--db", embedded_db])
     assert "0.25 days, at most 2.5 GB" in shown.stdout
     refused = CliRunner().invoke(cli, ["db", "maintain", "--db", embedded_db, "--keep", "log=forever"])
-    assert "disks end" in str(refused.exception)
+    assert "disks are finite" in str(refused.exception)
 
 
 @pytest.mark.parametrize("keep", ["router_1s", "router_1s=", "router_1s=-1", "router_1s=nan"])
@@ -108,8 +108,12 @@ def test_bad_use_is_one_line_on_standard_error(embedded_db: str) -> None:
         ["worker", "--queue", "none"],
     ):
         done = subprocess.run(
-            [sys.executable, "-m", "flitwatch.main", *argv, "--db", embedded_db], capture_output=True, text=True, env=dict(os.environ), check=False
-        )  # fmt: skip
+            [sys.executable, "-m", "flitwatch.main", *argv, "--db", embedded_db],
+            capture_output=True,
+            text=True,
+            env=dict(os.environ),
+            check=False,
+        )
         assert done.returncode != 0
         assert done.stdout == ""
         assert len(done.stderr.strip().splitlines()) == 1, done.stderr

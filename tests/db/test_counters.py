@@ -24,8 +24,13 @@ def rows(entries: list[tuple[int, int, int]], values: np.ndarray, samples: int =
     key = np.array(entries, dtype=np.int64).reshape(-1, 3)
     n = len(key)
     return Rows(
-        key[:, 0].astype(np.int32), key[:, 1].astype(np.int32), key[:, 2], np.full(n, samples, np.int32), np.full(n, 40.0), values
-    )  # fmt: skip
+        key[:, 0].astype(np.int32),
+        key[:, 1].astype(np.int32),
+        key[:, 2],
+        np.full(n, samples, np.int32),
+        np.full(n, 40.0),
+        values,
+    )
 
 
 class Oracle:
@@ -146,9 +151,15 @@ def test_port_totals_are_replaced(embedded_db: str) -> None:
         router, port = np.array([0, 0], np.int32), np.array([3, 4], np.int32)
         for factor in (1.0, 2.0):
             write_port_totals(
-                conn, 1, router, port, np.array([10.0, np.nan]) * factor, np.array([5.0, 0.0]), "counters.csv",
+                conn,
+                1,
+                router,
+                port,
+                np.array([10.0, np.nan]) * factor,
+                np.array([5.0, 0.0]),
+                "counters.csv",
                 vc_flits=np.array([[4.0, 6.0], [np.nan, np.nan]]) * factor,
-            )  # fmt: skip
+            )
         found = conn.execute(
             "SELECT port, flits, stall_cycles, vc_flits, vc_stall_cycles, source FROM port_total ORDER BY port"
         ).fetchall()

@@ -82,7 +82,10 @@ def test_silences_and_rules_that_mean_the_user_go(embedded_db: str) -> None:
     kept = ["/.*/", "/alice.*/", "/bob|carol/"]
     assert sorted(rows(embedded_db, "SELECT matchers ->> 'user' FROM alert_silence")) == kept
     assert sorted(rows(embedded_db, "SELECT rule #>> '{where,user}' FROM alert_rule")) == kept
-    assert before == ["alert rule r4 stays: /alice.*/ picks others too", "alert silence 5 stays: /alice.*/ picks others too"]  # fmt: skip
+    assert before == [
+        "alert rule r4 stays: /alice.*/ picks others too",
+        "alert silence 5 stays: /alice.*/ picks others too",
+    ]
 
 
 def test_the_command_says_what_it_leaves_and_why(embedded_db: str) -> None:

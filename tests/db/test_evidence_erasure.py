@@ -186,7 +186,16 @@ def test_an_erased_name_stands_in_no_table_but_the_audit_log(world: World) -> No
         conn.execute("UPDATE job SET user_name = %s WHERE user_name = 'eve'", [user])
         conn.execute("UPDATE recommendation SET user_name = %s", [user])
     plant(world.url, user)
-    assert holding(world.url, user) >= {"job", "estimate", "estimate_entry", "alert", "alert_rule", "alert_silence", "task", "dead_letter"}  # fmt: skip
+    assert holding(world.url, user) >= {
+        "job",
+        "estimate",
+        "estimate_entry",
+        "alert",
+        "alert_rule",
+        "alert_silence",
+        "task",
+        "dead_letter",
+    }
     with connect(world.url, role="owner", autocommit=True) as conn:
         erase(conn, user)
     assert holding(world.url, user) <= {"audit"}
@@ -240,9 +249,14 @@ def test_the_commands(world: World, tmp_path: Path) -> None:
         ).fetchall()
     archive = str(tmp_path / "a")
     assert [row[:2] for row in noted] == [
-        ("db evidence", "100"), ("db erase", None), ("db archive", archive), ("db restore-archive", archive), ("db archive-policy", archive),
-        ("db archive-policy", None), ("db maintain", "router_1m"),
-    ]  # fmt: skip
+        ("db evidence", "100"),
+        ("db erase", None),
+        ("db archive", archive),
+        ("db restore-archive", archive),
+        ("db archive-policy", archive),
+        ("db archive-policy", None),
+        ("db maintain", "router_1m"),
+    ]
     assert noted[1][2]["rows"]["job"] == 1 and "bob" not in str(noted[1:])
 
 
@@ -269,6 +283,17 @@ def test_erasing_says_that_an_account_stays_and_deletes_it_when_told(world: Worl
 
 def made_of(**rows: int) -> dict[str, int]:
     tables = (
-        "estimate", "estimate_entry", "event", "task", "alert", "alert_rule", "alert_silence", "recommendation", "dead_letter", "created_by", "run", "job",
-    )  # fmt: skip
+        "estimate",
+        "estimate_entry",
+        "event",
+        "task",
+        "alert",
+        "alert_rule",
+        "alert_silence",
+        "recommendation",
+        "dead_letter",
+        "created_by",
+        "run",
+        "job",
+    )
     return {table: rows.get(table, 0) for table in tables}

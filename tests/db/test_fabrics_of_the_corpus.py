@@ -6,6 +6,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from fuzz.inputs import unpack
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -14,13 +15,11 @@ from flitwatch_domain.importers import read_fabric
 
 pytestmark = pytest.mark.integration
 
-CORPUS = Path(__file__).parents[1] / "fuzz/corpus"
-
 
 @pytest.mark.parametrize(("target", "kind"), [("ibnetdiscover", "ibnetdiscover"), ("cray_interconnect", "cray")])
-def test_fabrics_of_odd_files_can_be_stored(embedded_db: str, target: str, kind: str) -> None:
+def test_fabrics_of_odd_files_can_be_stored(embedded_db: str, target: str, kind: str, tmp_path: Path) -> None:
     stored, refused = 0, {}
-    for file in sorted((CORPUS / target).iterdir()):
+    for file in sorted(unpack(target, tmp_path).iterdir()):
         try:
             fabric = read_fabric(file, kind)
         except FlitwatchError:

@@ -82,8 +82,10 @@ def test_sources_never_go_back(embedded_db: str) -> None:
         ingest.save_source_positions(conn, {"host:/a": 5, "host:/b": 2**60})
         ingest.save_source_positions(conn, {"host:/a": 4, "host:/c": 0})
         assert ingest.source_positions(conn, ["host:/a", "host:/b", "host:/c", "absent"]) == {
-            "host:/a": 5, "host:/b": 2**60, "host:/c": 0
-        }  # fmt: skip
+            "host:/a": 5,
+            "host:/b": 2**60,
+            "host:/c": 0,
+        }
 
 
 def test_dead_letters_keep_the_bytes(embedded_db: str) -> None:

@@ -20,10 +20,17 @@ from flitwatch_domain.jobs import Job, JobStep
 from flitwatch_domain.runs import Run, RunStep
 
 JOB = Job(
-    cluster="theta", job_id="42", state="RUNNING", user="alice", name="amg", start_s=1_772_366_400.5, nodes=2,
-    node_list="nid[00000-00001]", steps=(JobStep("batch", state="RUNNING"), JobStep("0", name="amg", start_s=1_772_366_401.0)),
+    cluster="theta",
+    job_id="42",
+    state="RUNNING",
+    user="alice",
+    name="amg",
+    start_s=1_772_366_400.5,
+    nodes=2,
+    node_list="nid[00000-00001]",
+    steps=(JobStep("batch", state="RUNNING"), JobStep("0", name="amg", start_s=1_772_366_401.0)),
     simulated=True,
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +40,13 @@ def theta() -> Fabric:
 
 def equal(a: object, b: object) -> bool:
     return all(
-        list(a_values) == list(b_values) if a_values.dtype == object else np.array_equal(a_values, b_values, equal_nan=a_values.dtype.kind == "f")
-        for a_values, b_values in ((getattr(a, name), getattr(b, name)) for name in vars(a) if name not in ("classes", "link_class"))
-    )  # fmt: skip
+        list(a_values) == list(b_values)
+        if a_values.dtype == object
+        else np.array_equal(a_values, b_values, equal_nan=a_values.dtype.kind == "f")
+        for a_values, b_values in (
+            (getattr(a, name), getattr(b, name)) for name in vars(a) if name not in ("classes", "link_class")
+        )
+    )
 
 
 @pytest.mark.parametrize("make", [generators.theta, generators.quartz1, lambda: generators.torus((3, 4, 2))])
@@ -59,9 +70,9 @@ def test_a_fabric_is_replaced_only_on_request(embedded_db: str) -> None:
         with pytest.raises(Conflict, match="there already"):
             fabrics.save(conn, generators.torus((2, 2, 2)))
         larger = replace(generators.torus((3, 3, 3)), name=name)
-        assert fabrics.save(conn, larger, replace=True, timeless=True) == first
+        assert fabrics.save(conn, larger, replace=True, snapshot=True) == first
         row = fabrics.get(conn, name)
-        assert (row.routers, row.timeless) == (27, True)
+        assert (row.routers, row.snapshot) == (27, True)
         with pytest.raises(NotFound, match="Known: "):
             fabrics.load(conn, "absent")
         assert [row.name for row in fabrics.list_all(conn)] == [name]
@@ -78,8 +89,10 @@ def test_a_job_finds_its_routers(embedded_db: str, theta: Fabric) -> None:
             (fabric_id,)
         ]
     assert found == {
-        theta.endpoints.node[0]: theta.endpoints.router[0], theta.endpoints.node[5]: theta.endpoints.router[5], "elsewhere": None
-    }  # fmt: skip
+        theta.endpoints.node[0]: theta.endpoints.router[0],
+        theta.endpoints.node[5]: theta.endpoints.router[5],
+        "elsewhere": None,
+    }
     assert steps == [("0", None), ("batch", "RUNNING")]
 
 
@@ -124,6 +137,30 @@ def test_a_later_record_of_a_job_replaces_the_earlier(embedded_db: str) -> None:
         assert conn.execute("SELECT count(*) FROM job_step").fetchone() == (4,)
 
 
+def test_a_run_that_came_before_its_job_is_of_it(embedded_db: str, theta: Fabric) -> None:
+    """Instrumentation and accounting come by ways of their own; a job of an earlier round of numbers, or of another kind, gets nothing."""
+    node = str(theta.endpoints.node[3])
+    run = Run("early", "amg", "42", 1_772_366_410.0, (0,), (node,), simulated=True)
+    with connect(embedded_db, role="writer") as conn:
+        fabrics.save(conn, theta)
+        early = runs.upsert_run(conn, run)
+        other = jobs.upsert(
+            conn,
+            [
+                replace(JOB, cluster="before", start_s=1_700_000_000.0, end_s=1_700_000_100.0, node_list=node),
+                replace(JOB, cluster="after", start_s=1_790_000_000.0, node_list=node),
+                replace(JOB, cluster="measured", simulated=False, node_list=node),
+                replace(JOB, cluster="waits", start_s=None, state="PENDING", node_list=None),
+            ],
+        )
+        assert len(other) == 4 and conn.execute("SELECT job_pk FROM run").fetchall() == [(None,)]
+        # Of a requeued job, the incarnation that had begun, though the next one begins within what clocks differ.
+        ended = replace(JOB, start_s=run.start_s - 9, end_s=run.start_s + 20, node_list=node)
+        own = jobs.upsert(conn, [replace(JOB, restart=1, start_s=run.start_s + 30, node_list=node), ended])[1:]
+        assert conn.execute("SELECT run_id, job_pk FROM run").fetchall() == [(early, own[0])]
+        assert conn.execute("SELECT endpoint FROM run_rank").fetchall() == [(3,)]
+
+
 def test_an_incarnation_under_another_number_is_moved_and_nothing_is_lost(embedded_db: str) -> None:
     one, two, three = (
         replace(JOB, restart=n, submit_s=9e8 + n, start_s=9e8 + 10 + n, name=f"run {n}") for n in range(3)
@@ -155,9 +192,15 @@ def test_a_bad_host_list_names_the_job(embedded_db: str) -> None:
 
 def test_runs_and_steps(embedded_db: str, theta: Fabric) -> None:
     run = Run(
-        "amg-1", "amg", job_id="42", start_s=1_772_366_402.0, ranks=(0, 1), nodes=(str(theta.endpoints.node[7]), None),
-        counters=("AR_A", "AR_B"), simulated=True,
-    )  # fmt: skip
+        "amg-1",
+        "amg",
+        job_id="42",
+        start_s=1_772_366_402.0,
+        ranks=(0, 1),
+        nodes=(str(theta.endpoints.node[7]), None),
+        counters=("AR_A", "AR_B"),
+        simulated=True,
+    )
     values = np.array([[1, 2**62], [3, 4]], dtype=np.int64)
     with connect(embedded_db, role="writer") as conn:
         fabrics.save(conn, theta)

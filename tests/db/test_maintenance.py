@@ -85,7 +85,9 @@ def test_what_one_table_refuses_is_said_and_stops_no_other(embedded_db: str, req
         (chunk,) = conn.execute("SELECT chunk_name FROM time_chunk WHERE table_name = 'router_1s'").fetchone() or ("",)
         conn.execute(f"CREATE VIEW of_somebody AS SELECT * FROM flitwatch_chunk.{chunk}".encode())
         conn.execute("INSERT INTO event (at, kind, payload) VALUES (now() - interval '8 days', 'told', '{}')")
-        conn.execute("INSERT INTO task (name, args, state, finished_at) VALUES ('demo.count', '{}', 'succeeded', now() - interval '91 days')")  # fmt: skip
+        conn.execute(
+            "INSERT INTO task (name, args, state, finished_at) VALUES ('demo.count', '{}', 'succeeded', now() - interval '91 days')"
+        )
     report = maintain(url_for(embedded_db, "worker"))
     assert list(report["failed"]) == ["router_1s"] and "other objects depend on it" in report["failed"]["router_1s"]
     assert (report["dropped"]["event"], report["dropped"]["task"]) == (1, 1)

@@ -144,8 +144,10 @@ def test_timescaledb_gets_hypertables(timescale_db: str) -> None:
             ).fetchall()
         )
         assert {name: span.total_seconds() for name, span in spans.items()} == {
-            "router_1s": 3600, "router_1m": 86400, "router_1h": 30 * 86400
-        }  # fmt: skip
+            "router_1s": 3600,
+            "router_1m": 86400,
+            "router_1h": 30 * 86400,
+        }
         conn.execute("SELECT ensure_chunks('router_1s', ARRAY[now()])")
         assert conn.execute("SELECT count(*) FROM time_chunk").fetchone() == (0,)
     assert migrate(timescale_db) == []

@@ -58,8 +58,10 @@ def test_the_same_tables_again_leave_no_mark_but_a_note_does(embedded_db: str) -
         # A note between two dumps is no table to compare with.
         assert route_changes.record(conn, fabric_id, T0 + 2 * HOUR, tables + 1).changed == 12
         assert [row[1:] for row in stored(conn, fabric_id)] == [
-            (11, None, None), (None, None, "ADAPTIVE_3 is the default"), (12, 12, None),
-        ]  # fmt: skip
+            (11, None, None),
+            (None, None, "ADAPTIVE_3 is the default"),
+            (12, 12, None),
+        ]
 
 
 def test_a_fabric_with_other_numbers_forgets_its_tables_and_keeps_its_marks(embedded_db: str) -> None:

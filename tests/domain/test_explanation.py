@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
+from html import escape
 
 import numpy as np
 import pytest
 
-from flitwatch_domain.explanation import answer, slowdown
+from flitwatch_domain.explanation import answer, case, slowdown
 from flitwatch_domain.explanation.candidates import Beside, Blamed, Scene, ranked
 from flitwatch_domain.explanation.carriers import Count, LinkCount, carrying
+from flitwatch_domain.explanation.chain import minutes_and_seconds
 from flitwatch_domain.explanation.scenery import Scenery
 
 T0 = 1_790_000_000.0
@@ -99,8 +102,16 @@ def test_the_rise_of_a_figure_is_found_and_noise_has_none() -> None:
 # Who
 
 
-def beside(number: int, start_s: float, *, routers: np.ndarray | None = None, sent: tuple[float, float] | None = (0.0, 1e12), most: float | None = 0.0,
-           end_s: float | None = None, blamed: Blamed | None = None) -> Beside:  # fmt: skip
+def beside(
+    number: int,
+    start_s: float,
+    *,
+    routers: np.ndarray | None = None,
+    sent: tuple[float, float] | None = (0.0, 1e12),
+    most: float | None = 0.0,
+    end_s: float | None = None,
+    blamed: Blamed | None = None,
+) -> Beside:
     placed = np.arange(20) if routers is None else routers
     before, after = sent if sent is not None else (None, None)
     return Beside(
@@ -213,8 +224,20 @@ JOB = {
 
 def scenery(*jobs: Beside, own: Count | None = None, onset_s: float = T0 + 102, nics: bool = True) -> Scenery:
     return Scenery(
-        1, "f", OWN, GROUP, onset_s - 7, onset_s + 8, T0 + 300, True, own or Count(1e6, 1e5, 1e6, 2e6), [link(1, 0.1, 2.0)], list(jobs), (1e11, 1e12), nics
-    )  # fmt: skip
+        1,
+        "f",
+        OWN,
+        GROUP,
+        onset_s - 7,
+        onset_s + 8,
+        T0 + 300,
+        True,
+        own or Count(1e6, 1e5, 1e6, 2e6),
+        [link(1, 0.1, 2.0)],
+        list(jobs),
+        (1e11, 1e12),
+        nics,
+    )
 
 
 def made(
@@ -234,15 +257,18 @@ def test_the_planted_job_is_named_with_what_would_help() -> None:
     assert {one["kind"] for one in told["remedies"]} == {"hold", "tell", "move", "re-route"}
 
 
-@pytest.mark.parametrize(("scenic", "reason"), [
-    (scenery(), "no other job"),
-    (scenery(beside(1, T0 + 100), beside(2, T0 + 101)), "2 jobs changed"),
-    (scenery(beside(1, T0 + 100), own=Count(None, None, None, None)), "no counters on both sides"),
-    (scenery(beside(1, T0 + 100), own=Count(1e6, 1e6, 1e6, 1e6)), "did not rise"),
-    (scenery(beside(1, T0 + 100, sent=(0, 1e9)), beside(2, T0 - 900, sent=(1e12, 1e12), most=1e12)), "added only"),
-    (scenery(beside(1, T0 - 500, sent=(1e12, 1e12), most=1e12)), "no job beside it started"),
-    (None, "place on a fabric"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("scenic", "reason"),
+    [
+        (scenery(), "no other job"),
+        (scenery(beside(1, T0 + 100), beside(2, T0 + 101)), "2 jobs changed"),
+        (scenery(beside(1, T0 + 100), own=Count(None, None, None, None)), "no counters on both sides"),
+        (scenery(beside(1, T0 + 100), own=Count(1e6, 1e6, 1e6, 1e6)), "did not rise"),
+        (scenery(beside(1, T0 + 100, sent=(0, 1e9)), beside(2, T0 - 900, sent=(1e12, 1e12), most=1e12)), "added only"),
+        (scenery(beside(1, T0 - 500, sent=(1e12, 1e12), most=1e12)), "no job beside it started"),
+        (None, "place on a fabric"),
+    ],
+)
 def test_where_something_is_missing_nobody_is_named(scenic: Scenery | None, reason: str) -> None:
     told = made(steps(1.5, 20), scenic)
     assert (told["verdict"], told["named"]) == ("cannot tell", None)
@@ -266,14 +292,17 @@ def test_a_quiet_run_is_not_slow_whoever_starts() -> None:
     assert (told["verdict"], told["named"], told["slowdown"], told["candidates"]) == ("not slow", None, None, [])
 
 
-@pytest.mark.parametrize(("job", "past", "verdict"), [
-    ({"state": "COMPLETED", "end_s": T0 + 100}, [100.0, 101, 99, 100], "not slow"),
-    ({"state": "COMPLETED", "end_s": T0 + 200}, [100.0, 101, 99, 100], "cannot tell"),
-    ({}, [1000.0, 1001, 999], "cannot tell"),
-    ({}, None, "cannot tell"),
-    ({"start_s": None, "state": "PENDING"}, None, "cannot tell"),
-    ({"state": "FAILED", "end_s": T0 + 10}, [100.0, 101, 99], "cannot tell"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("job", "past", "verdict"),
+    [
+        ({"state": "COMPLETED", "end_s": T0 + 100}, [100.0, 101, 99, 100], "not slow"),
+        ({"state": "COMPLETED", "end_s": T0 + 200}, [100.0, 101, 99, 100], "cannot tell"),
+        ({}, [1000.0, 1001, 999], "cannot tell"),
+        ({}, None, "cannot tell"),
+        ({"start_s": None, "state": "PENDING"}, None, "cannot tell"),
+        ({"state": "FAILED", "end_s": T0 + 10}, [100.0, 101, 99], "cannot tell"),
+    ],
+)
 def test_jobs_without_steps(job: dict, past: list[float] | None, verdict: str) -> None:
     held = None if past is None else answer.Past(np.array(past))
     factor = answer.elapsed_factor({**JOB, **job}, held, T0 + 300)
@@ -289,4 +318,75 @@ def test_jobs_without_steps(job: dict, past: list[float] | None, verdict: str) -
 
 def test_no_sentence_names_a_person() -> None:
     told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
-    assert "user1" not in told["title"] + told["detail"] + " ".join(one["text"] for one in told["remedies"])
+    assert "user1" not in told["title"] + told["detail"] + " ".join(
+        one["text"] for one in [*told["remedies"], *told["chain"]]
+    )
+
+
+def test_the_chain_says_what_the_answer_holds() -> None:
+    """Steps, links, jobs, onset, certainty and each remedy, with the answer's own figures; minutes or the reason why they are unknown."""
+    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
+    parts = [one["part"] for one in told["chain"]]
+    assert parts == ["steps", "links", "jobs", "since", "certainty", *["help"] * len(told["remedies"])]
+    text = {one["part"]: one["text"] for one in told["chain"]}
+    assert "50 % longer than in 10 earlier runs" in text["steps"]
+    for link in told["links"][:3]:
+        assert f"{link['from_name']} to {link['to_name']}" in text["links"]
+    assert "Job 1 started on 20 nodes" in text["jobs"] and "Job 1 is named" in text["certainty"]
+    since = told["slowdown"]["since"].strftime("%H:%M:%S UTC")
+    assert f"Since {since}" in text["since"] and since in told["title"]
+    helps = [one["text"] for one in told["chain"] if one["part"] == "help"]
+    for remedy, line in zip(told["remedies"], helps, strict=True):
+        assert (remedy["minutes_saved"] is None) == (remedy["why_unknown"] is not None)
+        assert line.startswith(remedy["text"])
+        assert ("Minutes saved are unknown" in line) == (remedy["minutes_saved"] is None)
+
+
+def test_the_chain_of_a_job_without_a_culprit_names_none() -> None:
+    told = made(steps(1.5, 20), None)
+    text = {one["part"]: one["text"] for one in told["chain"]}
+    assert text["certainty"].startswith("Nobody is named: ")
+    assert "Which links carry it is unknown" in text["links"] and "No other job is known" in text["jobs"]
+
+
+def test_a_job_that_is_not_slow_has_no_chain() -> None:
+    assert made(steps(1.0, 20), scenery(beside(1, T0 + 100)))["chain"] == []
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0:00 min"), (59.6, "1:00 min"), (272, "4:32 min"), (3872, "1:04:32 h")]
+)
+def test_lengths_of_time_are_minutes_and_seconds(seconds: float, text: str) -> None:
+    assert minutes_and_seconds(seconds) == text
+
+
+# The evidence as a page
+
+
+def page(told: dict) -> str:
+    return case.html(case.Evidence(told, [], []), None, datetime.fromtimestamp(T0 + 300, UTC))
+
+
+def test_the_evidence_shows_the_named_jobs_user_and_nobody_elses() -> None:
+    shown = page(
+        made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 + 103, sent=(0, 2e11)), beside(3, T0 - 900)))
+    )
+    assert "yes, user user1" in shown and "user2" not in shown and "user3" not in shown
+    assert "Machine c; window" in shown and case.content_hash(shown) in shown
+
+
+def test_the_evidence_that_cannot_tell_says_so_and_accuses_nobody() -> None:
+    """Two jobs that changed within seconds of each other: neither is named, and no user is shown but the job's own."""
+    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 + 101)))
+    shown = page(told)
+    assert told["verdict"] == "cannot tell" and "cannot tell who caused it" in shown and "Nobody is named" in shown
+    assert "None of these jobs is named" in shown and "user1" not in shown and "user2" not in shown
+    assert "is named: its share" not in shown and "<td>yes" not in shown
+
+
+def test_a_hostile_name_is_text_in_the_evidence() -> None:
+    bad = "</main><script>alert(1)</script>\"'&"
+    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)), name=bad, user=bad, cluster=bad)
+    told["candidates"][0]["user"] = bad
+    shown = page(told)
+    assert "<script" not in shown and shown.count("</main>") == 1 and shown.count(escape(bad)) >= 3

@@ -10,7 +10,7 @@ from domain.test_explanation import CURVE, GROUP, OWN, T0, beside, earlier, link
 
 from flitwatch_domain.explanation import slowdown
 from flitwatch_domain.explanation.candidates import Blamed, ranked
-from flitwatch_domain.explanation.carriers import Count, carrying
+from flitwatch_domain.explanation.carriers import Count, RouterCounts, carrying
 
 
 def test_the_detail_gives_both_ratios_and_none_where_one_is_unknown() -> None:
@@ -20,11 +20,14 @@ def test_the_detail_gives_both_ratios_and_none_where_one_is_unknown() -> None:
         assert "Stalls per flit" not in made(steps(1.5, 20), scenery(beside(1, T0 + 100), own=own))["detail"]
 
 
-@pytest.mark.parametrize(("count", "before", "after"), [
-    (Count(10.0, 5.0, 4.0, 8.0), 0.5, 2.0),
-    (Count(0.0, 0.0, 4.0, 0.0), None, 0.0),
-    (Count(10.0, None, None, 8.0), None, None),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("count", "before", "after"),
+    [
+        (Count(10.0, 5.0, 4.0, 8.0), 0.5, 2.0),
+        (Count(0.0, 0.0, 4.0, 0.0), None, 0.0),
+        (Count(10.0, None, None, 8.0), None, None),
+    ],
+)
 def test_a_ratio_needs_flits_and_stalls(count: Count, before: float | None, after: float | None) -> None:
     assert (count.before, count.after) == (before, after)
 
@@ -325,9 +328,52 @@ def test_a_stretch_below_a_tenth_is_no_slowness_whatever_found_it() -> None:
     )
 
 
-def test_groups_are_summed_over_the_links_that_end_in_them() -> None:
-    told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
+def test_groups_are_those_of_the_job_summed_over_their_routers() -> None:
+    from dataclasses import replace
+
+    figures = [np.full(20, value) for value in (1e6, 1e6, 1e5, 2e6)]
+    scenic = replace(scenery(beside(1, T0 + 100)), counted=RouterCounts(*figures))
+    told = made(steps(1.5, 20), scenic)
     (group,) = told["groups"]
-    assert (group["group"], group["nodes"], group["rose"]) == (1, 0, True)
+    assert (group["group"], group["nodes"], group["rose"]) == (0, 8, True)
     assert group["stall_ratio_after"] == pytest.approx(2.0) and group["stall_ratio_before"] == pytest.approx(0.1)
     assert told["routers"] == {"routers": 8, "stall_ratio_before": 0.1, "stall_ratio_after": 2.0, "rose": True}
+    assert made(steps(1.5, 20), scenery(beside(1, T0 + 100)))["groups"] == []
+
+
+def gained_at(*routers: int) -> RouterCounts:
+    """Stalls that rose at some routers of twenty only."""
+    after = np.full(20, 1e5)
+    after[list(routers)] = 1e8
+    return RouterCounts(np.full(20, 1e6), np.full(20, 1e6), np.full(20, 1e5), after)
+
+
+def test_of_two_that_start_together_the_one_that_sits_where_it_jams_is_named() -> None:
+    """An incast sends little, for its own jam holds it up; a large harmless job beside it sends as much in the slow job's group."""
+    from dataclasses import replace
+
+    there, here = np.arange(12, 18), np.arange(6)
+    jobs = beside(1, T0 + 100, routers=there, sent=(0, 1e11)), beside(2, T0 + 101, routers=here, sent=(0, 1e11))
+    assert replace(scenery(*jobs), counted=None) and named_of(*jobs)[0] == "2"
+    for gained, name in ((gained_at(*there), "1"), (gained_at(*here), "2"), (gained_at(*range(20)), None)):
+        told = made(steps(1.5, 20), replace(scenery(*jobs), counted=gained))
+        assert told["named"] == name
+    told = made(steps(1.5, 20), replace(scenery(*jobs), counted=gained_at(*there)))
+    assert [round(one["footprint"], 2) for one in told["candidates"]] == [pytest.approx(20 / 6, abs=0.01), 0.0]
+
+
+def test_stalls_that_rose_where_its_links_lead_are_a_rise() -> None:
+    from dataclasses import replace
+
+    even, rose = Count(1e6, 1e6, 1e6, 1e6), Count(1e6, 1e5, 1e6, 1e6)
+    held = scenery(beside(1, T0 + 100), own=even)
+    assert made(steps(1.5, 20), replace(held, onward=even))["verdict"] == "cannot tell"
+    assert made(steps(1.5, 20), replace(held, onward=rose))["named"] == "1"
+
+
+def test_a_footprint_is_unknown_where_nothing_was_counted_or_gained() -> None:
+    from flitwatch_domain.explanation.candidates import footprint
+
+    assert footprint(OWN, None) is None and footprint(OWN, np.zeros(20)) is None
+    assert footprint(OWN, np.full(20, np.nan)) is None and footprint(OWN[:0], np.ones(20)) is None
+    assert footprint(OWN, np.ones(20)) == 1.0

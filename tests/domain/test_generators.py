@@ -152,7 +152,7 @@ def test_io_routers_are_spread_and_hold_no_compute_node() -> None:
         ((12, 12, 12, 6), (1, 12, 12, 3), (1, 1, 1, 4), 10368, 3024),
         ((12, 12, 12, 12), (1, 12, 12, 6), (1, 1, 1, 2), 20736, 6048),
     ],
-)  # fmt: skip
+)
 def test_trees_of_hoefler_2009_table_1(
     m: tuple[int, ...], w: tuple[int, ...], p: tuple[float, ...], endpoints: int, switches: int
 ) -> None:

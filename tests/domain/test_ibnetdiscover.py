@@ -78,7 +78,16 @@ def test_small_fabric_in_full() -> None:
     assert (rates == 100e9).sum() == 4, "one EDR cable up, one to the storage server"
 
 
-@pytest.mark.parametrize("change", [lambda t: t.replace("\t", " "), lambda t: t.replace("\t", ""), lambda t: t.replace("\n", "\r\n"), lambda t: t.replace("\n", "\r"), lambda t: t.replace(' # "', '\r # "')])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda t: t.replace("\t", " "),
+        lambda t: t.replace("\t", ""),
+        lambda t: t.replace("\n", "\r\n"),
+        lambda t: t.replace("\n", "\r"),
+        lambda t: t.replace(' # "', '\r # "'),
+    ],
+)
 def test_lost_tabs_and_carriage_returns_change_nothing(change: object) -> None:
     changed = small(change(SMALL))  # type: ignore[operator]
     assert changed.summary() == small().summary()
@@ -146,12 +155,12 @@ def edited(old: str, new: str) -> str:
         (SMALL + 'Ca\t1 "S-0000000000000009"\t# "x"\n', "is named", 0),
         (edited('[2]\t"H-00000000000000a2"[1](a2)', '[1]\t"H-00000000000000a2"[1](a2)'), "listed again", 8),
         (edited('[31]\t"S-0000000000000003"[1]', '[99]\t"S-0000000000000003"[1]'), "port 99 of a device with 41", 9),
-        ("[1] \"S-0000000000000001\"[2]\n" + SMALL, "before any switch", 1),
+        ('[1] "S-0000000000000001"[2]\n' + SMALL, "before any switch", 1),
         ('Ca\t1 "H-00000000000000a1"\t# "n"\n', "lists no switch", 0),
         (edited("MF0;leaf1", "MF0;leaf1" * 100), "at most 255", 0),
         (edited("MF0;leaf1", "MF0\0leaf1"), "control character", 0),
     ],
-)  # fmt: skip
+)
 def test_contradictions_name_file_and_line(text: str, said: str, line: int) -> None:
     with pytest.raises(BadInput, match=said) as caught:
         small(text)
@@ -165,7 +174,12 @@ def test_survivable_doubts_are_warnings() -> None:
     fabric = small(one_end)
     assert fabric.summary()["links_by_class"] == small().summary()["links_by_class"]
     assert len(fabric.warnings) == 1 and "ib.txt:18: " in fabric.warnings[0]
-    speeds = small(edited('[1]\t"S-0000000000000001"[31]\t\t# "MF0;leaf1:MQM8700/U1" lid 1 4xHDR', '[1]\t"S-0000000000000001"[31]\t\t# "MF0;leaf1:MQM8700/U1" lid 1 2xHDR'))  # fmt: skip
+    speeds = small(
+        edited(
+            '[1]\t"S-0000000000000001"[31]\t\t# "MF0;leaf1:MQM8700/U1" lid 1 4xHDR',
+            '[1]\t"S-0000000000000001"[31]\t\t# "MF0;leaf1:MQM8700/U1" lid 1 2xHDR',
+        )
+    )
     assert any("lower" in text for text in speeds.warnings)
     assert speeds.links.bandwidth_bps.min() == 100e9
     cut = small(SMALL[: SMALL.rindex("Switch")])

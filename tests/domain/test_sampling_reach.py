@@ -70,8 +70,12 @@ def test_a_detour_widens_the_choice():
 def test_more_links_than_names_are_refused():
     hosts = np.zeros(2**15, np.int32)
     fabric = Fabric(
-        "large", FabricKind.GRAPH, Technology.GENERIC, Routers(["s"]), Endpoints(hosts),
+        "large",
+        FabricKind.GRAPH,
+        Technology.GENERIC,
+        Routers(["s"]),
+        Endpoints(hosts),
         both_directions(np.arange(1, 2**15 + 1), hosts, -1, -1, 0, 0, 1e9, ["link"]),
-    )  # fmt: skip
+    )
     with pytest.raises(BadInput, match="65535"):
         Reach(fabric)

@@ -53,9 +53,11 @@ twice: {<<: [*mid, *base], <<: {z: 4}, x: 5}
 again: [*mid, {<<: *mid, y: 6}]
 """
     assert parse_yaml(text, "t") == {
-        "top": {"inner": {"x": 3, "y": 2}}, "mid": {"x": 1, "y": 2}, "twice": {"x": 5, "y": 2, "z": 4},
+        "top": {"inner": {"x": 3, "y": 2}},
+        "mid": {"x": 1, "y": 2},
+        "twice": {"x": 5, "y": 2, "z": 4},
         "again": [{"x": 1, "y": 2}, {"x": 1, "y": 6}],
-    }  # fmt: skip
+    }
     assert parse_yaml("[{a: 1}, {a: 2}, {1: x, '1': y}]", "t") == [{"a": 1}, {"a": 2}, {1: "x", "1": "y"}]
 
 
@@ -96,5 +98,7 @@ def test_what_holds_itself_is_refused() -> None:
 
 def test_ordinary_aliases_are_followed() -> None:
     assert parse_yaml("a: &a {k: 1}\nb: {<<: *a, l: 2}\nc: [*a, *a]\n", "x") == {
-        "a": {"k": 1}, "b": {"k": 1, "l": 2}, "c": [{"k": 1}, {"k": 1}]
-    }  # fmt: skip
+        "a": {"k": 1},
+        "b": {"k": 1, "l": 2},
+        "c": [{"k": 1}, {"k": 1}],
+    }

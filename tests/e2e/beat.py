@@ -59,7 +59,14 @@ class Beat(threading.Thread):
         second, router = (axis.ravel() for axis in np.meshgrid(seconds, np.arange(self._size), indexing="ij"))
         n = len(second)
         values = self._rng.integers(1, 10**9, size=(n, len(ROUTER_COLUMNS))).astype(np.float64)
-        rows = counters.Rows(np.full(n, self._fabric, np.int32), router.astype(np.int32), second, np.ones(n, np.int32), np.full(n, 48.0), values)  # fmt: skip
+        rows = counters.Rows(
+            np.full(n, self._fabric, np.int32),
+            router.astype(np.int32),
+            second,
+            np.ones(n, np.int32),
+            np.full(n, 48.0),
+            values,
+        )
         counters.write_batch(conn, counters.Batch(routers=rows))
         through = datetime.fromtimestamp(int(seconds[-1]) + 1, UTC).isoformat()
         events.emit(conn, "counters", {"fabric_id": self._fabric, "through": through, "routers": self._size})

@@ -28,20 +28,30 @@ def flitwatch(*arguments: str | Path) -> None:
 def fill(url: str, data: Path) -> None:
     """Import Edison (measured, 140 routers counted), Selene and Theta (topology only) as a user does."""
     edison = data / "edison-dragonview"
-    flitwatch("import", "dragonview", "--db", url, "--links", data / "cray-wiring/links-edison.txt",
-              "--counters", edison / "dnd_net_counters.21.csv", "--jobs", edison / "dnd_jobs.21.csv")  # fmt: skip
+    flitwatch(
+        "import",
+        "dragonview",
+        "--db",
+        url,
+        "--links",
+        data / "cray-wiring/links-edison.txt",
+        "--counters",
+        edison / "dnd_net_counters.21.csv",
+        "--jobs",
+        edison / "dnd_jobs.21.csv",
+    )
     flitwatch("import", "fabric", data / "infiniband/selene.storage.txt", "--db", url)
     flitwatch("import", "fabric", data / "cray-wiring/theta.interconnect", "--db", url)
 
 
 @contextmanager
-def served(url: str) -> Iterator[str]:
-    """The API over that database and the built page; yields the address."""
+def served(url: str, anonymous: str = "user") -> Iterator[str]:
+    """The API over that database and the built page; yields the address. `anonymous`: the role of who has not signed in."""
     from api.conftest import serving
 
     from flitwatch_api.settings import Settings
 
-    with serving(Settings(db=url, web=PAGE)) as api:
+    with serving(Settings(db=url, web=PAGE, api_anonymous=anonymous)) as api:
         yield api.url
 
 

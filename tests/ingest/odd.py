@@ -19,18 +19,35 @@ TEXTS = [
 ]  # fmt: skip
 NUMBERS = [0, -1, 2**31, 2**53 + 1, 2**63 - 1, 2**63, 2**64 - 1, -(2**63), 1.5, 1e308, 5e-324, -0.0, 10**30]
 METRICS = [
-    "component_id", "producer", "instance", "port", "rtr", "aries_rtr_id", "job_id", "m1", "m2", "AR_RTR_0_0_INQ_PRF_INCOMING_FLIT_VC0",
-    "hfi1_0_1_portXmitData", "port_xmit_wait", *(f"odd{text}" for text in TEXTS),
-]  # fmt: skip
+    "component_id",
+    "producer",
+    "instance",
+    "port",
+    "rtr",
+    "aries_rtr_id",
+    "job_id",
+    "m1",
+    "m2",
+    "AR_RTR_0_0_INQ_PRF_INCOMING_FLIT_VC0",
+    "hfi1_0_1_portXmitData",
+    "port_xmit_wait",
+    *(f"odd{text}" for text in TEXTS),
+]
 JOB = {
     "cluster": "c", "job_id": "12_3", "state": "COMPLETED", "restart": 0, "user": "u", "account": "a", "name": "n", "partition": "p", "exit_code": "0:0",
     "submit": START_S, "start": START_S, "end": START_S + 9, "nodes": 2, "node_list": "nid[00001-00002]", "simulated": False,
     "steps": [{"step": "batch", "name": "b", "state": "COMPLETED", "start": START_S, "end": START_S + 9, "nodes": 1, "node_list": "nid00001"}],
 }  # fmt: skip
 RUN = {
-    "type": "run", "run_key": "k", "job_id": "5", "exe": "milc", "start": START_S, "ranks": [{"rank": 0, "node": "nid00001"}, {"rank": 1, "node": None}],
-    "counters": ["AR_X"], "simulated": False,
-}  # fmt: skip
+    "type": "run",
+    "run_key": "k",
+    "job_id": "5",
+    "exe": "milc",
+    "start": START_S,
+    "ranks": [{"rank": 0, "node": "nid00001"}, {"rank": 1, "node": None}],
+    "counters": ["AR_X"],
+    "simulated": False,
+}
 STEP = {"type": "step", "run_key": "k", "step": 0, "time_ns": [5, 6], "values": [[1], [2]]}
 SAMPLE = {
     "fabric": "odd", "host": "h", "job": "j", "tag": "t", "phase": "p", "start": START_S, "variant": "one-bit", "longest_path": 4, "link": [1, 2],

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from ingest.subnet import Subnet
 from noise_core import flow_ibsim
-from routing import opensm
 
 from flitwatch_db import connect
 from flitwatch_domain.generators import xgft
 from flitwatch_ingest.writer.drain import drain
-from flitwatch_routing import lft
 
 pytestmark = pytest.mark.integration
 
@@ -25,66 +20,12 @@ FABRIC = xgft(2, [4, 4], [1, 2])
 SATURATED = 0xFFFFFFFF
 
 
-class Subnet:
-    """A simulated subnet that OpenSM brought up, and `flitwatch` on its first host."""
-
-    def __init__(self, folder: Path) -> None:
-        switches, ports = lft.guids(FABRIC)
-        self.switches = [f"S-{guid:016x}" for guid in switches]
-        (folder / "fabric.topo").write_text(opensm.ibsim_text(FABRIC))
-        programs = folder / "bin"
-        programs.mkdir()
-        for tool in ("ibnetdiscover", "perfquery"):
-            # The simulator's library belongs into the tools alone, not into Python.
-            script = f'#!/bin/sh\nLD_PRELOAD={flow_ibsim.UMAD2SIM} exec /usr/sbin/{tool} "$@"\n'
-            (programs / tool).write_text(script)
-            (programs / tool).chmod(0o755)
-        self.environment = os.environ | {
-            "PATH": f"{programs}:{os.environ.get('PATH', '')}:/usr/sbin",
-            "IBSIM_SOCKNAME": f"flitwatch-{os.getpid()}-{folder.name}",
-            "SIM_HOST": f"H-{ports[0] - 1:016x}",
-            "FLITWATCH_HOME": str(folder / "home"),
-        }
-        self.simulator = subprocess.Popen(
-            ["ibsim", "-s", str(folder / "fabric.topo")],
-            env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        time.sleep(1.0)
-        subprocess.run(
-            ["opensm", "-R", "minhop", "-o", "-f", str(folder / "log")],
-            env=self.environment
-            | {"LD_PRELOAD": str(flow_ibsim.UMAD2SIM), "OSM_TMP_DIR": str(folder), "OSM_CACHE_DIR": str(folder)},
-            cwd=folder, timeout=120, check=True, capture_output=True,
-        )  # fmt: skip
-
-    def count(self, switch: int, port: int, **counters: int) -> None:
-        """Let a switch's port have counted this."""
-        assert self.simulator.stdin is not None
-        for name, value in counters.items():
-            self.simulator.stdin.write(
-                f'PerformanceSet "{self.switches[switch]}"[{port}] PortCounters.{name}={value}\n'
-            )
-        self.simulator.stdin.flush()
-        time.sleep(0.3)
-
-    def collect(self, url: str, *options: str) -> dict:
-        """What `flitwatch collect infiniband --once --json` prints."""
-        words = ["collect", "infiniband", "--once", "--json", "--db", url, "--fabric", "tree", *options]
-        done = subprocess.run(
-            [sys.executable, "-m", "flitwatch.main", *words],
-            env=self.environment, capture_output=True, text=True, timeout=120, check=False,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout) | {"said": done.stderr}
-
-
 @pytest.fixture
 def subnet(tmp_path: Path) -> Iterator[Subnet]:
     flow_ibsim.require()
-    found = Subnet(tmp_path)
+    found = Subnet(tmp_path, FABRIC)
     yield found
-    found.simulator.terminate()
-    found.simulator.wait(10)
+    found.close()
 
 
 def waited(url: str) -> dict[tuple[str, int], int]:

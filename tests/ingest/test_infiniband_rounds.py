@@ -61,6 +61,7 @@ def test_ports_are_read_while_the_topology_cannot_be() -> None:
     assert len(log.rounds) == 4 and log.rounds[0] > 0
     assert [late - early for early, late in zip([0, *log.rounds], log.rounds, strict=False)] == [log.rounds[0]] * 4
     assert [text for text in said if "topology" in text] == [
-        "waiting for the subnet's topology: ibnetdiscover failed", "waiting for the subnet's topology: line 7 is no switch",
-    ]  # fmt: skip
+        "waiting for the subnet's topology: ibnetdiscover failed",
+        "waiting for the subnet's topology: line 7 is no switch",
+    ]
     assert len(stored) == 2

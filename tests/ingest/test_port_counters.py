@@ -116,7 +116,7 @@ def test_an_adapter_that_the_node_has_not_is_kept_as_it_came_and_named(embedded_
     carry(embedded_db, "ldms.ibmad", series({"producer": "n9", "ca_name": "mlx5_0", "port": 1}, "port_xmit_data", 5))
     assert endpoint_words(embedded_db) == {} and observed(embedded_db) == 8
     assert reasons(embedded_db) == {
-        "n1 has mlx5_0, mlx5_1, mlx5_6 in ib: which is mlx5_2 cannot be told",
+        "n1 has mlx5_0, mlx5_1, mlx5_6 in ib: cannot tell which of them is mlx5_2",
         "n9 mlx5_0 port 1 is in none of ib",
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections import Counter
 
 import numpy as np
@@ -146,6 +147,17 @@ def test_sums_are_those_of_the_receiver_by_slice_and_context():
 
 
 @needs_socket
+def test_what_arrived_before_the_stop_is_counted():
+    made = capture()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        for _ in range(600):  # more than one turn of the loop takes
+            sender.sendto(b"", ("127.0.0.1", 9))
+    made.stop()
+    made.run()
+    assert sum(made.outcomes().values()) + made.overruns() >= 600
+
+
+@needs_socket
 def test_what_nobody_takes_is_bounded_and_counted():
     spec = plan().spec("lo", "", 10)
     spec.most_held_links = 13  # two slices of the six links
@@ -182,9 +194,17 @@ def test_contexts_follow_declarations():
 
 @pytest.mark.parametrize(
     "said",
-    [b"", b"\xff", b"[]", b'{"job": ""}', b'{"job": "1", "ports": [{"first": 5, "last": 4}]}', b'{"job": "1", "port": 5}', b'{"job": "a\\u0000"}',
-     b'{"job": "1", "ports": [{"first": 5, "last": 65536}]}'],
-)  # fmt: skip
+    [
+        b"",
+        b"\xff",
+        b"[]",
+        b'{"job": ""}',
+        b'{"job": "1", "ports": [{"first": 5, "last": 4}]}',
+        b'{"job": "1", "port": 5}',
+        b'{"job": "a\\u0000"}',
+        b'{"job": "1", "ports": [{"first": 5, "last": 65536}]}',
+    ],
+)
 def test_bad_declarations_are_refused_with_the_field(said):
     with pytest.raises(BadInput, match="control socket"):
         parse_declaration(said)

@@ -279,7 +279,7 @@ def test_ncl_runs_are_published_when_their_files_rest(table_log: Log, tmp_path: 
     try:
         time.sleep(0.1)
         head.write_text(whole)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not collector.runs and time.monotonic() < deadline:
             time.sleep(0.05)
     finally:

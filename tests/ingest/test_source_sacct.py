@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
-from flitwatch_ingest.sources import sacct
+from flitwatch_ingest.sources import sacct, sacct_text
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.incarnations import Held, number_restarts
 from flitwatch_stream.shapes import parse_job
@@ -110,7 +111,7 @@ def test_an_ambiguous_line_is_rejected_not_guessed() -> None:
     jobs, rejected = decode(header + "2|a|b|c|d|RUNNING\n")
     assert jobs == []
     assert rejected[0][0] == "acct.txt:2"
-    assert "cannot be told" in rejected[0][1]
+    assert "contains the delimiter" in rejected[0][1]
 
 
 @pytest.mark.parametrize(
@@ -362,3 +363,23 @@ def test_lines_are_read_as_they_come() -> None:
 
     first = next(sacct.stream(Lines(), "f"))
     assert first[0].job_id == "1" and len(read) < 20_000
+
+
+def test_what_is_no_accounting_is_refused_before_a_job_is_asked_for() -> None:
+    with pytest.raises(BadInput, match="no header"):
+        sacct.stream(io.BytesIO(b"a picture\n"), "there")
+    with pytest.raises(BadInput, match="empty"):
+        sacct.stream(io.BytesIO(b""), "there")
+    lines = io.BytesIO(b"JobID|State\n" + b"".join(b"%d|COMPLETED\n" % job for job in range(100)))
+    sacct.stream(lines, "there")
+    assert lines.tell() == len(b"JobID|State\n"), "the lines behind the header are read once, for their jobs"
+
+
+def test_a_jobs_steps_are_joined_once_however_many_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied = []
+    monkeypatch.setattr(sacct_text, "replace", lambda job, **new: copied.append(1) or replace(job, **new))
+    text = "JobID|State\n1|COMPLETED\n" + "".join(f"1.{step}|COMPLETED\n" for step in range(300)) + "2|FAILED\n"
+    jobs, rejected = decode(text)
+    assert [len(job.steps) for job in jobs] == [300, 0] and not rejected
+    assert [step.step for step in jobs[0].steps] == [str(step) for step in range(300)]
+    assert len(copied) == 1, "a copy for each step takes a time that grows with the square of their number"

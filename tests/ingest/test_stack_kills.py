@@ -61,8 +61,10 @@ class Site:
         with (self.folder / f"{name}.log").open("ab") as log:
             self.running[name] = subprocess.Popen(
                 [sys.executable, "-m", "flitwatch.main", *argv],
-                stdout=log, stderr=log, env={**os.environ, "FLITWATCH_HOME": str(self.folder)},
-            )  # fmt: skip
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "FLITWATCH_HOME": str(self.folder)},
+            )
 
     def kill(self, name: str) -> None:
         if name in self.servers:
@@ -85,7 +87,12 @@ class Site:
             server.destroy()
 
 
-@pytest.fixture(params=["embedded", pytest.param("full", marks=[pytest.mark.kafka, pytest.mark.timescale])])
+@pytest.fixture(
+    params=[
+        pytest.param("embedded", marks=pytest.mark.long),
+        pytest.param("full", marks=[pytest.mark.kafka, pytest.mark.timescale]),
+    ]
+)
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     folder = Path(tempfile.mkdtemp(prefix="flitwatch-test-kills-", dir=PLACE))
     one = Site(folder, request.param == "full")

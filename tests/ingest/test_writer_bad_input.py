@@ -108,10 +108,13 @@ def bad_json(good: bytes) -> dict[str, tuple[bytes, str]]:
         "random bytes": (random.Random(1).randbytes(3000).replace(b"\0", b"x"), ""),
         "unknown Avro schema": (b"\0" + struct.pack(">I", 999_999) + good, "999999"),
         "Avro's first bytes alone": (b"\0\0\0", "ends too early"),
-        "10 MB of metrics": (good[:-1] + b"".join(b',"m%d":1' % i for i in range(LARGE // 12)) + b"}", "metrics, more than"),
+        "10 MB of metrics": (
+            good[:-1] + b"".join(b',"m%d":1' % i for i in range(LARGE // 12)) + b"}",
+            "metrics, more than",
+        ),
         "10 MB of a text that does not end": (good[:-1] + b',"m":"' + b"x" * LARGE, ""),
         "10 MB of zeros": (bytes(LARGE), "Avro schema 0"),
-    }  # fmt: skip
+    }
 
 
 def test_sql_in_the_names_of_metrics_is_only_a_name(stack: tuple[str, str], fabric: Fabric, topic: str) -> None:
@@ -235,12 +238,14 @@ def test_counters_beyond_2_to_the_63_count_in_both_formats(
     start = 2**64 - 1_000_000
     name = "AR_RTR_0_0_INQ_PRF_INCOMING_FLIT_VC0"
     schema = {
-        "type": "record", "name": "aries_rtr_mmr", "fields": [
+        "type": "record",
+        "name": "aries_rtr_mmr",
+        "fields": [
             {"name": "timestamp", "type": {"type": "long", "logicalType": "timestamp-millis"}},
             {"name": "component_id", "type": {"type": "long", "logicalType": "unsigned-long"}},
             {"name": name, "type": {"type": "long", "logicalType": "unsigned-long"}},
         ],
-    }  # fmt: skip
+    }
     registry = tmp_path / "registry.json"
     registry.write_text(json.dumps({"subjects": {}, "schemas": {"5": json.dumps(schema)}}))
     component = int(fabric.endpoints.component_id[0])
@@ -345,10 +350,15 @@ def registry_server() -> Iterator[ThreadingHTTPServer]:
 def test_schemas_come_from_a_registry_by_http(
     embedded_db: str, topic: str, registry_server: ThreadingHTTPServer
 ) -> None:
-    schema = {"type": "record", "name": "loads", "fields": [
-        {"name": "timestamp", "type": {"type": "long", "logicalType": "timestamp-millis"}},
-        {"name": "component_id", "type": "long"}, {"name": "load", "type": "double"},
-    ]}  # fmt: skip
+    schema = {
+        "type": "record",
+        "name": "loads",
+        "fields": [
+            {"name": "timestamp", "type": {"type": "long", "logicalType": "timestamp-millis"}},
+            {"name": "component_id", "type": "long"},
+            {"name": "load", "type": "double"},
+        ],
+    }
     Registry.schemas = {"9": json.dumps(schema)}
     Registry.asked = []
     records = [
@@ -356,9 +366,11 @@ def test_schemas_come_from_a_registry_by_http(
     ]
     unknown = b"\0\0\0\0\x0a" + records[0][5:]
     carry(
-        (embedded_db, embedded_db), f"ldms.{topic}", [*records, unknown, unknown],
+        (embedded_db, embedded_db),
+        f"ldms.{topic}",
+        [*records, unknown, unknown],
         f"http://127.0.0.1:{registry_server.server_port}",
-    )  # fmt: skip
+    )
     with connect(embedded_db, autocommit=True) as conn:
         rows = conn.execute("SELECT component_id, f64 FROM observation ORDER BY ts").fetchall()
     assert rows == [(3, [s / 4]) for s in range(5)]

@@ -11,6 +11,7 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
+from fixtures.prometheus import Exporter
 from ingest.writing import Kept, kept
 
 from flitwatch_db import connect
@@ -22,6 +23,8 @@ from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 from flitwatch_ingest.collectors.ncl import NclCollector
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.collectors.sacct import publish_jobs
+from flitwatch_ingest.exporters import Intake, MetricTable
+from flitwatch_ingest.exporters.scraper import Scraper
 from flitwatch_ingest.sources import sacct
 from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
@@ -32,7 +35,10 @@ pytestmark = [pytest.mark.integration, pytest.mark.shared]
 SAMPLES = Path(os.environ.get("FLITWATCH_SHARED", Path(__file__).resolve().parents[3] / "shared")) / "samples"
 #: Files that no producer sends, and why.
 NO_INPUT = {
-    "doors/*": "of exporters, UFM and the fabric manager: no door takes them yet; `ibnetdiscover --ports` is refused by name",
+    "doors/README.md": "words about the captures",
+    "doors/slingshot/*": "of the fabric manager and its telemetry: no door takes them yet",
+    "doors/ufm/*": "of UFM's REST and its JSON: no door takes them yet; its Prometheus endpoint is scraped",
+    "doors/infiniband_exporter/*": "what the exporter's own tools print: `ibnetdiscover --ports` is refused by name, perfquery is read port by port (test_perfquery)",
     "ldms/conf/*": "configuration of the ldmsd that made the captures",
     "ldms/ldms_ls_*.txt": "ldms_ls writes it for people",
     "ldms/slurm_stream_events.jsonconcat": "a stream of the Slurm plug-in that store_avro_kafka does not carry; jobs come from sacct",
@@ -151,12 +157,30 @@ def from_fabric(url: str, path: Path) -> None:
     assert len(again.links.src) == len(found.links.src) > 0
 
 
+def from_exporter(url: str, path: Path) -> None:
+    """Every sample of the page has its place in the table, or is one that the table leaves out by name."""
+    exporter = Exporter(path.read_text)
+    try:
+        with open_log(url) as log, log.producer() as producer:
+            intake = Intake(MetricTable(), Publisher(producer))
+            taken = Scraper([f"http://127.0.0.1:{exporter.port}/metrics"], intake, lambda text: None).look()
+    finally:
+        exporter.close()
+    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+    assert taken.results.total() == len(lines) and taken.results["published"] > 0
+    assert set(taken.results) <= {"published", "unused", "no_column", "saturated"}
+    drain(url, url)
+    found = kept(url)
+    assert (found.accepted, found.letters) == (taken.results["published"], [])
+
+
 DOORS: dict[str, Callable[[str, Path], None]] = {
     "ldms/kafka/*.jsonl": from_kafka,
     "ldms/kafka/*invalid_json*.txt": from_kafka_bare,
     "ldms/kafka/*.bin": from_kafka_avro,
     REGISTRY: through_registry,
     "ldms/csv_*/*": from_csv,
+    "doors/node_exporter/*.prom": from_exporter,
     "ariesncl/*/*": from_ncl,
     "slurm/sacct_human.txt": for_people,
     "slurm/*sacct*.txt": from_sacct,

@@ -31,12 +31,19 @@ def database(embedded_db: str) -> str:
 def summary(rng: random.Random, **changes) -> dict:
     links = rng.sample(range(18), rng.randrange(1, 6))
     return {
-        "fabric": "figure-2.14", "host": rng.choice(["h2", "h3"]), "job": rng.choice([None, "42", "43"]), "tag": rng.choice([None, "2"]),
-        "phase": rng.choice([None, "x", "y"]), "start": START_S + 10 * rng.randrange(40), "variant": "one-bit",
-        "longest_path": rng.randrange(1, 6), "link": links,
+        "fabric": "figure-2.14",
+        "host": rng.choice(["h2", "h3"]),
+        "job": rng.choice([None, "42", "43"]),
+        "tag": rng.choice([None, "2"]),
+        "phase": rng.choice([None, "x", "y"]),
+        "start": START_S + 10 * rng.randrange(40),
+        "variant": "one-bit",
+        "longest_path": rng.randrange(1, 6),
+        "link": links,
         **{column: [rng.randrange(1000) for _ in links] for column in COLUMNS},
-        "traffic": [rng.randrange(-500, 500) for _ in links], "packets": {"decoded": rng.randrange(100), "unmarked": 3},
-    } | changes  # fmt: skip
+        "traffic": [rng.randrange(-500, 500) for _ in links],
+        "packets": {"decoded": rng.randrange(100), "unmarked": 3},
+    } | changes
 
 
 def carry(url: str, records: list[tuple[dict | bytes, str | None, int | None]]) -> None:

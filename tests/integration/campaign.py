@@ -60,7 +60,9 @@ class Campaign:
     clock : Path or None       the clock's offset file; None: the clock is not stepped
     """
 
-    def __init__(self, platform: Platform, feed: CollectedFeed | MachineFeed, clock: Path | None, seed: int, tick_s: float = 0.05) -> None:  # fmt: skip
+    def __init__(
+        self, platform: Platform, feed: CollectedFeed | MachineFeed, clock: Path | None, seed: int, tick_s: float = 0.05
+    ) -> None:
         self.platform, self.feed, self.clock, self.tick_s = platform, feed, clock, tick_s
         self.random = random.Random(seed)
         self.report = Report(routers=len(feed.fabric.routers))
@@ -337,7 +339,11 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--minutes", type=float, default=120)
     parser.add_argument("--stack", choices=("embedded", "full"), default="full")
-    parser.add_argument("--routers", type=int, help="of the machine that is fed (chaos 3264, soak a third of it); 0: a few routers' store_csv and its collector")  # fmt: skip
+    parser.add_argument(
+        "--routers",
+        type=int,
+        help="of the machine that is fed (chaos 3264, soak a third of it); 0: a few routers' store_csv and its collector",
+    )
     parser.add_argument("--port", type=int, default=18795)
     parser.add_argument("--seed", type=int, default=7)
     told = parser.parse_args()

@@ -51,8 +51,19 @@ def seed(url: str) -> int:
             busy = number % 2 == 1
             start = hour - 3600 * (number + 2)
             write(conn, fabric_id, start, (BUSY if busy else CALM,) * 2)
-            job = Job(job_id=str(number + 1), user="eve", cluster="site", name="milc", nodes=1, node_list=NODES[number % 4], state="COMPLETED",
-                      submit_s=start, start_s=start + 10, end_s=start + 400, simulated=True)  # fmt: skip
+            job = Job(
+                job_id=str(number + 1),
+                user="eve",
+                cluster="site",
+                name="milc",
+                nodes=1,
+                node_list=NODES[number % 4],
+                state="COMPLETED",
+                submit_s=start,
+                start_s=start + 10,
+                end_s=start + 400,
+                simulated=True,
+            )
             jobs.upsert(conn, [job], fabric_id)
             run_id = runs.upsert_run(
                 conn,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.jobs.explanation import explain
 from flitwatch_db.runs import store as runs
-from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
 from flitwatch_twin.accounting import Accounting
@@ -60,18 +61,27 @@ def draws(seed: int, count: int, quiet: bool) -> Iterator[Draw]:
     rng = np.random.default_rng([seed, int(quiet)])
     for number in range(count):
         planted = {
-            "mechanism": "bandwidth" if rng.random() < 0.75 else "incast", "nodes": int(rng.integers(160, 321)), "rate": float(rng.uniform(1.0, 1.4)),
-            "first_s": float(rng.integers(70, 150)), "lasts_s": float(rng.integers(150, 320)), "every_s": 100_000.0,
-        }  # fmt: skip
+            "mechanism": "bandwidth" if rng.random() < 0.75 else "incast",
+            "nodes": int(rng.integers(160, 321)),
+            "rate": float(rng.uniform(1.0, 1.4)),
+            "first_s": float(rng.integers(70, 150)),
+            "lasts_s": float(rng.integers(150, 320)),
+            "every_s": 100_000.0,
+        }
         yield Draw(1 + number + (500 if quiet else 0), APPLICATIONS[number % 2], None if quiet else planted)
 
 
 def spec(planted: dict[str, Any] | None, instrumented: list[dict[str, Any]]) -> TwinSpec:
     """The demo's machine."""
-    return TwinSpec.model_validate({
-        "name": "drawn", "fabric": {"groups": 4}, "users": {"load": 0.6, "most_nodes": 192}, "instrumented": instrumented,
-        "interference": [planted] if planted else [],
-    })  # fmt: skip
+    return TwinSpec.model_validate(
+        {
+            "name": "drawn",
+            "fabric": {"groups": 4},
+            "users": {"load": 0.6, "most_nodes": 192},
+            "instrumented": instrumented,
+            "interference": [planted] if planted else [],
+        }
+    )
 
 
 class Feed:
@@ -98,10 +108,22 @@ class Feed:
     def _tell(self, told: list[RunningJob], ended: bool) -> None:
         for job in told:
             record = self._accounting.record(job, self.cluster.time_s - 1 if ended else None)
-            self._jobs.append(Job(
-                cluster="drawn", job_id=record["job_id"], state=record["state"], user=record["user"], account=record["account"], name=record["name"],
-                submit_s=record["submit"], start_s=record["start"], end_s=record["end"], nodes=record["nodes"], node_list=record["node_list"], simulated=True,
-            ))  # fmt: skip
+            self._jobs.append(
+                Job(
+                    cluster="drawn",
+                    job_id=record["job_id"],
+                    state=record["state"],
+                    user=record["user"],
+                    account=record["account"],
+                    name=record["name"],
+                    submit_s=record["submit"],
+                    start_s=record["start"],
+                    end_s=record["end"],
+                    nodes=record["nodes"],
+                    node_list=record["node_list"],
+                    simulated=True,
+                )
+            )
             if job.run is not None and not ended:
                 self._runs.append(job.run)
 
@@ -122,11 +144,18 @@ class Feed:
             return
         moved = held.network[:2] - self._network[:2]
         self._network = held.network[:2].copy()
-        self._routers.append((self.epoch_s + now - 1, moved.sum(axis=2)))
+        self._routers.append((self.epoch_s + now - 1, self._by_class(moved)))
         self._ports.append((self.epoch_s + now - SAMPLED_S, moved[0], moved[1]))
         if self.nics:
             self._endpoints.append((self.epoch_s + now - 1, held.nic[3] - self._sent))
             self._sent = held.nic[3].copy()
+
+    def _by_class(self, moved: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Flits and stalls of each router, (columns, R): of all tiles, then of each link class."""
+        links = self.cluster.fabric.counted_links()[:, :40]
+        kinds = self.cluster.fabric.of_class
+        each = [np.where((links >= 0) & kinds(name)[links], moved, 0.0).sum(axis=2) for name in LINK_CLASS_COLUMNS]
+        return np.concatenate([moved.sum(axis=2), *each])
 
     def close(self) -> None:
         """The day is over, and what still ran with it."""
@@ -140,10 +169,18 @@ class Feed:
         for run in self._runs:
             job = self.cluster.job_id(run.allocation)
             header = run_header(run, job, self.epoch_s + int(run.start_s))
-            self._ids[run] = runs.upsert_run(conn, Run(
-                run_key=f"{run.key}-{self.epoch_s}", exe=header["exe"], job_id=job, start_s=header["start"], ranks=tuple(run.ranks), nodes=tuple(run.nodes),
-                simulated=True,
-            ))  # fmt: skip
+            self._ids[run] = runs.upsert_run(
+                conn,
+                Run(
+                    run_key=f"{run.key}-{self.epoch_s}",
+                    exe=header["exe"],
+                    job_id=job,
+                    start_s=header["start"],
+                    ranks=tuple(run.ranks),
+                    nodes=tuple(run.nodes),
+                    simulated=True,
+                ),
+            )
         for run, step in self._steps:
             runs.upsert_steps(conn, self._ids[run], [step])
         self._flush_counters()
@@ -152,8 +189,8 @@ class Feed:
 
     def _flush_counters(self) -> None:
         if self._routers:
-            flits, stalls = (np.concatenate([moved[at] for _, moved in self._routers]) for at in (0, 1))
-            columns = {"rt_flits": flits, "rt_stall_cycles": stalls}
+            kept = ("rt_flits", "rt_stall_cycles", *(column for pair in LINK_CLASS_COLUMNS.values() for column in pair))
+            columns = {name: np.concatenate([moved[at] for _, moved in self._routers]) for at, name in enumerate(kept)}
             counters.write_batch(
                 self.conn, counters.Batch(routers=self._rows(self._routers, ROUTER_COLUMNS, columns, 48.0))
             )
@@ -187,9 +224,13 @@ class Feed:
         for name, column in columns.items():
             values[:, names.index(name)] = column
         return counters.Rows(
-            np.full(n, self.fabric_id, np.int32), np.tile(np.arange(size, dtype=np.int32), len(taken)), np.repeat([ts for ts, _ in taken], size),
-            np.ones(n, np.int32), np.full(n, rate * SAMPLED_S), values,
-        )  # fmt: skip
+            np.full(n, self.fabric_id, np.int32),
+            np.tile(np.arange(size, dtype=np.int32), len(taken)),
+            np.repeat([ts for ts, _ in taken], size),
+            np.ones(n, np.int32),
+            np.full(n, rate * SAMPLED_S),
+            values,
+        )
 
 
 #: A planted job is an incident where it makes so many steps so many times as long as they are without it.
@@ -198,24 +239,40 @@ FELT_STEPS, FELT = 3, 1.15
 
 def is_felt(draw: Draw, seed: int) -> bool:
     """Whether the planted job matters to the run, by counterfactual: the same day with its user muted. For scoring alone."""
-    if draw.planted is None:
-        return False
-    with_it, without = (_steps(draw, seed, muted) for muted in (False, True))
+    return felt_s(draw, seed) is not None
+
+
+def felt_s(draw: Draw, seed: int) -> float | None:
+    """Second of the day from which on the planted job had made `FELT_STEPS` steps `FELT` times as long; None where it never did.
+
+    Before that there is nothing that an answer could explain, so the question "while it lasts" is not asked earlier.
+    """
+    return None if draw.planted is None else _felt_s(draw.day, draw.application, tuple(draw.planted.items()), seed)
+
+
+@cache
+def _felt_s(day: int, application: str, planted: tuple[tuple[str, Any], ...], seed: int) -> float | None:
+    draw = Draw(day, application, dict(planted))
+    (with_it, ended_s), (without, _) = (_steps(draw, seed, muted) for muted in (False, True))
     size = min(len(with_it), len(without))
-    return bool((with_it[:size] >= FELT * without[:size]).sum() >= FELT_STEPS)
+    felt = np.flatnonzero(with_it[:size] >= FELT * without[:size])
+    return float(ended_s[felt[FELT_STEPS - 1]]) if len(felt) >= FELT_STEPS else None
 
 
-def _steps(draw: Draw, seed: int, muted: bool) -> NDArray[np.float64]:
+def _steps(draw: Draw, seed: int, muted: bool) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Nanoseconds of each step, and the second of the day in which it ended."""
     cluster = draw.cluster(seed)
     if muted:
         cluster = draw.cluster(seed, frozenset(planted_users(cluster)))
     taken: list[float] = []
+    ended_s: list[float] = []
     while cluster.time_s < 1500:
         second = cluster.advance()
         taken += [float(step.time_ns.max()) for _, step in second.steps]
+        ended_s += [float(second.time_s)] * len(second.steps)
         if second.finished:
             break
-    return np.array(taken)
+    return np.array(taken), np.array(ended_s)
 
 
 def planted_users(cluster: Cluster) -> set[str]:
@@ -233,6 +290,7 @@ class Told:
     answer: dict[str, Any]
     planted: str | None
     planted_start_s: float | None
+    at_s: float
 
     @property
     def right(self) -> bool:
@@ -269,7 +327,10 @@ class World:
         told = []
         with connect(self.url, role="writer") as conn:
             feed = Feed(conn, cluster, draw.epoch_s, self.fabric_id, nics=self.nics)
-            feed.march(int(draw.planted["first_s"]) + 100 if draw.planted else 200)
+            felt = felt_s(draw, self.seed)
+            feed.march(
+                200 if draw.planted is None else int(max(draw.planted["first_s"] + 100, (felt or 0) + SAMPLED_S))
+            )
             feed.flush()
             job = next(job for job in cluster.running.values() if job.run is not None)
             told.append(self._told(conn, feed, draw, job.run, "live"))
@@ -282,17 +343,21 @@ class World:
         return told
 
     def _told(self, conn: Any, feed: Feed, draw: Draw, run: Any, when: str) -> Told:
-        answer = explain(conn, feed.cluster.job_id(run.allocation), "drawn", draw.epoch_s + feed.cluster.time_s)
+        at_s = float(draw.epoch_s + feed.cluster.time_s)
+        answer = explain(conn, feed.cluster.job_id(run.allocation), "drawn", at_s)
         conn.rollback()
         planted, start = None, None
         if draw.planted is not None:
             names = planted_users(feed.cluster)
-            found = conn.execute("SELECT job_id, extract(epoch FROM start_ts)::float8 FROM job WHERE user_name = ANY(%s) AND start_ts >= to_timestamp(%s)"
-                                 " AND start_ts < to_timestamp(%s)", [list(names), draw.epoch_s, draw.epoch_s + 1500]).fetchall()  # fmt: skip
+            found = conn.execute(
+                "SELECT job_id, extract(epoch FROM start_ts)::float8 FROM job WHERE user_name = ANY(%s) AND start_ts >= to_timestamp(%s)"
+                " AND start_ts < to_timestamp(%s)",
+                [list(names), draw.epoch_s, draw.epoch_s + 1500],
+            ).fetchall()
             conn.rollback()
             assert len(found) == 1, found
             planted, start = found[0]
-        return Told(draw, when, answer, planted, start)
+        return Told(draw, when, answer, planted, start, at_s)
 
 
 def score(told: list[Told]) -> dict[str, Any]:
@@ -300,7 +365,11 @@ def score(told: list[Told]) -> dict[str, Any]:
     incidents, quiet = [one for one in told if one.planted is not None], [one for one in told if one.planted is None]
     right = sum(one.right for one in incidents)
     return {
-        "incidents": len(incidents), "named_right": right, "named_share": right / len(incidents) if incidents else None,
-        "wrong": sum(one.answer["named"] not in (None, one.planted) for one in told), "quiet": len(quiet),
-        "quiet_named": sum(one.answer["named"] is not None for one in quiet), "quiet_slow": sum(one.answer["slowdown"] is not None for one in quiet),
-    }  # fmt: skip
+        "incidents": len(incidents),
+        "named_right": right,
+        "named_share": right / len(incidents) if incidents else None,
+        "wrong": sum(one.answer["named"] not in (None, one.planted) for one in told),
+        "quiet": len(quiet),
+        "quiet_named": sum(one.answer["named"] is not None for one in quiet),
+        "quiet_slow": sum(one.answer["slowdown"] is not None for one in quiet),
+    }

@@ -77,8 +77,12 @@ class MachineFeed:
         argv = [sys.executable, "-m", "integration.machine_load", str(file)]
         errors = open(self.folder / "load.log", "ab")
         self._load = subprocess.Popen(
-            far.command(argv) if far is not None else argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
-        )  # fmt: skip
+            far.command(argv) if far is not None else argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
         assert self._load.stdin is not None and self._load.stdout is not None
         threading.Thread(target=self._listen, args=(self._load.stdout,), daemon=True).start()
         self.order = replace(self.order, log_url=log_at)

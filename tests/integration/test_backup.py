@@ -51,8 +51,10 @@ KEPT = (
 
 ROOT = Path(__file__).parents[2]
 #: The page's commands, in its order.
-EMBEDDED, BACKUP, RESTORE_EMBEDDED, RESTORE_SERVER = re.findall(
-    r"^```\n(.*?)^```$", (ROOT / "docs" / "backup.md").read_text(), re.M | re.S
+EMBEDDED, BACKUP, RESTORE_EMBEDDED, RESTORE_SERVER = (
+    lines
+    for kind, lines in re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / "docs" / "backup.md").read_text(), re.M | re.S)
+    if not kind
 )
 
 
@@ -74,7 +76,13 @@ class Site:
     def run(self, lines: str) -> None:
         """Commands of the page, each of which has to succeed."""
         url = self.server.url
-        environment = {**os.environ, "FLITWATCH_DB": url, "PGUSER": "postgres", "PGHOST": str(conninfo_to_dict(url)["host"]), "PGPASSFILE": str(conninfo_to_dict(url)["passfile"])}  # fmt: skip
+        environment = {
+            **os.environ,
+            "FLITWATCH_DB": url,
+            "PGUSER": "postgres",
+            "PGHOST": str(conninfo_to_dict(url)["host"]),
+            "PGPASSFILE": str(conninfo_to_dict(url)["passfile"]),
+        }
         if self.kafka is None:
             lines = EMBEDDED + lines
             del environment["PGUSER"], environment["PGHOST"], environment["PGPASSFILE"], environment["FLITWATCH_DB"]
@@ -84,7 +92,15 @@ class Site:
         if os.geteuid() == 0:
             lines = re.sub("^pg_ctl", 'runuser -u flitwatch-db -- "$(command -v pg_ctl)"', lines, flags=re.M)
         with tempfile.TemporaryFile("w+") as said:  # no pipe: a server that is started would hold it
-            done = subprocess.run(["bash", "-euc", lines], cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said, timeout=200)  # fmt: skip
+            done = subprocess.run(
+                ["bash", "-euc", lines],
+                cwd=self.folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                timeout=200,
+            )
             said.seek(0)
             assert done.returncode == 0, said.read()[-2000:]
 

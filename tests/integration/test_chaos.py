@@ -26,7 +26,9 @@ ROUTERS = 24
 SETTLE_LIMIT_S = 90.0
 
 
-@pytest.fixture(params=["embedded", pytest.param("full", marks=[pytest.mark.kafka, pytest.mark.timescale])])
+@pytest.fixture(
+    params=["embedded", pytest.param("full", marks=[pytest.mark.kafka, pytest.mark.timescale, pytest.mark.long])]
+)
 def platform(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Platform]:
     if request.param == "full" and shutil.which("java") is None:
         pytest.skip("needs Java: apt-get install openjdk-17-jre-headless")

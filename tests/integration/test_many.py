@@ -67,7 +67,10 @@ def test_three_writers_share_the_topics_and_take_over_from_a_dead_one(
     fabric = dragonfly(1, 2, 4, name="many")
     with connect(embedded_db) as conn:
         fabrics.save(conn, fabric)
-    feeds = [Quarters(fabric, routers, seed=n, topic=f"ldms.{topic}_{n}") for n, routers in enumerate(((0, 1), (2, 3), (4, 5, 6)))]  # fmt: skip
+    feeds = [
+        Quarters(fabric, routers, seed=n, topic=f"ldms.{topic}_{n}")
+        for n, routers in enumerate(((0, 1), (2, 3), (4, 5, 6)))
+    ]
     argv = (
         "writer",
         "--db",
@@ -123,7 +126,9 @@ def test_four_workers_share_the_queue(embedded_db: str, tmp_path: Path) -> None:
             for _ in range(4 * 4):
                 start(conn, "demo.count", {"to": 6, "delay_s": 0.15})
             until(lambda: rows("SELECT FROM task WHERE state NOT IN ('succeeded', 'failed')") == [])
-        assert rows("SELECT state, attempts, result, count(*)::int FROM task GROUP BY 1, 2, 3") == [("succeeded", 1, {"counted": 6}, 16)]  # fmt: skip
+        assert rows("SELECT state, attempts, result, count(*)::int FROM task GROUP BY 1, 2, 3") == [
+            ("succeeded", 1, {"counted": 6}, 16)
+        ]
         shares = rows("SELECT worker, count(*) FROM task GROUP BY 1")
         # Four at a time, on four workers.
         assert len(shares) == 4 and sum(share for _, share in shares) == 16

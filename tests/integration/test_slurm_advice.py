@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,10 @@ from integration.congested_site import BUSY, CALM, agent, congest, seed, working
 
 import flitwatch_slurm
 from flitwatch_api.settings import Settings
+from flitwatch_slurm import cluster, pending_jobs
+from flitwatch_slurm.advice_file import ANYBODY, Case, content, write
+from flitwatch_slurm.questions import PlacedAdvice, Places
+from flitwatch_slurm.trial import read
 
 FOLDER = Path(flitwatch_slurm.__file__).parent
 PLUGIN = Path("/usr/lib/x86_64-linux-gnu/slurm-wlm/job_submit_lua.so")
@@ -39,7 +44,10 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SlurmSite]:
         "\nfunction slurm_job_submit",
         f'\nif flitwatch then flitwatch.path = "{folder}/agent/advice" end\nfunction slurm_job_submit',
     )
-    (folder / "job_submit.lua").write_text(script)
+    # What another plugin of the site might write before ours.
+    head = "function slurm_job_submit(job_desc, part_list, submit_uid)\n"
+    other = '  if job_desc.comment then job_desc.admin_comment = job_desc.comment:match("^theirs=(.*)") end\n'
+    (folder / "job_submit.lua").write_text(script.replace(head, head + other))
     try:
         one.start()
         for group, nodes in enumerate(("nid0000[1-2]", "nid0000[3-4]")):
@@ -103,7 +111,7 @@ def test_a_job_runs_in_the_calm_group_because_of_advice(site: SlurmSite, machine
     placed = until(site, submit(site), "COMPLETED")
     assert placed["NodeList"] in ("nid00003", "nid00004")
     assert "prefers fg1" in placed["text"]
-    assert "AdminComment=flitwatch prefer since=" in placed["text"] and "1.00 stall cycles per flit" in placed["text"]
+    assert "AdminComment=[flitwatch prefer since=" in placed["text"] and "1.00 stall cycles per flit" in placed["text"]
     round_(site, machine, (CALM, BUSY))
     assert until(site, submit(site), "COMPLETED")["NodeList"] in ("nid00001", "nid00002")
     assert (
@@ -113,7 +121,7 @@ def test_a_job_runs_in_the_calm_group_because_of_advice(site: SlurmSite, machine
     for own in (("-p", "late"), ("-C", "fg1"), ("-x", "nid0000[1-2]"), ("-N3",)):
         until(site, submit(site, *own), "COMPLETED")  # Slurm itself would refuse such a job with that preference
     other = until(site, site.submit("true", "-N1", "-J", "hpl"), "COMPLETED")
-    assert "flitwatch" not in other["text"].replace("ClusterName", "").split("AdminComment=")[-1][:10]
+    assert "flitwatch" not in other["text"].replace("ClusterName", "").split("AdminComment=")[-1]
 
 
 def test_a_job_waits_while_all_is_congested_and_goes_when_it_is_calm(site: SlurmSite, machine: tuple[str, int]) -> None:
@@ -125,12 +133,12 @@ def test_a_job_waits_while_all_is_congested_and_goes_when_it_is_calm(site: Slurm
     assert (held["JobState"], held["Reason"]) == (
         "PENDING",
         "BeginTime",
-    ) and "AdminComment=flitwatch delay since=" in held["text"]
+    ) and "AdminComment=[flitwatch delay since=" in held["text"]
     assert round_(site, machine, (BUSY, BUSY), "--act")["delayed"] == 1
     assert job(site, waiting)["JobState"] == "PENDING"
     assert round_(site, machine, (CALM, CALM), "--act")["released"] == 1
     done = until(site, waiting, "COMPLETED")
-    assert "AdminComment=flitwatch released since=" in done["text"] and "advice changed" in done["text"]
+    assert "AdminComment=[flitwatch released since=" in done["text"] and "advice changed" in done["text"]
 
 
 def test_a_pending_job_is_held_and_released_where_the_site_wants_holds(
@@ -196,7 +204,85 @@ def test_the_real_slurm_lets_jobs_through_whatever_stands_there(
             plugin.write_text("this is no Lua")
             (site.folder / "job_submit.lua").touch()
         done = until(site, submit(site), "COMPLETED", 30)
-        assert "AdminComment=flitwatch" not in done["text"]
+        assert "[flitwatch " not in done["text"]
     finally:
         shutil.copy(FOLDER / "flitwatch.lua", plugin)
         os.utime(site.folder / "job_submit.lua", (time.time() + 2, time.time() + 2))
+
+
+def test_in_a_trial_only_the_drawn_half_waits_and_nobody_is_advised_at_submission(
+    site: SlurmSite, machine: tuple[str, int]
+) -> None:
+    record = site.folder / "agent" / "trial.jsonl"
+    options = ("--act", "--hold", "--trial", "0.5", "--trial-file", str(record))
+    round_(site, machine, (BUSY, BUSY))
+    assert round_(site, machine, (BUSY, BUSY), *options)["cases"] == 0
+    blocker = site.submit("sleep 300", "-N4", "--exclusive", "-J", "other")
+    until(site, blocker, "RUNNING")
+    waiting = [submit(site, "--exclusive") for _ in range(16)]
+    found = round_(site, machine, (BUSY, BUSY), *options)
+    _, participants, _ = read(record)
+    drawn = {one.job_id: one.advised for one in participants}
+    assert set(drawn) == set(waiting) and found["in_trial"] == 16
+    assert found["delayed"] == found["advised"] == sum(drawn.values()) and 0 < found["advised"] < 16
+    for number, advised in drawn.items():
+        held = job(site, number)
+        assert (held["Reason"] == "JobHeldAdmin") is advised, held["text"]
+        assert ("flitwatch delay" in held["text"]) is advised
+    # The next round changes neither half, and at the end everybody runs.
+    again = round_(site, machine, (BUSY, BUSY), *options)
+    assert again["in_trial"] == 16 and again["delayed"] == found["advised"] and read(record)[1] == participants
+    site.run("scancel", blocker)
+    assert round_(site, machine, (CALM, CALM), *options)["released"] == found["advised"]
+    for number in waiting:
+        until(site, number, "COMPLETED")
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [b'{"jobperf": "98 %", \'a\': [1]}', b"caf\xe9 \xff\xfe\ttab", b"x" * 980, b"y" * 3000],
+    ids=["quotes", "no UTF-8", "long", "too long"],
+)
+def test_another_tools_admin_comment_is_intact_after_advice(
+    site: SlurmSite, monkeypatch: pytest.MonkeyPatch, theirs: bytes
+) -> None:
+    """Written before the agent's round, whole afterwards, through delay and release; too long for a mark, the job is left alone."""
+    monkeypatch.setenv("SLURM_CONF", site.environment["SLURM_CONF"])
+    blocker = site.submit("sleep 300", "-N4", "--exclusive", "-J", "other")
+    until(site, blocker, "RUNNING")
+    waiting = submit(site, "--exclusive")
+    change = [b"scontrol", b"update", b"JobId=" + waiting.encode(), b"AdminComment=" + theirs]
+    subprocess.run(change, env=site.environment, check=True, timeout=60)
+    assert noted(site, waiting) == theirs
+    fits = len(theirs) < 1000
+    assert advised(waiting, "delay")["delayed"] == fits
+    assert noted(site, waiting).startswith(theirs) and (b"[flitwatch delay since=" in noted(site, waiting)) == fits
+    assert advised(waiting, "start")["released"] == fits
+    assert noted(site, waiting).startswith(theirs) and (b"[flitwatch released since=" in noted(site, waiting)) == fits
+    site.run("scancel", blocker)
+    until(site, waiting, "COMPLETED")
+
+
+def test_the_plugin_leaves_what_another_one_wrote_before_it(site: SlurmSite) -> None:
+    case = Case("milc", ANYBODY, 1, "delay", 60, 10, 1.5, "", "", {}, "5.00 stall cycles per flit")
+    write(site.folder / "agent" / "advice", content([case], time.time(), 120))
+    short, full = (submit(site, f"--comment=theirs={theirs}") for theirs in ("98 %", "z" * 1010))
+    assert noted(site, short).startswith(b"98 % [flitwatch delay since=")
+    assert noted(site, full) == b"z" * 1010
+    until(site, full, "COMPLETED")
+
+
+def advised(job_id: str, action: str) -> dict[str, int]:
+    """One round of what the agent does to this job, with advice that an API might have given."""
+    jobs = [one for one in cluster.pending() if one.job_id == job_id]
+    advice = PlacedAdvice(action, 60.0, 10.0, 1.5, "5.00 stall cycles per flit", False)
+    return pending_jobs.act(jobs, [advice] * len(jobs), Places([], [], {}), pending_jobs.Limits())
+
+
+def noted(site: SlurmSite, job_id: str) -> bytes:
+    """A job's admin comment as bytes."""
+    told = subprocess.run(
+        ["squeue", "--json"], env=site.environment, capture_output=True, check=True, timeout=60
+    ).stdout.decode(errors="surrogateescape")
+    held = next(one for one in json.loads(told, strict=False)["jobs"] if str(one["job_id"]) == job_id)
+    return held["admin_comment"].encode(errors="surrogateescape")

@@ -80,8 +80,10 @@ def test_our_pods_are_confined(manifests: list[dict]) -> None:
             assert confined["allowPrivilegeEscalation"] is False and confined["capabilities"] == {"drop": ["ALL"]}
             assert "memory" in container["resources"]["limits"]
             assert name not in OURS or confined["readOnlyRootFilesystem"] is True
-            assert not any("value" in one and "@" in one["value"] and ":" in one["value"].split("@")[0].split("//")[-1]
-                           for one in container.get("env", [])), "a password stands in the manifest"  # fmt: skip
+            assert not any(
+                "value" in one and "@" in one["value"] and ":" in one["value"].split("@")[0].split("//")[-1]
+                for one in container.get("env", [])
+            ), "a password stands in the manifest"
 
 
 def test_the_owner_of_the_tables_is_seen_by_migrations_only(manifests: list[dict]) -> None:
@@ -165,7 +167,9 @@ def test_what_has_no_service_is_watched_all_the_same(manifests: list[dict]) -> N
         said = dict(zip(container["args"], container["args"][1:], strict=False))
         assert (said["--metrics-host"], said["--metrics-port"]) == ("0.0.0.0", str(port))
         assert any(_selects(budget, labels) for budget in budgets), name
-        assert _selects(scraped["podSelector"], labels) and scraped["ingress"][0]["ports"] == [{"protocol": "TCP", "port": port}]  # fmt: skip
+        assert _selects(scraped["podSelector"], labels) and scraped["ingress"][0]["ports"] == [
+            {"protocol": "TCP", "port": port}
+        ]
 
 
 def test_the_commands_of_the_pods_take_their_arguments(manifests: list[dict]) -> None:
@@ -194,7 +198,11 @@ def test_alerting_reads_the_rules_of_its_config_map(manifests: list[dict], tmp_p
 def test_the_readmes_line_gives_the_first_admin_a_password(
     embedded_db: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    line = next(line for line in (ROOT / "k8s" / "README.md").read_text().splitlines() if line.startswith("kubectl -n flitwatch exec"))  # fmt: skip
+    line = next(
+        line
+        for line in (ROOT / "k8s" / "README.md").read_text().splitlines()
+        if line.startswith("kubectl -n flitwatch exec")
+    )
     program, *argv = shlex.split(line.partition(" -- ")[2])
     assert program == "flitwatch" and " deploy/api " in line
     monkeypatch.setenv("FLITWATCH_HOME", str(tmp_path))

@@ -35,7 +35,9 @@ def stored(embedded_db: str, campaign) -> str:
     with connect(embedded_db) as conn:
         fabric = fabrics.save(conn, cori_like(io_routers_per_group=4))
         pk = {}
-        with conn.cursor().copy("COPY job (cluster, job_id, user_name, name, state, start_ts, end_ts, nodes, simulated) FROM STDIN") as rows:  # fmt: skip
+        with conn.cursor().copy(
+            "COPY job (cluster, job_id, user_name, name, state, start_ts, end_ts, nodes, simulated) FROM STDIN"
+        ) as rows:
             for job in early.tolist():
                 begin, end = (_moment(values[job]) for values in (jobs.start_s, jobs.end_s))
                 user, name = history.user_names[jobs.user[job]], jobs.application[job] or None

@@ -79,10 +79,18 @@ def _suite(name: str, suite: dict[str, Any], sample: int, seed: int, known: dict
     count = len(drawn)
     noticed = count - len(equivalent) - len(unnoticed)
     return {
-        "suite": name, "seed": seed, "changes": len(found), "tried": count, "noticed": noticed, "equivalent": len(equivalent),
-        "argued": equivalent, "unnoticed": unnoticed, "share": noticed / max(count - len(equivalent), 1), "tests": suite["tests"],
+        "suite": name,
+        "seed": seed,
+        "changes": len(found),
+        "tried": count,
+        "noticed": noticed,
+        "equivalent": len(equivalent),
+        "argued": equivalent,
+        "unnoticed": unnoticed,
+        "share": noticed / max(count - len(equivalent), 1),
+        "tests": suite["tests"],
         "code": suite["code"],
-    }  # fmt: skip
+    }
 
 
 def load(libraries: list[str]) -> None:

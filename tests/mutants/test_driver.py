@@ -66,8 +66,12 @@ for module, before, after in {SLIPS!r}:
     print(module, before, "->", after, min(abs(tried(one, tests, 300)) for one in found))
 """
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT / "tests", env=os.environ | {"OMP_NUM_THREADS": "1"}, capture_output=True, text=True
-    )  # fmt: skip
+        [sys.executable, "-c", script],
+        cwd=ROOT / "tests",
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr[-600:]
     unnoticed = [line for line in done.stdout.splitlines() if line.endswith(" 0")]
     assert unnoticed == []

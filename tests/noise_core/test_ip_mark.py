@@ -42,9 +42,13 @@ def header(of: bytes, tags: int = 0) -> bytes:
 
 
 frames = st.builds(
-    frame, ds=st.integers(0, 255), identification=words16, payload=st.binary(max_size=40),
-    options=st.integers(0, 10).map(lambda n: b"\x01" * 4 * n), tags=st.just(0),
-)  # fmt: skip
+    frame,
+    ds=st.integers(0, 255),
+    identification=words16,
+    payload=st.binary(max_size=40),
+    options=st.integers(0, 10).map(lambda n: b"\x01" * 4 * n),
+    tags=st.just(0),
+)
 
 
 @given(frames, words16, links, st.booleans())

@@ -43,8 +43,11 @@ def test_splits_of_a_small_world_are_measured_and_stored(binary: Path, tmp_path:
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(one["ratio"], one["split"], one["ranks"], one["perturbing"]) for one in lines] == [
-        (0, 0, 4, 0), (0, 1, 4, 0), (0.5, 0, 2, 2), (0.5, 1, 2, 2),
-    ]  # fmt: skip
+        (0, 0, 4, 0),
+        (0, 1, 4, 0),
+        (0.5, 0, 2, 2),
+        (0.5, 1, 2, 2),
+    ]
     for one in lines:
         assert len(one["perturbed_s"]) + len(one["quiet_s"]) + one["late"] == 4
         assert all(0 < time < 60 for time in one["perturbed_s"] + one["quiet_s"])

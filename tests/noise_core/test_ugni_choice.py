@@ -59,8 +59,12 @@ def test_small_messages_go_with_high_bias_until_they_add_up(built: Path) -> None
 def test_every_posting_call_is_wrapped_and_its_answer_and_descriptor_stay(built: Path) -> None:
     answers = run(built, ["rdma 1048576", "fma 13", "chained 13"])
     assert answers == [
-        f"GNI_PostRdma 1048576 {ADAPTIVE0}", f"GNI_PostFma 13 {ADAPTIVE3}", "answer 1", f"GNI_CtPostFma 13 {ADAPTIVE3}", "answer 1",
-    ]  # fmt: skip
+        f"GNI_PostRdma 1048576 {ADAPTIVE0}",
+        f"GNI_PostFma 13 {ADAPTIVE3}",
+        "answer 1",
+        f"GNI_CtPostFma 13 {ADAPTIVE3}",
+        "answer 1",
+    ]
 
 
 def test_a_mode_that_the_program_chose_stays(built: Path) -> None:

@@ -1,4 +1,5 @@
-// Posts what its input says: lines `rdma|fma|chained BYTES [MODE [TYPE]]`, `all_to_all 0|1`, `counters FLITS STALLED RESPONSES LATENCY_US`.
+// Posts what its input says: lines `rdma|fma|chained BYTES [MODE [TYPE]]`, `all_to_all 0|1`, `counters FLITS STALLED
+// RESPONSES LATENCY_US`.
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -18,8 +19,9 @@ int main() {
       double flits, stalled, responses, latency_us;
       in >> flits >> stalled >> responses >> latency_us;
       std::ofstream(std::getenv("FLITWATCH_NIC_COUNTERS"))
-          << "AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS " << flits << "\nAR_NIC_NETMON_ORB_EVENT_CNTR_REQ_STALLED " << stalled
-          << "\nAR_NIC_NETMON_ORB_EVENT_CNTR_RSP_NET_TRACK " << responses << "\nAR_NIC_ORB_PRF_NET_RSP_TRACK_2 " << latency_us << '\n';
+          << "AR_NIC_NETMON_ORB_EVENT_CNTR_REQ_FLITS " << flits << "\nAR_NIC_NETMON_ORB_EVENT_CNTR_REQ_STALLED "
+          << stalled << "\nAR_NIC_NETMON_ORB_EVENT_CNTR_RSP_NET_TRACK " << responses
+          << "\nAR_NIC_ORB_PRF_NET_RSP_TRACK_2 " << latency_us << '\n';
     } else if (word == "all_to_all") {
       int within = 0;
       in >> within;

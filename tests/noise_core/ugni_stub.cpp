@@ -3,11 +3,11 @@
 
 #include "ugni_choice/gni_post.h"
 
-#define POST(name)                                                                          \
-  extern "C" gni_return_t name(gni_ep_handle_t, gni_post_descriptor_t* d) {                  \
+#define POST(name)                                                                                \
+  extern "C" gni_return_t name(gni_ep_handle_t, gni_post_descriptor_t* d) {                       \
     std::printf("%s %llu %u\n", #name, static_cast<unsigned long long>(d->length), d->dlvr_mode); \
-    std::fflush(stdout);                                                                    \
-    return d->length == 13 ? 1 : 0;                                                         \
+    std::fflush(stdout);                                                                          \
+    return d->length == 13 ? 1 : 0;                                                               \
   }
 POST(GNI_PostRdma)
 POST(GNI_PostFma)

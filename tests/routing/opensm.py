@@ -33,13 +33,17 @@ def ibsim_text(fabric: Fabric) -> str:
 
 
 def loaded(
-    fabric: Fabric, ports: np.ndarray, folder: Path, lmc: int = 0, then: Callable[[Callable[..., str]], None] | None = None
-) -> np.ndarray:  # fmt: skip
+    fabric: Fabric,
+    ports: np.ndarray,
+    folder: Path,
+    lmc: int = 0,
+    then: Callable[[Callable[..., str]], None] | None = None,
+) -> np.ndarray:
     """The tables that OpenSM says it loaded from our file; `then` as of `run_opensm`."""
     ours = folder / "ours.lfts"
     lft.write(ours, fabric, ports, lmc)
     adapter = lft.guids(fabric)[1][0] - 1
     dump, _ = flow_ibsim.run_opensm(
         ibsim_text(fabric), "file", folder, tables=ours, host=adapter, discover=False, lmc=lmc, then=then
-    )  # fmt: skip
+    )
     return lft.read(dump, fabric, lmc)

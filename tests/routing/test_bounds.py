@@ -147,8 +147,17 @@ def test_a_missing_switch_counts() -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "bound", "raised"),
-    [([4, 6, 10], 7.5, 8), ([4, 6, 10], 8.0, 8), ([4, 6, 10], 8 * (1 + 1e-9), 8), ([4.5, 6], 7.5, 7.5), ([3], np.inf, np.inf), ([], 0, 0), ([0, 0], 0, 0), ([2.0**60], 3, 3)],
-)  # fmt: skip
+    [
+        ([4, 6, 10], 7.5, 8),
+        ([4, 6, 10], 8.0, 8),
+        ([4, 6, 10], 8 * (1 + 1e-9), 8),
+        ([4.5, 6], 7.5, 7.5),
+        ([3], np.inf, np.inf),
+        ([], 0, 0),
+        ([0, 0], 0, 0),
+        ([2.0**60], 3, 3),
+    ],
+)
 def test_whole_bytes_add_up_to_whole_loads(sizes: list, bound: float, raised: float) -> None:
     assert whole_loads(np.array(sizes, float), bound) == pytest.approx(raised, rel=1e-8)
 

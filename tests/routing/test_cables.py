@@ -86,8 +86,9 @@ def test_no_tables_of_a_small_tree_are_better(seed: int) -> None:
     }
     single |= {
         (int(links.dst[at]), int(links.dst_port[at]))
-        for at in range(len(links.src)) if (int(links.src[at]), int(links.src_port[at])) in single
-    }  # fmt: skip
+        for at in range(len(links.src))
+        if (int(links.src[at]), int(links.src_port[at])) in single
+    }
     fabric = keeping(
         whole, np.array([e not in single for e in zip(links.src.tolist(), links.src_port.tolist(), strict=True)])
     )

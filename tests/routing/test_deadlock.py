@@ -33,7 +33,18 @@ def valleys() -> tuple[Fabric, np.ndarray]:
         (int(a), int(b)): int(p)
         for a, b, p in zip(fabric.links.src, fabric.links.dst, fabric.links.src_port, strict=True)
     }
-    for at, to, end in ((0, 4, 2), (4, 1, 2), (1, 5, 2), (5, 2, 2), (3, 5, 2), (1, 5, 3), (5, 0, 3), (0, 4, 3), (4, 3, 3), (2, 4, 3)):  # fmt: skip
+    for at, to, end in (
+        (0, 4, 2),
+        (4, 1, 2),
+        (1, 5, 2),
+        (5, 2, 2),
+        (3, 5, 2),
+        (1, 5, 3),
+        (5, 0, 3),
+        (0, 4, 3),
+        (4, 3, 3),
+        (2, 4, 3),
+    ):
         ports[at, end] = port[at, to]
     return fabric, ports
 
@@ -56,7 +67,11 @@ def graph(fabric: Fabric, ports: np.ndarray) -> networkx.DiGraph:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.sampled_from([(2, [1, 3], [1, 2]), (2, [2, 2], [1, 3]), (3, [1, 2, 2], [1, 2, 1])]), st.floats(0, 1), st.integers(0, 10_000))  # fmt: skip
+@given(
+    st.sampled_from([(2, [1, 3], [1, 2]), (2, [2, 2], [1, 3]), (3, [1, 2, 2], [1, 2, 1])]),
+    st.floats(0, 1),
+    st.integers(0, 10_000),
+)
 def test_networkx_finds_a_cycle_where_we_do(tree: tuple, share: float, seed: int) -> None:
     """Tables with any ports in some entries: valleys, loops and holes."""
     fabric, rng = xgft(*tree), np.random.default_rng(seed)

@@ -14,6 +14,7 @@ from flitwatch_domain.generators import xgft
 from flitwatch_domain.importers import read_fabric
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import ftree_tables, random_tables
+from flitwatch_routing.difference import difference
 
 TREE = "xgft:2;4,4;1,4"
 
@@ -33,9 +34,15 @@ def test_entries_switches_and_destinations_are_counted(tmp_path: Path, capsys: p
     lft.write(files[1], fabric, other)
     found = changes(capsys, *files)
     assert found == {
-        "entries": 192, "entries_changed": 4, "added": 0, "removed": 1, "switches_changed": 2, "destinations_changed": 3,
-        "unknown_endpoints": 0, "most_changed": [{"switch": "leaf0", "entries": 3}, {"switch": "leaf2", "entries": 1}],
-    }  # fmt: skip
+        "entries": 192,
+        "entries_changed": 4,
+        "added": 0,
+        "removed": 1,
+        "switches_changed": 2,
+        "destinations_changed": 3,
+        "unknown_endpoints": 0,
+        "most_changed": [{"switch": "leaf0", "entries": 3}, {"switch": "leaf2", "entries": 1}],
+    }
     back = changes(capsys, files[1], files[0])
     assert (back["entries_changed"], back["added"], back["removed"]) == (4, 1, 0)
     same = changes(capsys, files[0], files[0])
@@ -73,3 +80,22 @@ def test_every_lid_of_an_endpoint_is_compared(tmp_path: Path, capsys: pytest.Cap
     assert (found["entries"], found["entries_changed"], found["destinations_changed"]) == (320, 2, 1)
     main(["routes", "check", str(files[1]), "--topology", TREE, "--lmc", "1", "--json"])
     assert json.loads(capsys.readouterr().out)["deadlock_free"] is True
+
+
+def test_port_0_is_a_port() -> None:
+    """A switch's own LID leaves by port 0; where it is gone, an entry is removed and not merely absent."""
+    fabric = xgft(2, [4, 4], [1, 4])
+    routers, nothing = len(fabric.routers), np.zeros(len(fabric.endpoints), bool)
+    ports = ftree_tables(fabric)
+    own = np.where(np.eye(routers, dtype=bool), 0, -1)
+    before = lft.Dump(ports, nothing, own)
+    assert difference(fabric, before, before).entries == (ports >= 0).sum() + routers
+    found = difference(fabric, before, lft.Dump(ports, nothing, np.full_like(own, -1)))
+    assert (found.entries, found.changed, found.removed, found.added) == (
+        (ports >= 0).sum() + routers,
+        routers,
+        routers,
+        0,
+    )
+    back = difference(fabric, lft.Dump(ports, nothing, np.full_like(own, -1)), before)
+    assert (back.removed, back.added, back.switches, back.destinations) == (0, routers, routers, routers)

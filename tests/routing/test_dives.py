@@ -12,11 +12,11 @@ import torch
 from flitwatch_domain.generators import xgft
 from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.reconstruction.dives import Dives, solve_with_dives
+from flitwatch_routing.reconstruction.dives import DivingSolver, solve_with_dives
 from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.pdhg import solve
 from flitwatch_routing.reconstruction.recover import Options, Problem, pose
-from flitwatch_routing.reconstruction.settle import Settler, _Nested
+from flitwatch_routing.reconstruction.settle import CounterFit, _Nested
 from flitwatch_routing.reconstruction.study import Study, study
 
 FABRIC = xgft(3, [4, 4, 4], [1, 2, 2])
@@ -64,7 +64,7 @@ def test_faces_edges_and_corners_come_back_whole(tmp_path: Path, seed: int) -> N
     _halo(tmp_path / "halo.csv")
     known, posed = _posed(tmp_path / "halo.csv", 6, seed)
     before = [part.clone() for part in (posed.program.target, posed.program.least)]
-    dives = Dives(posed.program, Limit(), None)
+    dives = DivingSolver(posed.program, Limit(), None)
     early = dives._solved(1e-9, 1.0, None, 240)
     assert _error(known, posed, early.x[0]) > 1e-3
     fit = dives._dive(early, 240)
@@ -87,7 +87,7 @@ def test_what_explains_nothing_is_not_taken(tmp_path: Path) -> None:
     """Where counters leave the traffic open, a sparse fit of the most of them misses what it has not seen, and the solver's own iterate stands."""
     _irregular(tmp_path / "t.csv", 64, 900, 1, 4)
     _, posed = _posed(tmp_path / "t.csv", 2, 1)
-    dives = Dives(posed.program, Limit(), None)
+    dives = DivingSolver(posed.program, Limit(), None)
     early = dives._solved(1e-9, 1.0, None, 240)
     assert dives._dive(early, 240) is None
     assert torch.equal(dives._end(early, 240)[0].x[0], early.x[0])
@@ -97,10 +97,10 @@ def test_a_limit_ends_a_look_and_lets_none_begin_that_would_not_end(tmp_path: Pa
     _halo(tmp_path / "t.csv")
     _, posed = _posed(tmp_path / "t.csv", 4, 1)
     program, seconds = posed.program, iter(range(10_000))
-    settler, x = Settler(program), solve(program, 1e-9, most_iterations=120).x
+    settler, x = CounterFit(program), solve(program, 1e-9, most_iterations=120).x
     total = settler.coefficients(program, x)
     assert settler.best(total) is not None and settler.best(total, Limit(-1.0)) is None
-    dives = Dives(program, Limit(9_000.0, seconds.__next__), None)
+    dives = DivingSolver(program, Limit(9_000.0, seconds.__next__), None)
     dives._longest = 9_000.0
     found, agreed = dives.run(1e-3)
     assert agreed is None and found.iterations == dives._done  # none but the solver's own
@@ -127,7 +127,7 @@ def test_a_level_has_the_objective_of_the_whole(tmp_path: Path) -> None:
 def test_nested_fits_are_least_squares(tmp_path: Path) -> None:
     _halo(tmp_path / "halo.csv")
     _, posed = _posed(tmp_path / "halo.csv", 3, 1)
-    settler = Settler(posed.program)
+    settler = CounterFit(posed.program)
     lengths = [basis.coefficients for basis in posed.program.bases]
     order = np.random.default_rng(3).choice(sum(lengths), 60, replace=False)
     fits = _Nested(settler, order, lengths)

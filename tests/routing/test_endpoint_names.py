@@ -52,8 +52,14 @@ def test_the_command_prints_every_endpoint(capfd: pytest.CaptureFixture[str], to
     main(["topology", "endpoints", f"file:{topology}", "--json"])
     rows = json.loads(capfd.readouterr().out)["endpoints"]
     assert rows[1] == {
-        "endpoint": 1, "node": "n1", "adapter": "mlx5_1", "guid": "c2", "lid": 6, "switch": "leaf", "port": 2
-    }  # fmt: skip
+        "endpoint": 1,
+        "node": "n1",
+        "adapter": "mlx5_1",
+        "guid": "c2",
+        "lid": 6,
+        "switch": "leaf",
+        "port": 2,
+    }
     assert [row["endpoint"] for row in rows] == [0, 1, 2, 3]
     main(["topology", "endpoints", f"file:{topology}"])
     assert capfd.readouterr().out.splitlines()[2].split("\t") == ["1", "n1", "mlx5_1", "c2", "6", "leaf", "2"]

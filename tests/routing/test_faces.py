@@ -87,7 +87,11 @@ def test_no_matrix_has_a_smaller_sum(seed: int, turns: int) -> None:
 def even_with_rank_0(endpoints: int, rng: np.random.Generator) -> patterns.Traffic:
     src, dst, size = patterns.stencil((14, 12, 1), [(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)], [1.0] * 4)
     others, root = np.arange(1, 168, dtype=np.int32), np.zeros(167, np.int32)
-    return np.concatenate([src, others, root]), np.concatenate([dst, root, others]), np.concatenate([size, np.full(334, 0.01)])  # fmt: skip
+    return (
+        np.concatenate([src, others, root]),
+        np.concatenate([dst, root, others]),
+        np.concatenate([size, np.full(334, 0.01)]),
+    )
 
 
 @pytest.mark.parametrize("seed", [4, 5, 6])

@@ -94,11 +94,20 @@ def test_the_lowest_of_several_lids_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("extra", "words"),
     [
-        ("{lid} 007 # Channel Adapter portguid {guid}: 'n'", r"r\.lfts: line 3: LID {lid} leaves by port 7, but by port \d"),
-        ("{lid} {port} # Channel Adapter portguid 0x00000000000000aa: 'n'", r"r\.lfts: line 3: LID {lid} belongs to port GUID 0x00000000000000aa, but to {guid}"),
-        ("0x0fff {port} # Channel Adapter portguid {guid}: 'n'", r"r\.lfts: line 3: port GUID {guid} has LID 0x0fff, but {lid}"),
+        (
+            "{lid} 007 # Channel Adapter portguid {guid}: 'n'",
+            r"r\.lfts: line 3: LID {lid} leaves by port 7, but by port \d",
+        ),
+        (
+            "{lid} {port} # Channel Adapter portguid 0x00000000000000aa: 'n'",
+            r"r\.lfts: line 3: LID {lid} belongs to port GUID 0x00000000000000aa, but to {guid}",
+        ),
+        (
+            "0x0fff {port} # Channel Adapter portguid {guid}: 'n'",
+            r"r\.lfts: line 3: port GUID {guid} has LID 0x0fff, but {lid}",
+        ),
     ],
-)  # fmt: skip
+)
 def test_lines_that_contradict_are_named(tmp_path: Path, extra: str, words: str) -> None:
     fabric, file = tree(), tmp_path / "r.lfts"
     lines = dumped(file, fabric, ftree_tables(fabric))

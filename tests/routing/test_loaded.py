@@ -81,10 +81,18 @@ def test_choices_are_read_out_of_ports_and_back() -> None:
     fabric = xgft(*TREE)
     tree, ports = as_tree(fabric), random_tables(fabric, 4)
     nothing = {
-        "leaf": np.zeros(0, int), "dest": np.zeros(0, int), "spine_of": np.zeros(0, int),
-        **{name: np.zeros(tree.shape[0] * tree.shape[3] * len(fabric.endpoints), int) for name in ("core_of", "core_used")},
-        **{name: np.zeros(tree.shape[4] * tree.shape[5] * len(fabric.endpoints), int) for name in ("down_of", "down_used")},
-    }  # fmt: skip
+        "leaf": np.zeros(0, int),
+        "dest": np.zeros(0, int),
+        "spine_of": np.zeros(0, int),
+        **{
+            name: np.zeros(tree.shape[0] * tree.shape[3] * len(fabric.endpoints), int)
+            for name in ("core_of", "core_used")
+        },
+        **{
+            name: np.zeros(tree.shape[4] * tree.shape[5] * len(fabric.endpoints), int)
+            for name in ("down_of", "down_used")
+        },
+    }
     assert (tables_of(tree, kept(tree, nothing, choices_of(tree, ports)), fabric) == ports).all()
 
 

@@ -53,7 +53,18 @@ def test_it_is_refused_where_it_would_not_end() -> None:
 
 
 def test_the_command_tells_what_it_takes() -> None:
-    line = ["routes", "optimise", "--topology", "xgft:2;4,4;1,2", "--traffic", "bisection-shuffle", "--engine", "milp", "--no-baselines", "--json"]  # fmt: skip
+    line = [
+        "routes",
+        "optimise",
+        "--topology",
+        "xgft:2;4,4;1,2",
+        "--traffic",
+        "bisection-shuffle",
+        "--engine",
+        "milp",
+        "--no-baselines",
+        "--json",
+    ]
     answer = json.loads(CliRunner().invoke(cli, line, catch_exceptions=False).stdout)
     assert answer["proven"] and answer["z"] == 2
     refused = CliRunner().invoke(cli, [*line, "--lmc", "1"])

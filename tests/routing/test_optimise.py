@@ -75,9 +75,18 @@ def test_jobs_on_scattered_nodes_come_within_a_hundredth_of_the_bound() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.sampled_from([(2, [3, 4], [1, 3]), (2, [4, 4], [1, 2]), (3, [2, 3, 3], [1, 2, 2]), (3, [4, 2, 2], [1, 4, 2]), (3, [3, 3, 2], [1, 3, 1])]),
-    st.integers(0, 10_000), st.integers(1, 60),
-)  # fmt: skip
+    st.sampled_from(
+        [
+            (2, [3, 4], [1, 3]),
+            (2, [4, 4], [1, 2]),
+            (3, [2, 3, 3], [1, 2, 2]),
+            (3, [4, 2, 2], [1, 4, 2]),
+            (3, [3, 3, 2], [1, 3, 1]),
+        ]
+    ),
+    st.integers(0, 10_000),
+    st.integers(1, 60),
+)
 def test_loads_are_those_of_the_tables_on_any_tree(tree: tuple, seed: int, flows: int) -> None:
     """What stages lay and moves relieve is one set of valid tables; the largest load is the one that its own check finds, and no bound is passed."""
     fabric, rng = xgft(*tree), np.random.default_rng(seed)
@@ -137,8 +146,9 @@ def test_loops_holes_and_strange_ports_are_found(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tree", "words"), [((2, [4, 4], [1, 4]), "parts that nothing joins"), ((3, [4, 4, 2], [1, 2, 2]), "disconnected: .* has no way")]
-)  # fmt: skip
+    ("tree", "words"),
+    [((2, [4, 4], [1, 4]), "parts that nothing joins"), ((3, [4, 4, 2], [1, 2, 2]), "disconnected: .* has no way")],
+)
 def test_a_disconnected_leaf_is_named(tree: tuple, words: str) -> None:
     fabric = xgft(*tree)
     links, routers = fabric.links, len(fabric.routers)

@@ -102,9 +102,13 @@ def test_the_objective_is_that_of_an_exact_solver(tmp_path: Path) -> None:
     w = torch.stack([basis(one) for one in torch.eye(len(found.pairs), dtype=torch.float64)], dim=1).numpy()
     n, m = w.shape[1], w.shape[0]
     exact = linprog(
-        np.r_[np.zeros(n), np.ones(m)], A_ub=np.block([[w, -np.eye(m)], [-w, -np.eye(m)]]), b_ub=np.zeros(2 * m),
-        A_eq=np.hstack([rows, np.zeros((len(rows), m))]), b_eq=known.measured.counters[0].reshape(-1)[sensing.row], bounds=(0, None),
-    )  # fmt: skip
+        np.r_[np.zeros(n), np.ones(m)],
+        A_ub=np.block([[w, -np.eye(m)], [-w, -np.eye(m)]]),
+        b_ub=np.zeros(2 * m),
+        A_eq=np.hstack([rows, np.zeros((len(rows), m))]),
+        b_eq=known.measured.counters[0].reshape(-1)[sensing.row],
+        bounds=(0, None),
+    )
     assert np.abs(w @ found.size).sum() == pytest.approx(exact.fun, rel=2e-3)
 
 

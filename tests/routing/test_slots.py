@@ -58,8 +58,10 @@ def test_no_tables_of_a_small_tree_are_better(seed: int, flows: list[int]) -> No
 @settings(max_examples=20, deadline=None)
 @given(
     st.sampled_from([(2, [4, 4], [1, 4]), (3, [4, 4, 2], [1, 4, 4]), (3, [8, 6, 4], [1, 6, 6])]),
-    st.integers(0, 10_000), st.lists(st.integers(0, 40), min_size=1, max_size=5), st.integers(0, 4),
-)  # fmt: skip
+    st.integers(0, 10_000),
+    st.lists(st.integers(0, 40), min_size=1, max_size=5),
+    st.integers(0, 4),
+)
 def test_loads_of_slots_are_those_of_the_tables(tree: tuple, seed: int, flows: list[int], cables: int) -> None:
     fabric = without(xgft(*tree), cables, seed) if tree[1][0] == 8 else xgft(*tree)  # smaller ones fall apart
     slots = random_slots(fabric, np.random.default_rng(seed), flows)

@@ -46,9 +46,12 @@ def connected(fabric: Fabric, at: int) -> set[int]:
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.sampled_from([xgft(2, [3, 4], [1, 3]), xgft(3, [2, 3, 3], [1, 2, 2]), xgft(2, [2, 4], [1, 2], [1, 2]), torus((3, 4))]),
-    st.integers(0, 8), st.integers(0, 10_000),
-)  # fmt: skip
+    st.sampled_from(
+        [xgft(2, [3, 4], [1, 3]), xgft(3, [2, 3, 3], [1, 2, 2]), xgft(2, [2, 4], [1, 2], [1, 2]), torus((3, 4))]
+    ),
+    st.integers(0, 8),
+    st.integers(0, 10_000),
+)
 def test_every_switch_reaches_every_switch_that_cables_join(whole: Fabric, broken: int, seed: int) -> None:
     fabric = without(whole, broken, seed)
     ports = towards_switches(fabric)

@@ -38,8 +38,14 @@ def interval(point: dict[str, Any]) -> tuple[float, float]:
 def test_table_1_is_exact() -> None:
     points = run("table1")["points"]
     assert [(p["endpoints"], p["switches"]) for p in points] == [
-        (144, 18), (288, 36), (1152, 240), (2304, 480), (3456, 720), (10368, 3024), (20736, 6048),
-    ]  # fmt: skip
+        (144, 18),
+        (288, 36),
+        (1152, 240),
+        (2304, 480),
+        (3456, 720),
+        (10368, 3024),
+        (20736, 6048),
+    ]
     assert all(p["switch_ports"] == [24] for p in points)
 
 

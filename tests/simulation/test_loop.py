@@ -121,8 +121,9 @@ def test_demands_keep_their_bytes_and_their_order(tmp_path: Path) -> None:
     made = demand_of(LocalText(file), fabric_of(EIGHT), 1.0, 4, 1)
     src, dst, size = made.matrix()
     assert dict(zip(zip(src.tolist(), dst.tolist(), strict=True), size.tolist(), strict=True)) == {
-        (0, 1): pytest.approx(1e6, rel=1e-5), (1, 2): pytest.approx(1e6 / 3, rel=1e-4),
-    }  # fmt: skip
+        (0, 1): pytest.approx(1e6, rel=1e-5),
+        (1, 2): pytest.approx(1e6 / 3, rel=1e-4),
+    }
     assert made.jobs[0].messages.rounds == 4 and "only totals" in made.time_structure
     measured = tmp_path / "m.graphStats.txt"
     measured.write_text("--- Graph ---\n0 , 1 = 400.0\n2 , 1 = 200.0\n")

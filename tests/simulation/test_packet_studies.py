@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from flitwatch_core.packet import DragonflyMode, RoutingChoice
+from flitwatch_domain.diagnosis import CongestionMap, diagnose
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_domain.generators import xgft
-from flitwatch_research.studies import desensi, taffet, wang
-from flitwatch_simulation.application_aware.estimator import (
+from flitwatch_domain.network_noise.observations import (
     NicObservation,
     NoiseWarning,
     compare,
@@ -19,7 +19,7 @@ from flitwatch_simulation.application_aware.estimator import (
     noise,
     quartile_dispersion,
 )
-from flitwatch_simulation.diagnosis import CongestionMap, diagnose
+from flitwatch_research.studies import desensi, taffet, wang
 
 
 def quiet(done: int, total: int, message: str) -> None:

@@ -172,10 +172,15 @@ def test_the_engine_refuses_circles_and_times_beyond_its_clock(tree_machine):
         n = len(amounts)
         begin = np.cumsum([0, *(sum(op == k for op, _ in needs) for k in range(n))])
         ops = packet.Ops(
-            np.full(n, packet.OpKind.COMPUTE, np.uint8), np.zeros(n, np.uint32), np.full(n, packet.NO_LINK, np.uint32),
-            np.array(amounts, np.uint64), begin.astype(np.uint32), np.array([b for _, b in needs], np.uint32),
-            np.zeros(1, np.uint32), np.zeros(1, np.uint8),
-        )  # fmt: skip
+            np.full(n, packet.OpKind.COMPUTE, np.uint8),
+            np.zeros(n, np.uint32),
+            np.full(n, packet.NO_LINK, np.uint32),
+            np.array(amounts, np.uint64),
+            begin.astype(np.uint32),
+            np.array([b for _, b in needs], np.uint32),
+            np.zeros(1, np.uint32),
+            np.zeros(1, np.uint8),
+        )
         return tree_machine.core.run(packet.Workload(ops=ops))
 
     assert run([10**15, 10**14], [(1, 0)]).time_s == pytest.approx(1.1e6)
@@ -211,8 +216,15 @@ DOUBLE, WORLD = "MPI_Datatype datatype=11 (MPI_DOUBLE)", "MPI_Comm comm=2 (MPI_C
 
 
 def test_dumpi_calls_that_move_two_messages_or_none(tmp_path, tree_machine):
-    both = ["int sendcount=100", "MPI_Datatype sendtype=11 (MPI_DOUBLE)", "int sendtag=1", "int recvcount=100",
-            "MPI_Datatype recvtype=11 (MPI_DOUBLE)", "int recvtag=1", WORLD]  # fmt: skip
+    both = [
+        "int sendcount=100",
+        "MPI_Datatype sendtype=11 (MPI_DOUBLE)",
+        "int sendtag=1",
+        "int recvcount=100",
+        "MPI_Datatype recvtype=11 (MPI_DOUBLE)",
+        "int recvtag=1",
+        WORLD,
+    ]
     texts = [
         dumpi_call("MPI_Sendrecv", *both, f"int dest={other}", f"int source={other}")
         + dumpi_call("MPI_Send", "int count=7", DOUBLE, "int dest=-2 (MPI_PROC_NULL)", "int tag=3", WORLD)
@@ -235,11 +247,17 @@ def test_dumpi_calls_that_move_two_messages_or_none(tmp_path, tree_machine):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (dumpi_call("MPI_Send", "int count=1", DOUBLE, "int dest=0", "int tag=4", "MPI_Comm comm=5 (user)"), "communicator"),
-        (dumpi_call("MPI_Recv", "int count=1", DOUBLE, "int source=-1 (MPI_ANY_SOURCE)", "int tag=4", WORLD), "rank -1"),
+        (
+            dumpi_call("MPI_Send", "int count=1", DOUBLE, "int dest=0", "int tag=4", "MPI_Comm comm=5 (user)"),
+            "communicator",
+        ),
+        (
+            dumpi_call("MPI_Recv", "int count=1", DOUBLE, "int source=-1 (MPI_ANY_SOURCE)", "int tag=4", WORLD),
+            "rank -1",
+        ),
         (dumpi_call("MPI_Startall", "int count=1"), "cannot be replayed"),
     ],
-)  # fmt: skip
+)
 def test_dumpi_calls_that_no_replay_can_match_are_refused(tmp_path, call, message):
     path = tmp_path / "0.txt"
     path.write_text(call)

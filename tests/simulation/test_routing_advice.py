@@ -9,8 +9,8 @@ import pytest
 
 from flitwatch_db import connect
 from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.network_noise.observations import NicObservation, message_time_s
 from flitwatch_simulation.application_aware.advice import choose_mode, choose_placement
-from flitwatch_simulation.application_aware.estimator import NicObservation, message_time_s
 from flitwatch_simulation.tasks import HANDLERS
 
 
@@ -78,9 +78,12 @@ def test_the_task_writes_both_recommendations(embedded_db: str) -> None:
             return False
 
     args = {
-        "application": "milc", "job": "42", "user": "ann", "message_bytes": 65_536,
+        "application": "milc",
+        "job": "42",
+        "user": "ann",
+        "message_bytes": 65_536,
         "observations": {"ADAPTIVE_0": _json(observed(3, 2)), "ADAPTIVE_3": _json(observed(2, 1))},
-    }  # fmt: skip
+    }
     made = HANDLERS["routing.advice"](args, Context())  # type: ignore[arg-type]
     with connect(embedded_db, role="reader") as conn:
         rows = conn.execute(

@@ -92,9 +92,20 @@ def test_what_a_dead_worker_took_becomes_free_again(conn: psycopg.Connection[Any
 
 def test_microbenchmark_measurements_are_stored_once(conn: psycopg.Connection[Any]) -> None:
     one = {
-        "network": "lab", "collective": "allreduce", "collective_bytes": 8, "perturbation_bytes": 10, "world": 4, "ranks": 2,
-        "perturbing": 2, "ratio": 0.5, "split": 0, "seed": 2**64 - 1, "late": 0, "perturbed_s": [4.0, 2.0], "quiet_s": [1.0],
-    }  # fmt: skip
+        "network": "lab",
+        "collective": "allreduce",
+        "collective_bytes": 8,
+        "perturbation_bytes": 10,
+        "world": 4,
+        "ranks": 2,
+        "perturbing": 2,
+        "ratio": 0.5,
+        "split": 0,
+        "seed": 2**64 - 1,
+        "late": 0,
+        "perturbed_s": [4.0, 2.0],
+        "quiet_s": [1.0],
+    }
     never = one | {"split": 1, "perturbed_s": [], "quiet_s": [1.0]}
     assert noise_bench.insert(conn, "a.jsonl", [one, never]) == 2
     assert noise_bench.insert(conn, "a.jsonl", [one, never]) == 0

@@ -73,14 +73,21 @@ def test_minighost_has_the_published_order_and_its_endpoint_roots(seed: int) -> 
     points = {(p["mapping"], p["strategy"]): p for p in answer["points"]}
     published = sorted((p for p in points.values() if p["published_s"]), key=lambda p: -p["published_s"])
     assert [(p["mapping"], p["strategy"]) for p in published] == [
-        ("cyclic", "bspma"), ("linear", "bspma"), ("tiled", "bspma"), ("tiled", "svaf"), ("tiled", "svafp"),
-    ]  # fmt: skip
+        ("cyclic", "bspma"),
+        ("linear", "bspma"),
+        ("tiled", "bspma"),
+        ("tiled", "svaf"),
+        ("tiled", "svafp"),
+    ]
     assert [p["time_ms"] for p in published] == sorted((p["time_ms"] for p in published), reverse=True)
     for strategy in ("bspma", "svaf"):
         tiled = points["tiled", strategy]
         assert tiled["endpoint_roots"] > 0 and 14 in tiled["rows_of_south_roots"]
         assert not {0, 15} & set(tiled["rows_of_south_roots"])
-    assert points["tiled", "svafp"]["endpoint_roots_by_direction"]["south"] < points["tiled", "bspma"]["endpoint_roots_by_direction"]["south"]  # fmt: skip
+    assert (
+        points["tiled", "svafp"]["endpoint_roots_by_direction"]["south"]
+        < points["tiled", "bspma"]["endpoint_roots_by_direction"]["south"]
+    )
 
 
 def test_a_stencil_with_periodic_boundaries_would_have_no_edge() -> None:

@@ -14,7 +14,7 @@ from flitwatch_twin.progress import Progress
 from flitwatch_twin.scheduler import Placement, Request, Scheduler
 from flitwatch_twin.traffic import QUIET, Bursts, Checkpoints
 from flitwatch_twin.users import MECHANISMS, Population, Role, Schedule, draw_users
-from flitwatch_twin.workload import CROWD, Offer, schedule_weight, submissions
+from flitwatch_twin.workload import CROWD, OfferedLoad, schedule_weight, submissions
 
 
 @settings(max_examples=60, deadline=None)
@@ -58,7 +58,7 @@ def test_load_presence_and_schedules() -> None:
     presence = np.full(60, np.nan)
     presence[7] = 0.3
     span = 6 * WEEK_S
-    requests = submissions(np.random.default_rng(2), users, presence, 12_000, 0.0, span, Offer())
+    requests = submissions(np.random.default_rng(2), users, presence, 12_000, 0.0, span, OfferedLoad())
     times = np.array([r.submit_s for r in requests])
     assert (np.diff(times) >= 0).all() and times.min() >= 0 and times.max() < span
     work = sum(r.nodes * r.duration_s for r in requests) / (12_000 * span)

@@ -107,7 +107,16 @@ def test_placement_that_follows_load_takes_the_group_with_the_least_traffic() ->
 
 
 def test_traffic_is_that_of_running_jobs() -> None:
-    machine = Machine(2, 1, 1, np.array([0, 0, 1, 1], np.int32), np.arange(4, dtype=np.int32), *(np.zeros(0, np.int32),) * 2, np.array([0, 1], np.int32), *(np.zeros(2, np.int32),) * 2)  # fmt: skip
+    machine = Machine(
+        2,
+        1,
+        1,
+        np.array([0, 0, 1, 1], np.int32),
+        np.arange(4, dtype=np.int32),
+        *(np.zeros(0, np.int32),) * 2,
+        np.array([0, 1], np.int32),
+        *(np.zeros(2, np.int32),) * 2,
+    )
     traffic = demand.Traffic(machine, np.array([10.0, 0.0]))
     scheduler = Scheduler(np.ones(4, bool), np.random.default_rng(0))
     scheduler.submit(Request(0, 2, 60.0, 0.0, placement=Placement.LOWEST))
@@ -174,9 +183,19 @@ def test_a_campaign_as_files_holds_its_truth_in_one_of_its_own(tmp_path: Path) -
         np.ones((2, 3, 4)), np.ones((2, 3, 4)), ("u1", "bench"), np.zeros((2, 2)), np.array([[0.0, 2.5], [1.5, 0]]), np.ones((2, 3)), np.ones(2),
     )  # fmt: skip
     truth = CampaignTruth(
-        "amg-128@drift", 1, ("io", "owner"), np.zeros((2, 2)), np.zeros((2, 2)), np.array([0.4, 0]), np.array([1, 1]), ("grey", "null"),
-        np.full(6, 1 / 6), "RT_RB_STL", ("RT_RB_STL",), np.zeros(2),
-    )  # fmt: skip
+        "amg-128@drift",
+        1,
+        ("io", "owner"),
+        np.zeros((2, 2)),
+        np.zeros((2, 2)),
+        np.array([0.4, 0]),
+        np.array([1, 1]),
+        ("grey", "null"),
+        np.full(6, 1 / 6),
+        "RT_RB_STL",
+        ("RT_RB_STL",),
+        np.zeros(2),
+    )
     write(tmp_path, campaign)
     write_truth(tmp_path, truth, campaign.user_names)
     tables = {name: list(csv.DictReader((tmp_path / f"{name}.csv").open())) for name in ("runs", "exposure", "steps")}

@@ -57,9 +57,18 @@ def conn(embedded_db: str) -> Iterator[psycopg.Connection[Any]]:
         names = fabric.endpoints.node
         held = {"1": range(8), "2": range(8, 24), "3": range(24, 25)}
         made = [
-            Job("past", job_id, "RUNNING", start_s=AT - 600.0, end_s=None, nodes=len(nodes), node_list=",".join(names[i] for i in nodes), simulated=True)
+            Job(
+                "past",
+                job_id,
+                "RUNNING",
+                start_s=AT - 600.0,
+                end_s=None,
+                nodes=len(nodes),
+                node_list=",".join(names[i] for i in nodes),
+                simulated=True,
+            )
             for job_id, nodes in held.items()
-        ]  # fmt: skip
+        ]
         over = Job(
             "past",
             "9",
@@ -103,8 +112,10 @@ def test_the_moment_is_read_as_it_was(conn: psycopg.Connection[Any]) -> None:
     """Jobs that ran then with their endpoints, rates where they are counted, nothing where not."""
     fabric_id = fabrics.get(conn, "past").fabric_id
     assert {one.job_id: one.endpoints.tolist() for one in holdings(conn, fabric_id, AT)} == {
-        "1": list(range(8)), "2": list(range(8, 24)), "3": [24],
-    }  # fmt: skip
+        "1": list(range(8)),
+        "2": list(range(8, 24)),
+        "3": [24],
+    }
     rates = injected_flits_per_s(conn, fabric_id, 24, AT - 60, AT)
     assert np.allclose(rates[:12], FLITS_PER_S) and np.isnan(rates[12:]).all()
     assert np.isnan(injected_flits_per_s(conn, fabric_id, 24, AT - 9000, AT - 8000)).all()
@@ -143,9 +154,13 @@ def test_it_stops_when_told_to(conn: psycopg.Connection[Any], embedded_db: str) 
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"job": "77"}, NotFound), ({"job": "9"}, NotFound), ({"fabric": "nowhere"}, NotFound), ({"job": "3"}, BadRequest), ({"routings": ["ftree"]}, BadRequest),
+        ({"job": "77"}, NotFound),
+        ({"job": "9"}, NotFound),
+        ({"fabric": "nowhere"}, NotFound),
+        ({"job": "3"}, BadRequest),
+        ({"routings": ["ftree"]}, BadRequest),
     ],
-)  # fmt: skip
+)
 def test_what_was_not_there_is_said(conn: psycopg.Connection[Any], embedded_db: str, change: dict, error: type) -> None:
     with pytest.raises(error):
         whatif({**ASKED, **change}, Context(embedded_db))
@@ -154,10 +169,20 @@ def test_what_was_not_there_is_said(conn: psycopg.Connection[Any], embedded_db: 
 @pytest.mark.parametrize(
     "change",
     [
-        {"bytes": 0}, {"bytes": True}, {"seeds": 21}, {"placements": ["best"]}, {"placements": "random-node"}, {"pattern": "/etc/passwd"}, {"at_s": "now"},
-        {"window_s": 1e9}, {"placements": [], "seeds": 1}, {"seeds": 20, "placements": ["random-node"] * 9}, {"path": "x"}, {"routings": [1]},
+        {"bytes": 0},
+        {"bytes": True},
+        {"seeds": 21},
+        {"placements": ["best"]},
+        {"placements": "random-node"},
+        {"pattern": "/etc/passwd"},
+        {"at_s": "now"},
+        {"window_s": 1e9},
+        {"placements": [], "seeds": 1},
+        {"seeds": 20, "placements": ["random-node"] * 9},
+        {"path": "x"},
+        {"routings": [1]},
     ],
-)  # fmt: skip
+)
 def test_arguments_that_do_not_fit_are_refused(change: dict) -> None:
     with pytest.raises(BadInput):
         WhatIf.of({**ASKED, **change})

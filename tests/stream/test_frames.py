@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 from flitwatch_stream import frames
 from flitwatch_stream.topics import DAMAGED
 
-RECORDS = st.tuples(st.none() | st.binary(max_size=40), st.binary(max_size=3000), st.lists(st.tuples(st.text(max_size=9), st.binary(max_size=30)), max_size=3))  # fmt: skip
+RECORDS = st.tuples(
+    st.none() | st.binary(max_size=40),
+    st.binary(max_size=3000),
+    st.lists(st.tuples(st.text(max_size=9), st.binary(max_size=30)), max_size=3),
+)
 
 
 @given(st.lists(RECORDS, min_size=1, max_size=20))

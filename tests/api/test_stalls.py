@@ -9,10 +9,12 @@ import pytest
 
 from api.conftest import Served
 from api.world import T0, THROUGH, World
-from flitwatch_api.counters.congestion import sampled_buckets
+from flitwatch_api.app import create_app
 from flitwatch_api.counters.limits import SAMPLED_PORT_ROWS
 from flitwatch_api.counters.series import COUNTERS
+from flitwatch_api.counters.stalls import sampled_buckets
 from flitwatch_api.counters.windows import Window
+from flitwatch_api.settings import Settings
 
 
 def figures(values: list, routers: list[int], size: int) -> np.ndarray:
@@ -36,7 +38,7 @@ def epoch(text: str) -> float:
     [(T0 + 150, 60), (T0 + 101, 1), (T0 + 183, 7), (T0 + 200, 180), (T0 + 160, 33), (T0 + 100, 40), (T0 + 190, 600)],
 )
 def test_routers_of_a_window_have_the_sums_of_their_seconds(api: Served, world: World, at: int, window: int) -> None:
-    got = api.get("/fabrics/small/congestion", at=at, window=f"{window}s")
+    got = api.get("/fabrics/small/stalls", at=at, window=f"{window}s")
     assert (epoch(got["at"]), got["window_s"]) == (at, window)
     seconds = slice(max(0, at - window - T0), at - T0)
     flits, stalls = summed(world.column("rt_flits")[seconds]), summed(world.column("rt_stall_cycles")[seconds])
@@ -49,31 +51,31 @@ def test_routers_of_a_window_have_the_sums_of_their_seconds(api: Served, world: 
 
 def test_a_window_is_the_same_again_and_in_parts(api: Served, world: World) -> None:
     """What is held in memory and what is read anew add up alike."""
-    whole = api.get("/fabrics/small/congestion", at=T0 + 180, window="140s")
-    assert api.get("/fabrics/small/congestion", at=T0 + 180, window="140s") == whole
-    parts = [api.get("/fabrics/small/congestion", at=T0 + 180 - 20 * n, window="20s") for n in range(7)]
+    whole = api.get("/fabrics/small/stalls", at=T0 + 180, window="140s")
+    assert api.get("/fabrics/small/stalls", at=T0 + 180, window="140s") == whole
+    parts = [api.get("/fabrics/small/stalls", at=T0 + 180 - 20 * n, window="20s") for n in range(7)]
     total = summed(np.array([figures(p["routers"]["flits"], p["routers"]["router"], 32) for p in parts]))
     np.testing.assert_array_equal(figures(whole["routers"]["flits"], whole["routers"]["router"], 32), total)
 
 
 def test_the_newest_window_ends_where_rows_are_complete(api: Served, world: World) -> None:
-    got = api.get("/fabrics/small/congestion")
+    got = api.get("/fabrics/small/stalls")
     assert epoch(got["at"]) == epoch(got["complete_through"]) == THROUGH and got["window_s"] == 60
     seconds = slice(THROUGH - 60 - T0, THROUGH - T0)
     assert got["classes"]["green"]["flits"] == np.nansum(world.column("green_flits")[seconds])
 
 
 def test_coverage_tells_silent_and_half_counted_routers(api: Served, world: World) -> None:
-    got = api.get("/fabrics/small/congestion", at=T0 + 150, window="60s")["routers"]
+    got = api.get("/fabrics/small/stalls", at=T0 + 150, window="60s")["routers"]
     coverage = figures(got["coverage"], got["router"], 32)
     assert coverage[0] == 1 and coverage[5] == 0.5 and coverage[7] == 0.5
-    silent = api.get("/fabrics/small/congestion", at=T0 + 110, window="40s")["routers"]
+    silent = api.get("/fabrics/small/stalls", at=T0 + 110, window="40s")["routers"]
     assert 5 not in silent["router"] and 30 not in silent["router"]
 
 
 @pytest.mark.parametrize("name", ["green", "black", "blue"])
 def test_a_class_restricts_routers_to_its_tiles(api: Served, world: World, name: str) -> None:
-    got = api.get("/fabrics/small/congestion", at=T0 + 180, window="60s", **{"class": name})
+    got = api.get("/fabrics/small/stalls", at=T0 + 180, window="60s", **{"class": name})
     seconds = slice(120, 180)
     flits, stalls = (
         summed(world.column(f"{name}_flits")[seconds]),
@@ -106,7 +108,7 @@ def pairs_by_hand(fabric, flits: np.ndarray) -> np.ndarray:
 
 
 def test_pairs_of_groups_sum_the_links_between_them(api: Served, world: World) -> None:
-    got = api.get("/fabrics/small/congestion", at=T0 + 120, window="60s")["groups"]
+    got = api.get("/fabrics/small/stalls", at=T0 + 120, window="60s")["groups"]
     start = (T0 + 60 - T0 // 10 * 10) // 10
     want = pairs_by_hand(world.small, world.port_flits[start : start + 6].sum(axis=0))
     table = np.full((4, 4), np.nan)
@@ -118,26 +120,28 @@ def test_pairs_of_groups_sum_the_links_between_them(api: Served, world: World) -
 
 
 def test_links_of_a_window(api: Served, world: World) -> None:
-    got = api.get("/fabrics/small/congestion/links", at=T0 + 120, window="60s")
+    got = api.get("/fabrics/small/stalls/links", at=T0 + 120, window="60s")
     table = world.small.counted_links()
     start = (T0 + 60 - T0 // 10 * 10) // 10
     flits = world.port_flits[start : start + 6].sum(axis=0)
     mask = world.small.router_links()
     want = {
-        int(table[r, p]): flits[r, p] for r, p in np.argwhere(table >= 0) if mask[table[r, p]] and not np.isnan(flits[r, p])
-    }  # fmt: skip
+        int(table[r, p]): flits[r, p]
+        for r, p in np.argwhere(table >= 0)
+        if mask[table[r, p]] and not np.isnan(flits[r, p])
+    }
     assert dict(zip(got["link"], got["flits"], strict=True)) == want
     assert all(d != 31 for d in got["dst"])  # router 31 has no port counters: its incoming links are unknown
-    one = api.get("/fabrics/small/congestion/links", at=T0 + 120, window="60s", router=4)
+    one = api.get("/fabrics/small/stalls/links", at=T0 + 120, window="60s", router=4)
     links = world.small.links
     assert one["link"] == [n for n in got["link"] if 4 in (links.src[n], links.dst[n])]
-    blue = api.get("/fabrics/small/congestion/links", at=T0 + 120, window="60s", group=1, **{"class": "blue"})
+    blue = api.get("/fabrics/small/stalls/links", at=T0 + 120, window="60s", group=1, **{"class": "blue"})
     assert set(blue["class"]) == {"blue"} and set(blue["link"]) < set(got["link"])
 
 
 def test_a_fabric_without_time_answers_from_its_one_sample(api: Served, world: World) -> None:
-    got = api.get("/fabrics/still/congestion")
-    assert got["timeless"] and got["at"] is None and got["window_s"] is None
+    got = api.get("/fabrics/still/stalls")
+    assert got["snapshot"] and got["at"] is None and got["window_s"] is None
     table, size = world.still.counted_links(), 32
     network = (table >= 0) & world.still.router_links()[table]
     flits = np.where(network, world.still_flits, np.nan)
@@ -154,33 +158,33 @@ def test_a_fabric_without_time_answers_from_its_one_sample(api: Served, world: W
     table4 = np.full((4, 4), np.nan)
     table4[got["groups"]["src"], got["groups"]["dst"]] = got["groups"]["flits"]
     np.testing.assert_array_equal(table4, pairs_by_hand(world.still, world.still_flits))
-    assert len(api.get("/fabrics/still/congestion/links")["link"]) == (network & ~np.isnan(world.still_flits)).sum()
+    assert len(api.get("/fabrics/still/stalls/links")["link"]) == (network & ~np.isnan(world.still_flits)).sum()
 
 
 def test_classes_of_a_tree_come_from_its_ports(api: Served, world: World) -> None:
-    got = api.get("/fabrics/tree/congestion", at=T0 + 120, window="60s")
+    got = api.get("/fabrics/tree/stalls", at=T0 + 120, window="60s")
     table = world.tree.counted_links()
     start = (T0 + 60 - T0 // 10 * 10) // 10
     flits = world.tree_flits[start : start + 6].sum(axis=0)
     up = (table >= 0) & world.tree.of_class("up")[table]
     assert set(got["classes"]) == {"up", "down"} and got["classes"]["up"]["flits"] == np.nansum(flits[up])
-    only = api.get("/fabrics/tree/congestion", at=T0 + 120, window="60s", **{"class": "up"})["routers"]
+    only = api.get("/fabrics/tree/stalls", at=T0 + 120, window="60s", **{"class": "up"})["routers"]
     assert np.nansum([v or 0 for v in only["flits"]]) == np.nansum(flits[up])
 
 
 def test_a_window_beside_the_data_is_unknown_not_zero(api: Served) -> None:
-    got = api.get("/fabrics/small/congestion", at=T0 - 7200, window="60s")
+    got = api.get("/fabrics/small/stalls", at=T0 - 7200, window="60s")
     assert got["routers"]["router"] == [] and got["classes"]["green"]["flits"] is None and got["groups"]["src"] == []
 
 
 @pytest.mark.parametrize("window", ["6h", "24h", "7d", "31d"])
 def test_a_long_window_answers_and_says_that_its_links_are_estimates(api: Served, window: str) -> None:
-    for path in ("/fabrics/small/congestion", "/fabrics/small/congestion/links", "/fabrics/tree/congestion"):
+    for path in ("/fabrics/small/stalls", "/fabrics/small/stalls/links", "/fabrics/tree/stalls"):
         got = api.get(path, at=T0 + 190, window=window)
         assert got["window_s"] > 0
-    assert "Estimated from one in" in api.get("/fabrics/small/congestion/links", at=T0 + 190, window="31d")["note"]
-    assert "Estimated from one in" in api.get("/fabrics/small/congestion", at=T0 + 190, window="31d")["groups"]["note"]
-    assert api.get("/fabrics/small/congestion/links", at=T0 + 190, window="60s")["note"] is None
+    assert "Estimated from one in" in api.get("/fabrics/small/stalls/links", at=T0 + 190, window="31d")["note"]
+    assert "Estimated from one in" in api.get("/fabrics/small/stalls", at=T0 + 190, window="31d")["groups"]["note"]
+    assert api.get("/fabrics/small/stalls/links", at=T0 + 190, window="60s")["note"] is None
     span = {"from": T0 - 30 * 86400, "to": T0}
     assert "Estimated from one in" in api.get("/fabrics/small/matrix", **span)["note"]
 
@@ -206,9 +210,18 @@ def test_a_short_window_is_read_whole() -> None:
 
 
 def test_costs_are_bounded_and_named(api: Served) -> None:
-    assert "window" in api.refused("/fabrics/small/congestion", 422, window="32d")["detail"]
+    assert "window" in api.refused("/fabrics/small/stalls", 422, window="32d")["detail"]
     many = ",".join(COUNTERS[:21])
     assert "MAX_COUNTERS" in api.refused("/fabrics/small/timeseries", 413, routers="1", counters=many)["detail"]
     far = {"from": 0, "to": T0}
     assert "MAX_ROWS" in api.refused("/fabrics/small/timeseries", 413, routers="all", counters="ratio", **far)["detail"]
     assert "MAX_ROWS" in api.refused("/fabrics/small/frames", 413, **far)["detail"]
+
+
+def test_the_path_before_1_0_answers_the_same_and_is_deprecated(api: Served) -> None:
+    at = {"at": T0 + 180, "window": "60s"}
+    paths = create_app(Settings(web=None)).openapi()["paths"]
+    for path in ("", "/links"):
+        assert api.get(f"/fabrics/small/congestion{path}", **at) == api.get(f"/fabrics/small/stalls{path}", **at)
+        assert paths[f"/api/v1/fabrics/{{fabric}}/congestion{path}"]["get"]["deprecated"]
+        assert "deprecated" not in paths[f"/api/v1/fabrics/{{fabric}}/stalls{path}"]["get"]

@@ -1,0 +1,175 @@
+"""Hot links and who uses them, over a served API: a machine whose counters hold the traffic of two known jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from fixtures.databases import Server
+
+from api.conftest import Served, serving
+from api.world import T0, World
+from flitwatch_api.settings import Settings
+from flitwatch_db import connect
+from flitwatch_db.counters import store as counters
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import store as jobs
+from flitwatch_domain.counters import ENDPOINT_COLUMNS
+from flitwatch_domain.cray import BYTES_PER_FLIT
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.jobs import Job
+from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic
+
+#: Job: routers, and bytes a second that each of its endpoints sends and receives.
+PLANTED = {"1": ((0, 9, 17), 3e9), "2": ((1, 10), 1e9)}
+START = T0 // 60 * 60 + 600
+LENGTH_S = 60
+
+
+@dataclass(frozen=True)
+class Linked:
+    served: Served
+    fabric: Fabric
+    load: dict[str, np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def linked(_embedded_template: Server) -> Iterator[Linked]:
+    fabric = dragonfly(3, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=2, name="linked")
+    url = _embedded_template.create()
+    routes, links = DragonflyRoutes(fabric), np.flatnonzero(fabric.router_links())
+    load = {}
+    held = {}
+    for job, (routers, rate) in PLANTED.items():
+        ends = held[job] = np.flatnonzero(np.isin(fabric.endpoints.router, routers))
+        traffic = JobTraffic(
+            fabric.endpoints.router[ends].astype(np.int64), np.full(len(ends), rate), np.full(len(ends), rate)
+        )
+        load[job] = np.zeros(len(fabric.links))
+        load[job][links] = routes.loads(traffic, links, 0.0)
+    with connect(url, role="writer") as conn:
+        fabric_id = fabrics.save(conn, fabric)
+        jobs.upsert(
+            conn,
+            [
+                Job(
+                    job_id=job,
+                    user="ann",
+                    cluster="c",
+                    name=f"app{job}",
+                    state="RUNNING",
+                    node_list=",".join(fabric.endpoints.node[end] for end in held[job]),
+                    nodes=len(held[job]),
+                    submit_s=START - 100,
+                    start_s=START,
+                    simulated=fabric.simulated,
+                )
+                for job in PLANTED
+            ],
+            fabric_id,
+        )
+        _ports(conn, fabric_id, fabric, sum(load.values()))
+        for job, (_, rate) in PLANTED.items():
+            _cards(conn, fabric_id, held[job], rate)
+    with serving(Settings(db=url)) as served:
+        yield Linked(served, fabric, load)
+    _embedded_template.drop(url)
+
+
+def _ports(conn, fabric_id: int, fabric: Fabric, bytes_per_s: np.ndarray) -> None:
+    table = fabric.counted_links()
+    flits = np.where(table >= 0, bytes_per_s[table] * 10 / BYTES_PER_FLIT, np.nan)
+    for ts in range(START - 60, START + LENGTH_S, 10):
+        # Before the jobs started there was a little of everything, and nobody's.
+        now = flits if ts >= START else np.where(table >= 0, 1e6, np.nan)
+        n = len(table)
+        rows = counters.PortRows(
+            np.full(n, fabric_id, np.int32),
+            np.arange(n, dtype=np.int32),
+            np.full(n, ts, np.int64),
+            np.full(n, 10.0),
+            now,
+            now * now * 1e-9,
+        )
+        counters.write_batch(conn, counters.Batch(ports=rows))
+
+
+def _cards(conn, fabric_id: int, ends: np.ndarray, rate: float) -> None:
+    for ts in range(START + 10, START + LENGTH_S + 10, 10):
+        values = np.full((len(ends), len(ENDPOINT_COLUMNS)), np.nan)
+        values[:, :2] = rate * 10
+        n = len(ends)
+        rows = counters.Rows(
+            np.full(n, fabric_id, np.int32),
+            ends.astype(np.int32),
+            np.full(n, ts, np.int64),
+            np.ones(n, np.int32),
+            np.full(n, 10.0),
+            values,
+        )
+        counters.write_batch(conn, counters.Batch(endpoints=rows))
+
+
+def test_the_hottest_links_come_first_with_the_jobs_that_use_them(linked: Linked) -> None:
+    got = linked.served.get("/fabrics/linked/links/hot", at=START + LENGTH_S, window="60s", limit=20)
+    total = sum(linked.load.values())
+    ratios = [item["ratio"] for item in got["items"]]
+    assert len(ratios) == 20 and ratios == sorted(ratios, reverse=True)
+    between = np.flatnonzero(linked.fabric.router_links())
+    assert total[got["items"][0]["link"]] == pytest.approx(total[between].max())
+    for item in got["items"]:
+        want = {job: load[item["link"]] / total[item["link"]] for job, load in linked.load.items()}
+        shares = {user["job_id"]: user["share"] for user in item["jobs"]}
+        assert shares == pytest.approx({job: share for job, share in want.items() if share >= 0.01}, abs=0.02)
+        assert item["cannot_tell"] is None and item["explained"] == pytest.approx(1, abs=0.05)
+        assert item["jobs"][0]["user"].startswith("user-")
+
+
+def test_before_the_jobs_nobody_is_given_a_share(linked: Linked) -> None:
+    got = linked.served.get("/fabrics/linked/links/hot", at=START, window="60s")
+    assert got["items"] and all(not item["jobs"] for item in got["items"])
+    assert {item["cannot_tell"] for item in got["items"]} == {"No job is known in this window."}
+
+
+def test_links_of_a_pair_of_groups_a_router_a_class_and_one_link(linked: Linked) -> None:
+    def ask(**wanted: object) -> list[dict]:
+        return linked.served.get("/fabrics/linked/links/hot", at=START + 60, window="60s", limit=500, **wanted)["items"]
+
+    pair = ask(src_group=0, dst_group=2)
+    assert pair and {(item["src_group"], item["dst_group"]) for item in pair} == {(0, 2)}
+    assert all(9 in (item["src"], item["dst"]) for item in ask(router=9))
+    assert {item["link_class"] for item in ask(**{"class": "blue"})} == {"blue"}
+    one = ask(link=pair[0]["link"])
+    assert one == [pair[0]]
+    assert "no link" in linked.served.refused("/fabrics/linked/links/hot", 404, link=10**6)["detail"]
+    assert linked.served.refused("/fabrics/linked/links/hot", 400, **{"class": "pink"})
+
+
+def test_the_paths_of_a_job(linked: Linked) -> None:
+    got = linked.served.get("/fabrics/linked/links/paths", job="2", at=START + LENGTH_S, window="60s")
+    used = np.flatnonzero(linked.load["2"] > 1)
+    assert got["cannot_tell"] is None and set(got["link"]) == set(used.tolist()) and got["links_used"] == len(used)
+    np.testing.assert_allclose(got["bytes_per_s"], linked.load["2"][got["link"]], rtol=0.05)
+    assert got["bytes_per_s"] == sorted(got["bytes_per_s"], reverse=True)
+    assert (
+        "held no node"
+        in linked.served.refused("/fabrics/linked/links/paths", 400, job="77", at=START + LENGTH_S, window="60s")[
+            "detail"
+        ]
+    )
+
+
+def test_where_it_cannot_be_told_it_says_so(api: Served, world: World) -> None:
+    """Random counters without network cards, a tree, and a sample without time."""
+    small = api.get("/fabrics/small/links/hot", at=T0 + 90, window="60s")
+    assert small["items"] and {item["cannot_tell"] for item in small["items"]} == {
+        "The network cards of the jobs are not counted in this window."
+    }
+    tree = api.get("/fabrics/tree/links/hot", at=T0 + 90, window="60s")
+    assert tree["items"] and all("dragonflies only" in item["cannot_tell"] for item in tree["items"])
+    still = api.get("/fabrics/still/links/hot")
+    assert still["items"] and all("no time" in item["cannot_tell"] for item in still["items"])
+    assert api.get("/fabrics/small/links/paths", job="101", at=T0 + 90)["cannot_tell"]

@@ -1,0 +1,192 @@
+"""A job's network noise from the counters of its network cards in the database: made once by the worker, served with units and reasons, and gone with its user."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import psycopg
+import pytest
+from fixtures.databases import Server
+
+from api.conftest import Served, serving
+from flitwatch_api.settings import Settings
+from flitwatch_db import connect
+from flitwatch_db.counters import store as counters
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.people.erasure import erase
+from flitwatch_domain.counters import ENDPOINT_COLUMNS
+from flitwatch_domain.errors import FlitwatchError
+from flitwatch_domain.fabric import Technology
+from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.jobs import Job
+from flitwatch_domain.network_noise.observations import message_time_s
+from flitwatch_ml.work.network_noise import look
+from flitwatch_simulation.tasks import HANDLERS as SIMULATION
+
+pytestmark = pytest.mark.integration
+
+SECONDS, FLITS, PACKETS = 300, 3_000_000.0, 1_000_000.0
+#: A whole number of windows.
+T0 = int(time.time()) // 3600 * 3600 - 7200
+CARDS = np.arange(4)
+#: Job, machine, and what is planted: stalls per flit and us a request beyond 0.5 and 2 in 8 of 20 windows.
+PLANTED = {"1": ("aries", 3.0, 4.0), "2": ("aries", 0.0, 0.0), "3": ("tree", 0.0, 0.0), "4": ("aries", 0.0, 0.0)}
+
+
+def counted(fabric_id: int, at: int, columns: dict[str, np.ndarray]) -> counters.Batch:
+    """Rows by the second of the four cards; columns are (seconds, cards)."""
+    second, card = (axis.ravel() for axis in np.indices((SECONDS, len(CARDS))))
+    values = np.full((len(second), len(ENDPOINT_COLUMNS)), np.nan)
+    for name, held in columns.items():
+        values[:, ENDPOINT_COLUMNS.index(name)] = held[second, card]
+    ones = np.ones(len(second))
+    where = np.full(len(second), fabric_id, np.int32)
+    return counters.Batch(
+        endpoints=counters.Rows(where, card.astype(np.int32), at + second, ones.astype(np.int32), ones, values)
+    )
+
+
+@pytest.fixture(scope="module")
+def site(_embedded_template: Server) -> Iterator[tuple[Served, str]]:
+    url = _embedded_template.create()
+    with connect(url, role="writer") as conn:
+        machine = dragonfly(2, 4, 4, endpoints_per_router=4)
+        place = {
+            name: fabrics.save(conn, replace(machine, name=name, technology=technology))
+            for name, technology in (("aries", Technology.CRAY_XC), ("tree", Technology.INFINIBAND))
+        }
+        nodes = ",".join(machine.endpoints.node[:4])
+        for at, (number, (name, stalls, latency)) in enumerate(PLANTED.items()):
+            begin = T0 + 600 * at
+            jobs.upsert(
+                conn,
+                [Job("c", number, "COMPLETED", user="ann", name="milc", start_s=begin, end_s=begin + SECONDS, nodes=4, node_list=nodes, simulated=True)],
+                place[name],
+            )  # fmt: skip
+            noisy = (np.arange(SECONDS) < 0.4 * SECONDS)[:, None]
+            whole = np.ones((SECONDS, 4))
+            if name == "tree":
+                columns = {"tx_packets": whole * 1000, "tx_wait_cycles": 1000 + 2000 * noisy * whole}
+            else:
+                columns = {
+                    "rq_flits": whole * FLITS,
+                    "rq_packets": whole * PACKETS,
+                    "rq_stall_cycles": (0.5 + stalls * noisy) * whole * FLITS,
+                    "latency_us_sum": (2.0 + latency * noisy) * whole * PACKETS,
+                }
+            if number != "4":
+                counters.write_batch(conn, counted(place[name], begin, columns))
+    with connect(url) as conn:
+        before = conn.execute("SELECT count(*) FROM job_network_noise").fetchone()
+    assert before == (0,)
+    with serving(Settings(db=url)) as served:
+        yield served, url
+    _embedded_template.drop(url)
+
+
+def test_the_planted_noise_is_stored_once_and_served(site: tuple[Served, str]) -> None:
+    served, url = site
+    early = served.get("/jobs/1/network-noise")
+    assert early["verdict"] == "not computed" and early["of_runtime"]["cannot_tell"] and early["figures"] == []
+    assert look(url) == len(PLANTED) and look(url) == 0
+    made = served.get("/jobs/1/network-noise")
+    truth = 0.4 * SECONDS * (FLITS * 3 / 800e6 + PACKETS / 1024 * 4e-6)
+    assert made["verdict"] == "estimated", made
+    assert made["noise_s"] == pytest.approx(truth, rel=1e-3)
+    assert made["of_runtime"]["share"] == pytest.approx(truth / SECONDS, rel=1e-3)
+    assert (made["cards"], made["cards_counted"], made["window_s"]) == (4, 4, 10) and made["unknown"] == {}
+    held = {one["key"]: one for one in made["figures"]}
+    assert (held["latency_us"]["unit"], held["waits"]["unit"]) == ("µs / request", "cycles / flit")
+    assert held["latency_us"]["quiet"] == pytest.approx(2.0) and held["waits"]["mean"] == pytest.approx(1.7)
+    assert set(made["counters"]) == {"rq_flits", "rq_stall_cycles", "rq_packets", "latency_us_sum"}
+    assert made["of_slowdown"]["share"] is None and "no longer than usual" in made["of_slowdown"]["cannot_tell"]
+
+
+def test_quiet_cards_have_none_and_what_was_not_counted_says_why(site: tuple[Served, str]) -> None:
+    served, url = site
+    look(url)
+    assert served.get("/jobs/2/network-noise")["noise_s"] == 0.0
+    tree = served.get("/jobs/3/network-noise")
+    assert tree["verdict"] == "cannot tell" and tree["noise_s"] is None
+    assert "tick of port_xmit_wait" in tree["of_runtime"]["cannot_tell"]
+    assert [(one["unit"], one["quiet"]) for one in tree["figures"]] == [("ticks / packet", 1.0)]
+    missing = served.get("/jobs/4/network-noise")
+    assert missing["verdict"] == "cannot tell" and "holds traffic" in missing["unknown"]["noise_s"]
+    assert "there is no job" in served.refused("/jobs/99/network-noise", 404)["detail"]
+
+
+def test_the_share_of_the_slowdown_is_of_the_seconds_beyond_usual(site: tuple[Served, str]) -> None:
+    served, url = site
+    with connect(url, role="writer") as conn:
+        start = datetime.fromtimestamp(T0, UTC)
+        for number in range(5):
+            conn.execute(
+                "INSERT INTO job (cluster, job_id, user_name, name, state, start_ts, end_ts, nodes, simulated) SELECT 'c', %s, 'ann', 'milc', 'COMPLETED',"
+                " %s - interval '500 days', %s - interval '500 days' + interval '250 s', 4, true",
+                [f"9{number}", start, start],
+            )
+    look(url)
+    made = served.get("/jobs/1/network-noise")["of_slowdown"]
+    # 300 s where 250 s are usual: the median of these jobs and of the three of 300 s beside it.
+    assert made["of_s"] == pytest.approx(50.0) and 0 < made["share"] < 1
+
+
+def test_routing_advice_takes_its_observations_from_the_database(site: tuple[Served, str]) -> None:
+    """Job 1 had 3 stalls a flit and 4 us a request more in its first 120 s: as another mode, those are its slow ones."""
+    _, url = site
+
+    class Context:
+        dsn, task_id = url, 77
+
+        def report(self, *_: object) -> None:
+            pass
+
+    def quarters(begin: int) -> list[dict[str, float]]:
+        return [{"from_s": T0 + begin + 25 * at, "to_s": T0 + begin + 25 * at + 25} for at in range(4)]
+
+    asked = {"application": "milc", "job": "1", "intervals": {"ADAPTIVE_0": quarters(0), "ADAPTIVE_3": quarters(150)}}
+    made = SIMULATION["routing.advice"](asked, Context())  # type: ignore[arg-type]
+    truth = message_time_s(65_536, 6 * 800, 3.5) / message_time_s(65_536, 2 * 800, 0.5)
+    assert made["mode"] == "ADAPTIVE_3" and made["factor"] == pytest.approx(truth, rel=1e-6)
+    with connect(url, role="reader") as conn:
+        rows = conn.execute("SELECT DISTINCT figures FROM recommendation WHERE task_id = 77").fetchall()
+    assert rows == [("counted",)]
+    for wrong, words in (
+        ({"job": "3"}, "counts no latency"),
+        ({"intervals": {**asked["intervals"], "ADAPTIVE_3": quarters(900)}}, "does not lie within the job"),
+        (
+            {"job": "4", "intervals": {k: [{"from_s": T0 + 1810, "to_s": T0 + 1850}] for k in asked["intervals"]}},
+            "were counted",
+        ),
+        ({"observations": {}}, "either observations or intervals"),
+        ({"job": None}, "intervals need the job"),
+    ):
+        with pytest.raises(FlitwatchError, match=words):
+            SIMULATION["routing.advice"]({**asked, **wrong}, Context())  # type: ignore[arg-type]
+
+
+def test_a_new_end_is_computed_anew_and_only_writers_write(site: tuple[Served, str]) -> None:
+    served, url = site
+    with connect(url, role="writer") as conn:
+        conn.execute("UPDATE job SET end_ts = end_ts - interval '60 s' WHERE job_id = '2'")
+    assert served.get("/jobs/2/network-noise")["verdict"] == "not computed"
+    assert look(url) == 1 and served.get("/jobs/2/network-noise")["verdict"] == "estimated"
+    for role, statement in (
+        ("reader", "UPDATE job_network_noise SET noise_s = 0"),
+        ("writer", "DELETE FROM job_network_noise"),
+    ):
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), connect(url, role=role) as conn:
+            conn.execute(statement)
+
+
+def test_it_goes_with_its_user(site: tuple[Served, str]) -> None:
+    _, url = site
+    look(url)
+    with connect(url, role="owner") as conn:
+        erase(conn, "ann")
+        assert conn.execute("SELECT count(*) FROM job_network_noise").fetchone() == (0,)

@@ -1,0 +1,237 @@
+"""`flitwatch run` over a real API: a program's output, status and signals are its own, and its steps come back from REST as it wrote them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from api.conftest import Served, serving
+from flitwatch_api.settings import Settings
+from flitwatch_db import connect
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.people import accounts as people
+from flitwatch_domain.jobs import Job
+
+pytestmark = pytest.mark.integration
+
+
+@dataclass(frozen=True)
+class Site:
+    """A served API with its database, a user's folders and a token that may report runs."""
+
+    served: Served
+    db: str
+    folder: Path
+
+    def command(self, *words: object, url: str | None = None) -> list[str]:
+        token = ("--token-file", self.folder / "token")
+        return [
+            str(one)
+            for one in (sys.executable, "-m", "flitwatch.main", "run", "--url", url or self.served.url, *token, *words)
+        ]
+
+    def environment(self, **more: str) -> dict[str, str]:
+        held = {name: value for name, value in os.environ.items() if not name.startswith(("SLURM_", "PBS_", "FLUX_"))}
+        return {**held, "XDG_STATE_HOME": str(self.folder / "state"), **more}
+
+    def run(self, *words: object, url: str | None = None, **more: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            self.command(*words, url=url), env=self.environment(**more), capture_output=True, timeout=180
+        )
+
+    def steps(self, application: str, wanted: int) -> dict[int, float]:
+        """The steps of the one run of that application, once there are as many as wanted."""
+        deadline = time.monotonic() + 120
+        found: dict[int, float] = {}
+        while time.monotonic() < deadline:
+            runs = [one for one in self.served.get("/runs", limit=200)["items"] if one["exe"] == application]
+            assert len(runs) <= 1
+            if runs:
+                shown = self.served.get(f"/runs/{runs[0]['run_id']}/steps")
+                found = dict(zip(shown["step"], shown["time_s"], strict=True))
+                if len(found) >= wanted:
+                    return found
+            time.sleep(0.1)
+        raise AssertionError(f"{application}: {len(found)} of {wanted} steps")
+
+    @property
+    def kept(self) -> list[Path]:
+        return sorted((self.folder / "state" / "flitwatch" / "runs").glob("*"))
+
+
+@pytest.fixture
+def site(embedded_db: str, tmp_path: Path) -> Iterator[Site]:
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        people.add(conn, "scripts", "service")
+        (tmp_path / "token").write_text(people.add_token(conn, "scripts", "runs", ["runs"])[1])
+    with serving(Settings(db=embedded_db, web=None, api_anonymous="operator")) as served:
+        yield Site(served, embedded_db, tmp_path)
+
+
+def python(text: str) -> tuple[str, ...]:
+    return "--", sys.executable, "-u", "-c", text
+
+
+def test_steps_of_the_python_module_come_back_as_written(site: Site) -> None:
+    with connect(site.db, role="writer", autocommit=True) as conn:
+        jobs.upsert(
+            conn, [Job("c", "77_3", "RUNNING", user="ann", start_s=time.time() - 60, nodes=2, node_list="n[1-2]")]
+        )
+    text = "from flitwatch_client import steps; [steps.report(n, 0.5 + n / 4) for n in range(5)]; steps.report(2, 9.125); print('out'); raise SystemExit(7)"
+    job = {"SLURM_JOB_ID": "79", "SLURM_ARRAY_JOB_ID": "77", "SLURM_ARRAY_TASK_ID": "3", "SLURM_JOB_NODELIST": "n[1-2]"}
+    done = site.run("--application", "milc", *python(text), **job)
+    assert (done.returncode, done.stdout, done.stderr) == (7, b"out\n", b"")
+    assert site.steps("milc", 5) == {0: 0.5, 1: 0.75, 2: 9.125, 3: 1.25, 4: 1.5}
+    (run,) = site.served.get("/runs", job="77_3")["items"]
+    assert (run["exe"], run["ranks"]) == ("milc", 2) and site.kept == []
+
+
+def test_the_c_header_reports_steps_and_does_nothing_without_us(site: Site) -> None:
+    if shutil.which("cc") is None:
+        pytest.skip("needs a C compiler")
+    shown = json.loads(site.run("--header", "--json").stdout)["header"]
+    header = Path(shown).read_text()
+    assert len(header.splitlines()) <= 40
+    source = '#include "flitwatch_steps.h"\nint main(void) { int bad = 0; for (long n = 0; n < 3; n++) bad |= flitwatch_step(n, 0.25 * (double)n); return bad; }\n'
+    (site.folder / "steps.c").write_text(source)
+    program = site.folder / "steps"
+    strict = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    subprocess.run(["cc", *strict, f"-I{Path(shown).parent}", "-o", program, site.folder / "steps.c"], check=True)
+    assert subprocess.run([program]).returncode == 0
+    assert site.run("--", program).returncode == 0
+    assert site.steps("steps", 3) == {0: 0.0, 1: 0.25, 2: 0.5}
+
+
+def test_a_pattern_takes_times_that_the_program_prints_and_output_stays_byte_for_byte(site: Site) -> None:
+    text = """
+import sys, os
+out = sys.stdout.buffer
+out.write(b"\\x00\\xff binary \\r\\n")
+for n in range(4): out.write(b"step %d took %d.5 s\\n" % (n, n))
+out.write(b"step 9 took nan s\\nstep x took 1 s\\n" + b"y" * 100_000 + b"\\nno end of line")
+out.flush(); sys.stderr.write("err"); os._exit(3)
+"""
+    plain = subprocess.run([sys.executable, "-u", "-c", text], capture_output=True)
+    done = site.run(
+        "--application", "lulesh", "--step-pattern", r"^step (?P<step>\w+) took (?P<time>\S+) s", *python(text)
+    )
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout)
+    assert site.steps("lulesh", 4) == {n: n + 0.5 for n in range(4)}
+    assert done.stderr.startswith(b"err")
+
+
+def test_times_between_lines_are_measured_and_those_of_buffered_output_are_not_guessed(site: Site) -> None:
+    text = "import time\nfor n in range(4): print('done', n); time.sleep(0.3)"
+    assert site.run("--application", "live", "--step-pattern", r"^done (?P<step>\d+)", *python(text)).returncode == 0
+    found = site.steps("live", 3)
+    assert set(found) == {1, 2, 3} and min(found.values()) >= 0.2
+    done = site.run(
+        "--application",
+        "held",
+        "--step-pattern",
+        r"^done (?P<step>\d+)",
+        *python("print(''.join(f'done {n}\\n' for n in range(6)), end='')"),
+    )
+    assert done.returncode == 0
+    assert site.steps("held", 0) == {}
+
+
+def test_a_million_lines_and_a_slow_pattern_hold_no_output_up(site: Site) -> None:
+    text = "import sys\nfor n in range(1_000_000): sys.stdout.write(f'{n} aaaaaaaaaaaaaaaaaaaaaaaaaaaa\\n')"
+    wanted = hashlib.sha256(b"".join(b"%d aaaaaaaaaaaaaaaaaaaaaaaaaaaa\n" % n for n in range(1_000_000))).digest()
+    begun = subprocess.Popen(
+        site.command("--step-pattern", r"(a|a|aa)+$X", "--", sys.executable, "-c", text),
+        env=site.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert begun.stdout is not None
+    assert hashlib.sha256(begun.stdout.read()).digest() == wanted and begun.wait(60) == 0
+    assert site.run("--step-pattern", "(?=a)", "--", "echo").returncode == 2
+
+
+@pytest.mark.parametrize("way", ["in our place", "beside us"])
+def test_signals_and_the_end_by_a_signal_are_the_programs(site: Site, way: str) -> None:
+    text = """
+import os, signal, sys
+signal.signal(signal.SIGUSR1, lambda *_: (print("usr1"), os.kill(os.getpid(), signal.SIGTERM)))
+print("ready")
+signal.pause()
+"""
+    pattern = ("--step-pattern", "x") if way == "beside us" else ()
+    begun = subprocess.Popen(site.command(*pattern, *python(text)), env=site.environment(), stdout=subprocess.PIPE)
+    assert begun.stdout is not None and begun.stdout.readline() == b"ready\n"
+    begun.send_signal(signal.SIGUSR1)
+    assert begun.stdout.readline() == b"usr1\n" and begun.wait(60) == -signal.SIGTERM
+
+
+def test_without_an_api_the_program_runs_it_is_said_once_and_what_is_kept_is_sent_later(site: Site) -> None:
+    text = "from flitwatch_client import steps; steps.report(0, 1.5); print('out')"
+    done = site.run("--application", "kept", *python(text), url="http://127.0.0.1:9")
+    deadline = time.monotonic() + 60
+    while not (site.kept and json.loads(site.kept[0].read_text())["steps"]) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert (done.returncode, done.stdout) == (0, b"out\n") and done.stderr.count(b"is not reported yet") == 1
+    (file,) = site.kept
+    assert file.stat().st_mode & 0o777 == 0o600 and "fwt_" not in file.read_text()
+    held = json.loads(file.read_text())
+    file.write_text(json.dumps({**held, "url": site.served.url}))
+    copy = file.read_text()
+    for sent in (1, 0):
+        assert json.loads(site.run("--send-kept", "--json").stdout) == {"sent": sent, "left": {}}
+    file.write_text(copy)
+    assert site.run("--send-kept").returncode == 0
+    assert site.steps("kept", 1) == {0: 1.5}
+    file.write_text("{")
+    refused = site.run("--send-kept")
+    assert refused.returncode == 1 and b"no kept run" in refused.stderr
+
+
+def test_whatever_is_wrong_with_us_the_program_runs(site: Site) -> None:
+    missing = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "flitwatch.main",
+            "run",
+            "--url",
+            "not an address",
+            "--token-file",
+            "/nowhere",
+            "--",
+            "echo",
+            "out",
+        ],
+        env=site.environment(),
+        capture_output=True,
+    )
+    assert (missing.returncode, missing.stdout) == (0, b"out\n") and missing.stderr.count(b"is not reported") == 1
+    gone = site.run("--application", "gone", "--", "/nowhere/program")
+    assert gone.returncode == 127 and b"/nowhere/program" in gone.stderr
+    forbidden = site.folder / "forbidden"
+    forbidden.write_text("")
+    assert site.run("--", forbidden).returncode == 126
+    assert site.run("--step-pattern", "(", "--", "echo").returncode == 2
+    assert site.run().returncode == 2
+    assert site.served.get("/runs")["items"] == [], "a program that cannot start is no run"
+
+
+def test_hostile_names_and_lines_are_text_or_left_out(site: Site) -> None:
+    text = "import os\nwith open(os.environ['FLITWATCH_STEPS'], 'ab') as f: f.write(b'1 2\\nnan nan\\n1 -3\\n9999999 1\\n\\xff\\xfe\\n2 inf\\n3' + b' ' * 9000 + b'4\\n5 6')"
+    name = "<script>\n\x1b[31m" + "x" * 900
+    done: Any = site.run("--application", name, *python(text))
+    assert done.returncode == 0
+    shown = "".join(c if c.isprintable() else "?" for c in name)[:400]
+    assert site.steps(shown, 1) == {1: 2.0}

@@ -1,0 +1,87 @@
+"""The tutorials' commands, run in order; what they print is what the page shows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from fixtures.databases import PLACE
+
+TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
+pytestmark = [pytest.mark.integration, pytest.mark.shared, pytest.mark.slow]
+#: The port that the pages name, which may be taken here.
+PORT = "8765"
+#: What a reader has at hand, by the folder of measured data.
+FILES = {
+    "edison": {"links-edison.txt": "cray-wiring/links-edison.txt", "edison-dragonview": "edison-dragonview"},
+    "fat-tree": {"fabric.txt": "infiniband/selene.storage.txt"},
+}
+
+
+def steps(page: str) -> list[tuple[str, str]]:
+    """Commands of the console blocks, each with what is printed below it."""
+    blocks = re.findall(r"^```console\n\$ (.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    found = []
+    for block in blocks:
+        lines = block.splitlines(keepends=True)
+        count = 1
+        while "".join(lines[:count]).count("'") % 2:  # a quoted program has several lines
+            count += 1
+        found.append(("".join(lines[:count]), "".join(lines[count:])))
+    return found
+
+
+def pattern(shown: str) -> str:
+    """A line of `...` is any lines, one within a line anything in it."""
+    lines = [
+        r"(?:.*\n)*?" if line == "..." else re.escape(line).replace(r"\.\.\.", ".*") + r"\n"
+        for line in shown.splitlines()
+    ]
+    return "".join(lines)
+
+
+def test_every_tutorial_is_run() -> None:
+    assert {path.stem for path in TUTORIALS.glob("*.md")} == set(FILES)
+
+
+def test_an_output_that_differs_is_found() -> None:
+    assert re.fullmatch(pattern("a  1.5...\n...\nz\n"), "a  1.52\nb\nc\nz\n")
+    assert not re.fullmatch(pattern("a  1.5...\n...\nz\n"), "a  1.62\nb\nz\n")
+    assert not re.fullmatch(pattern("a\n"), "a\nb\n")
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_it_prints_what_it_shows(name: str, shared: Path, tmp_path: Path) -> None:
+    found = steps((TUTORIALS / f"{name}.md").read_text())
+    assert len(found) >= 4
+    for file, place in FILES[name].items():
+        (tmp_path / file).symlink_to(shared / "data" / place)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = str(probe.getsockname()[1])
+    home = tempfile.mkdtemp(prefix="flitwatch-tutorial-", dir=PLACE)
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("FLITWATCH_")}
+    programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**kept, "PATH": programs, "FLITWATCH_HOME": home, "FLITWATCH_LISTEN_PORT": port}
+    try:
+        for command, shown in found:
+            done = subprocess.run(
+                ["bash", "-c", command.replace(PORT, port)],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
+            assert done.returncode == 0, f"{command}{done.stderr}"
+            wanted = pattern(shown.replace(PORT, port))
+            assert re.fullmatch(wanted, done.stdout), f"$ {command}{done.stdout}\nbut the page shows\n{shown}"
+    finally:
+        subprocess.run([*(sys.executable, "-m", "flitwatch.main"), "down"], env=environment, capture_output=True)
+        shutil.rmtree(home, ignore_errors=True)

@@ -1,0 +1,379 @@
+"""`flitwatch collect prometheus`: remote write, OTLP and scraping reach the fabric's ports once; what is hostile or unknown is refused, counted and kept."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import cramjam
+import httpx
+import pytest
+from fixtures.alertmanager import free_port
+from fixtures.prometheus import Exporter, Prometheus
+from ingest.exporting import TOKEN, V1, V2, Collector, Written, first, logged, second
+from ingest.test_port_counters import endpoint_words, stored_fabric
+from ingest.writing import START_S, kept
+from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import Resource
+
+from flitwatch_db import connect
+from flitwatch_ingest.writer.drain import drain
+
+pytestmark = pytest.mark.integration
+
+N1 = {"instance": "n1:9100", "device": "mlx5_1", "port": "1"}
+LEAF = {"guid": "0xa1", "port": "4"}
+B1 = "ib n1 b1"
+
+
+@pytest.fixture
+def door(embedded_db: str, tmp_path: Path) -> Iterator[Collector]:
+    collector = Collector(embedded_db, tmp_path, "--metrics-port", str(free_port()))
+    yield collector.start()
+    collector.kill()
+
+
+def grown(name: str, labels: dict[str, str], step: int, seconds: range = range(4)) -> Written:
+    return {"__name__": name, **labels}, [(step * t, (START_S + t) * 1000) for t in seconds]
+
+
+def named(url: str) -> list[tuple[str, str]]:
+    """Metric and reason of each dead letter."""
+    with connect(url) as conn:
+        rows = conn.execute("SELECT where_, reason FROM dead_letter").fetchall()
+    return [(where.split()[-1], reason) for where, reason in rows]
+
+
+def switch_ports(url: str) -> dict[tuple[str, int], tuple[float, float]]:
+    """Flits and stalls of a switch's ports, over all buckets."""
+    with connect(url) as conn:
+        rows = conn.execute(
+            "SELECT r.name, p.flits, p.stall_cycles FROM port_10s p JOIN router r USING (fabric_id, router)"
+        ).fetchall()
+    found: dict[tuple[str, int], tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
+    for name, flits, stalls in rows:
+        for port, (flit, stall) in enumerate(zip(flits, stalls, strict=True)):
+            if flit or stall:
+                before = found[name, port]
+                found[name, port] = (before[0] + (flit or 0), before[1] + (stall or 0))
+    return dict(found)
+
+
+@pytest.mark.parametrize("proto", [V1, V2])
+def test_what_is_written_twice_counts_once(door: Collector, embedded_db: str, proto: str) -> None:
+    stored_fabric(embedded_db)
+    batch = [
+        grown("node_infiniband_port_data_transmitted_bytes_total", N1, 4000),
+        grown("node_infiniband_port_transmit_wait_total", N1, 5),
+        grown("infiniband_switch_port_transmit_data_bytes_total", LEAF, 400),
+        grown("infiniband_switch_port_transmit_wait_total", LEAF, 7),
+    ]
+    random.seed(3)
+    for _ in range(3):
+        # A sender cuts its batches anew when it sends again.
+        random.shuffle(batch)
+        for part in (batch[:1], batch[1:]):
+            assert door.write(part, proto).status_code == 204
+    drain(embedded_db, embedded_db)
+    assert endpoint_words(embedded_db) == {B1: 12_000}
+    assert endpoint_words(embedded_db, "tx_wait_cycles") == {B1: 15}
+    # A port's time counts once, however many of its counters come.
+    assert endpoint_words(embedded_db, "seconds") == {B1: 3}
+    assert list(switch_ports(embedded_db).values()) == [(300, 21)]
+    with connect(embedded_db) as conn:
+        times = conn.execute(
+            "SELECT (SELECT sum(tile_seconds) FROM router_1s), (SELECT sum(port_seconds) FROM port_10s)"
+        ).fetchone()
+    assert times == (3, 3)
+    found = kept(embedded_db)
+    assert (found.letters, found.duplicates) == ([], 2 * 16)
+
+
+def test_written_counts_and_partial_writes_are_told(door: Collector, embedded_db: str) -> None:
+    good = grown("node_infiniband_port_data_transmitted_bytes_total", N1, 4000)
+    bad = grown("node_infiniband_port_data_received_bytes_total", N1, 4001, range(1, 4))
+    answer = door.write([good, bad], V2)
+    assert answer.status_code == 400 and "multiple of 4" in answer.text and "3 of 7" in answer.text
+    assert answer.headers["X-Prometheus-Remote-Write-Samples-Written"] == "4"
+    assert answer.headers["X-Prometheus-Remote-Write-Histograms-Written"] == "0"
+    assert door.write([good], V2).headers["X-Prometheus-Remote-Write-Samples-Written"] == "4"
+    assert "X-Prometheus-Remote-Write-Samples-Written" not in door.write([good], V1).headers
+    records = [json.loads(value) for topic, value, _ in logged(embedded_db) if topic == "ldms.ib_prometheus"]
+    assert len(records) == 12 and all(record["port_xmit_data"] % 1000 == 0 for record in records)
+
+
+def test_what_the_table_does_not_know_is_named_once_over_a_restart(embedded_db: str, tmp_path: Path) -> None:
+    metrics = free_port()
+    door = Collector(embedded_db, tmp_path, "--metrics-port", str(metrics)).start()
+    unknown = grown("dcgm_nvlink_bytes", {"instance": "n1:9400"}, 1)
+    ended = ({"__name__": "node_infiniband_port_packets_received_total", **N1}, [(float("nan"), START_S * 1000)])
+    series = [
+        unknown,
+        ended,
+        grown("up", {"instance": "n1:9100"}, 1),
+        grown("node_infiniband_link_downed_total", N1, 0),
+    ]
+    full = ({"__name__": "node_infiniband_port_transmit_wait_total", **N1}, [(2**32 - 1, START_S * 1000)])
+    lost = grown("node_infiniband_port_packets_received_total", {"device": "mlx5_0", "port": "1"}, 1)
+    try:
+        assert door.write([*series, full]).status_code == 400
+        assert door.write([*series, full, lost]).status_code == 400
+        page = httpx.get(f"http://127.0.0.1:{metrics}/metrics").text
+        assert door.stop() == 0
+        assert door.start().write([unknown, lost]).status_code == 204
+    finally:
+        door.kill()
+    for result, count in {"unmapped": 12, "invalid": 2, "unused": 8, "no_column": 8, "saturated": 2}.items():
+        assert f'flitwatch_collector_samples_total{{door="remote_write",result="{result}"}} {count}.0' in page
+    drain(embedded_db, embedded_db)
+    letters = named(embedded_db)
+    assert {metric for metric, _ in letters} == {
+        "dcgm_nvlink_bytes",
+        "node_infiniband_port_packets_received_total",
+    }
+    assert len(kept(embedded_db).letters) == 3
+    assert any("no label says whose port it is" in reason for _, reason in letters)
+
+
+def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Path) -> None:
+    metrics = free_port()
+    door = Collector(embedded_db, tmp_path, "--metrics-port", str(metrics)).start()
+    snappy = {"Content_Type": "application/x-protobuf", "Content_Encoding": "snappy"}
+    good = bytes(cramjam.snappy.compress_raw(first([grown("up", {}, 1)])))
+    bomb = bytes(cramjam.snappy.compress_raw(bytes(64 << 20)))
+    many = bytes(cramjam.snappy.compress_raw(b"\x0a\x00" * 60_000))
+    odd = [({"__name__": "up", **{f"label{n}": "x" for n in range(70)}}, [(1.0, 1)])]
+    cases = [
+        (good, snappy | {"Authorization": "Bearer wrong"}, 401, "no_token"),
+        (good, snappy | {"Authorization": f"Basic {TOKEN}"}, 401, "no_token"),
+        (good, snappy | {"Content_Encoding": "gzip"}, 415, "encoding"),
+        (good, snappy | {"Content_Type": "text/plain"}, 415, "content_type"),
+        (
+            good,
+            snappy | {"Content_Type": "application/x-protobuf;proto=io.prometheus.write.v9.Request"},
+            415,
+            "content_type",
+        ),
+        (bomb, snappy, 413, "too_large"),
+        (bytes(9 << 20), snappy, 413, "too_large"),
+        (b"\x05nonsense", snappy, 400, "malformed"),
+        (bytes(cramjam.snappy.compress_raw(b"\xff" * 50)), snappy, 400, "malformed"),
+        (bytes(cramjam.snappy.compress_raw(first([({"job": "x"}, [(1.0, 1)])]))), snappy, 400, "malformed"),
+        (many, snappy, 413, "too_many_series"),
+        (bytes(cramjam.snappy.compress_raw(first(odd))), snappy, 400, "too_many_labels"),
+        (bytes(cramjam.snappy.compress_raw(first([({"__name__": "x" * 3000}, [])]))), snappy, 400, "long_label"),
+        (b"", snappy, 400, "malformed"),
+    ]
+    wide = second([grown("up", {"a": "b"}, 1)])
+    cut = bytes(cramjam.snappy.compress_raw(wide.replace(b"\x0a\x04\x01\x02\x03\x04", b"\x0a\x04\x01\x02\x03\x7f")))
+    cases.append((cut, snappy | {"Content_Type": f"application/x-protobuf;proto={V2}"}, 400, "malformed"))
+    expected: defaultdict[str, int] = defaultdict(int)
+    try:
+        for body, headers, status, reason in cases:
+            answer = door.post("/api/v1/write", body, **headers)
+            assert (answer.status_code, bool(answer.text)) == (status, True), (reason, answer.text)
+            expected[reason] += 1
+        page = httpx.get(f"http://127.0.0.1:{metrics}/metrics").text
+        assert door.post("/api/v1/write", good, **snappy).status_code == 204
+    finally:
+        door.kill()
+    for reason, count in expected.items():
+        assert f'flitwatch_collector_requests_total{{door="remote_write",result="{reason}"}} {count}.0' in page
+    assert logged(embedded_db) == []
+
+
+def test_a_site_maps_a_counter_of_its_own_without_code(embedded_db: str, tmp_path: Path) -> None:
+    stored_fabric(embedded_db)
+    (tmp_path / "site.yaml").write_text(
+        "exporters:\n"
+        "  - name: ours\n"
+        "    technology: infiniband\n"
+        "    labels: {host: [server], device: [card], port: [{label: place, match: 'p(\\d+)'}]}\n"
+        "    metrics: {site_words: {counter: port_xmit_data}, site_new: {counter: port_brand_new}}\n"
+        "    unused: ['node_infiniband_port_data_transmitted_bytes_total']\n"
+    )
+    door = Collector(embedded_db, tmp_path, "--map", str(tmp_path / "site.yaml")).start()
+    own = {"server": "n1", "card": "mlx5_1", "place": "p1"}
+    try:
+        batch = [grown("site_words", own, 10), grown("site_new", own, 3)]
+        batch.append(grown("node_infiniband_port_data_transmitted_bytes_total", N1, 4000))
+        assert door.write(batch).status_code == 204
+    finally:
+        door.kill()
+    drain(embedded_db, embedded_db)
+    assert endpoint_words(embedded_db) == {B1: 120}
+    with connect(embedded_db) as conn:
+        rows = conn.execute("SELECT instance, u64 FROM observation ORDER BY ts").fetchall()
+    assert len(rows) == 4 and all("port_brand_new" in instance for instance, _ in rows)
+    assert kept(embedded_db).letters == []
+
+
+def test_a_table_that_is_wrong_is_refused_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "site.yaml").write_text("exporters: [{name: x, technology: infiniband, labels: {who: y}}]\n")
+    argv = [sys.executable, "-m", "flitwatch.main", "collect", "prometheus", "--scrape", "http://127.0.0.1:1/"]
+    ended = subprocess.run([*argv, "--map", str(tmp_path / "site.yaml")], capture_output=True, text=True, check=False)
+    assert ended.returncode and "site.yaml: exporters.0.labels.who" in ended.stderr.replace("\n", "")
+    open_door = subprocess.run([*argv, "--listen", "0.0.0.0:9095"], capture_output=True, text=True, check=False)
+    assert open_door.returncode and "--token-file" in open_door.stderr
+
+
+def test_counters_of_a_real_prometheus_arrive_once_over_kills(embedded_db: str, tmp_path: Path) -> None:
+    stored_fabric(embedded_db)
+    chance, words, still = random.Random(1), {"b0": 10**12, "b1": 10**13, "b6": 5}, []
+    cards = {"b0": "mlx5_0", "b1": "mlx5_1", "b6": "mlx5_6"}
+    history: dict[str, set[int]] = {card: set() for card in cards}
+
+    def page() -> str:
+        lines = ["# TYPE node_infiniband_port_data_transmitted_bytes_total counter"]
+        for card in words:
+            words[card] += 0 if still else chance.randrange(1, 10**6)
+            history[card].add(words[card])
+            labels = f'device="{cards[card]}",port="1",nodename="n1"'
+            lines.append(f"node_infiniband_port_data_transmitted_bytes_total{{{labels}}} {4 * words[card]}")
+        return "\n".join([*lines, "# TYPE nobody_knows_this_total counter", "nobody_knows_this_total 1", ""])
+
+    exporter = Exporter(page)
+    door = Collector(embedded_db, tmp_path)
+    prometheus = Prometheus(tmp_path, exporter.port, door.port, TOKEN)
+    try:
+        prometheus.start()
+        door.start()
+        for victim in (door, prometheus, door):
+            time.sleep(1.2)
+            victim.kill()
+            victim.start()
+        time.sleep(1)
+        still.append(True)
+        deadline = time.monotonic() + 60
+        while {words[card] for card in cards} - {v for _, v in _counted(embedded_db)}:
+            assert time.monotonic() < deadline, (tmp_path / "log").read_text()[-2000:]
+            time.sleep(0.3)
+    finally:
+        door.kill()
+        prometheus.kill()
+        exporter.close()
+    drain(embedded_db, embedded_db)
+    first_of = {card: min(v for at, v in _counted(embedded_db) if at == cards[card]) for card in cards}
+    assert all(value in history[card] for card, value in first_of.items())
+    with connect(embedded_db) as conn:
+        gaps = conn.execute("SELECT device, counts->>'tx_bytes' FROM gap WHERE counts IS NOT NULL").fetchall()
+    for card, name in cards.items():
+        inside = sum(float(count or 0) for device, count in gaps if name in device)
+        assert endpoint_words(embedded_db)[f"ib n1 {card}"] + inside == 4 * (words[card] - first_of[card])
+    assert {metric for metric, _ in named(embedded_db)} == {"nobody_knows_this_total"}
+
+
+def _counted(url: str) -> list[tuple[str, int]]:
+    """Device and count of each record."""
+    records = [json.loads(value) for topic, value, _ in logged(url) if topic == "ldms.ib_prometheus"]
+    return [(record["device"], record["port_xmit_data"]) for record in records]
+
+
+@pytest.mark.parametrize("compression", [Compression.Gzip, Compression.NoCompression])
+def test_counters_of_the_opentelemetry_sdk_reach_their_port(
+    door: Collector, embedded_db: str, compression: Compression
+) -> None:
+    stored_fabric(embedded_db)
+    counts = iter(range(0, 4_000_000, 4000))
+
+    def observe(_: CallbackOptions) -> list[Observation]:
+        return [Observation(next(counts), {"device": "mlx5_1", "port": "1"})]
+
+    exporter = OTLPMetricExporter(
+        f"http://127.0.0.1:{door.port}/v1/metrics",
+        headers={"Authorization": f"Bearer {TOKEN}"},
+        compression=compression,
+    )
+    reader = PeriodicExportingMetricReader(exporter, export_interval_millis=60_000)
+    provider = MeterProvider([reader], resource=Resource({"host.name": "n1"}))
+    meter = provider.get_meter("test")
+    meter.create_observable_counter("node_infiniband_port_data_transmitted_bytes", [observe])
+    meter.create_histogram("latency").record(3)
+    for _ in range(4):
+        assert reader.force_flush()
+        time.sleep(0.05)
+    provider.shutdown()
+    drain(embedded_db, embedded_db)
+    # The provider exports once more when it ends.
+    assert endpoint_words(embedded_db) == {B1: 16_000}
+    assert [metric for metric, _ in named(embedded_db)] == ["latency"]
+
+
+def test_otlp_in_json_answers_with_what_it_rejected(door: Collector, embedded_db: str) -> None:
+    point = {"asInt": "4000", "timeUnixNano": str(START_S * 10**9)}
+    attributes = [{"key": name, "value": {"stringValue": value}} for name, value in N1.items()]
+    total = {"aggregationTemporality": 2, "isMonotonic": True}
+    metrics = [
+        {
+            "name": "node_infiniband_port_data_transmitted_bytes_total",
+            "sum": {**total, "dataPoints": [{**point, "attributes": attributes}]},
+        },
+        {"name": "nobody", "gauge": {"dataPoints": [point]}},
+        {"name": "changes", "sum": {"aggregationTemporality": 1, "isMonotonic": True, "dataPoints": [point, point]}},
+    ]
+    body = json.dumps({"resourceMetrics": [{"scopeMetrics": [{"metrics": metrics}]}]}).encode()
+    answer = door.post("/v1/metrics", gzip.compress(body), Content_Type="application/json", Content_Encoding="gzip")
+    assert answer.status_code == 200 and answer.headers["content-type"] == "application/json"
+    partial = answer.json()["partialSuccess"]
+    assert partial["rejectedDataPoints"] == "3" and "nobody" in partial["errorMessage"]
+    refused = [
+        (b"{", "application/json", "", 400),
+        (b"\xff\xff", "application/x-protobuf", "", 400),
+        (body, "text/plain", "", 415),
+        (body, "application/json", "br", 415),
+        (body, "application/json", "gzip", 400),
+        (gzip.compress(bytes(64 << 20)), "application/json", "gzip", 413),
+        (b"[" * 100_000, "application/json", "", 400),
+    ]
+    for content, kind, encoding, status in refused:
+        answer = door.post("/v1/metrics", content, Content_Type=kind, Content_Encoding=encoding)
+        assert answer.status_code == status, answer.text
+        if kind == "application/json":
+            assert answer.json()["code"] == 3 and answer.json()["message"]
+    assert [topic for topic, *_ in logged(embedded_db)].count("ldms.ib_prometheus") == 1
+
+
+def test_exporters_are_scraped_and_one_that_fails_stops_no_other(embedded_db: str, tmp_path: Path) -> None:
+    stored_fabric(embedded_db)
+    counts = iter(range(10**6))
+
+    def ufm() -> str:
+        at_ms, words = (START_S + (n := next(counts))) * 1000, 10 * n
+        labels = 'source="0xa1",node_guid="0x00000000000000a1",port_guid="0xa1",port_num="4"'
+        return f"# TYPE PortXmitDataExtended counter\nPortXmitDataExtended{{{labels}}} {words} {at_ms}\n"
+
+    exporter, garbled = Exporter(ufm), Exporter(lambda: "{{{\n")
+    argv = [sys.executable, "-m", "flitwatch.main", "collect", "prometheus", "--log", embedded_db, "--interval", "0.1"]
+    argv += [
+        "--scrape",
+        f"http://127.0.0.1:{garbled.port}/metrics",
+        "--scrape",
+        f"http://127.0.0.1:{exporter.port}/metrics",
+    ]
+    with subprocess.Popen([*argv, "--state", str(tmp_path / "s.json")], stderr=subprocess.PIPE, text=True) as collector:
+        try:
+            deadline = time.monotonic() + 60
+            while len(logged(embedded_db)) < 5:
+                assert collector.poll() is None and time.monotonic() < deadline
+                time.sleep(0.1)
+        finally:
+            collector.send_signal(signal.SIGTERM)
+        said = (collector.communicate()[1] or "").replace("\n", "")
+    exporter.close()
+    garbled.close()
+    assert collector.returncode == 0 and said.count("is not in Prometheus' text format") == 1
+    drain(embedded_db, embedded_db)
+    ((port, (flits, _)),) = switch_ports(embedded_db).items()
+    assert port[1] == 4 and flits == 10 * (len(logged(embedded_db)) - 1)

@@ -1,0 +1,241 @@
+"""The embedded database back at a chosen second, from base backups and the log that is kept: what was committed until then, and nothing after."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from click.testing import CliRunner
+from fixtures.databases import PLACE
+
+from flitwatch.commands.db import db
+from flitwatch_db import connect, migrations
+from flitwatch_db.jobs import store as jobs
+from flitwatch_domain.errors import BadInput, Conflict, NotFound, Unavailable
+from flitwatch_domain.jobs import Job
+from flitwatch_ops import backups, kept_log
+from flitwatch_ops.backup_files import bases, missing_segments, verify
+from flitwatch_ops.embedded import Embedded
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+
+class Site:
+    """A server whose log is kept, and a folder of backups whose name the shell and the server could misread."""
+
+    def __init__(self, place: Path) -> None:
+        self.place, self.backups = place, place / "it's 100% kept"
+        self.server = Embedded(place / "pg", durable=False)
+        kept_log.keep_log(self.server.folder, self.backups)
+        self.server.start()
+        migrations.migrate(self.server.url)
+
+    def add(self, *numbers: int) -> list[float]:
+        """Commit a job for each number; the moments after each commit, by the server's clock."""
+        moments = []
+        with connect(self.server.url, role="writer", autocommit=True) as conn:
+            for number in numbers:
+                jobs.upsert(conn, [Job("c", str(number), "RUNNING", user="ann", start_s=1e9, nodes=1, node_list="n1")])
+                row = conn.execute("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()
+                assert row is not None
+                moments.append(row[0])
+                time.sleep(0.02)
+        return moments
+
+    def close_segment(self) -> None:
+        """As the server does by itself once a minute."""
+        with psycopg.connect(self.server.url_of("postgres", "postgres"), autocommit=True) as conn:
+            row = conn.execute("SELECT pg_walfile_name(pg_switch_wal())").fetchone()
+        assert row is not None
+        deadline = time.monotonic() + 60
+        while not (self.backups / "wal" / f"{row[0]}.gz").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with tempfile.TemporaryDirectory(prefix="flitwatch-pitr-", dir=PLACE) as place:
+        Path(place).chmod(0o755)  # as root, another user runs the server
+        made = Site(Path(place))
+        try:
+            yield made
+        finally:
+            made.server.destroy()
+
+
+def held(server: Embedded) -> list[int]:
+    """The jobs that a server holds; it is started for that and stopped after it."""
+    with server, connect(server.url, role="reader") as conn:
+        return [int(number) for (number,) in conn.execute("SELECT job_id FROM job ORDER BY job_id::int").fetchall()]
+
+
+def test_a_crashed_database_goes_back_to_any_second(site: Site) -> None:
+    site.add(1)
+    made = backups.take(site.server, keep=2)
+    moments = site.add(2, 3, 4, 5)
+    site.server.kill()
+    site.server.stop()
+    # What the last minute wrote is in no kept segment yet: it is read from the data that was there.
+    after_three = (moments[1] + moments[2]) / 2
+    done = backups.restore(site.server, site.backups, after_three)
+    assert done["base"] == made["base"] and Path(done["before"]).is_dir()
+    assert held(site.server) == [1, 2, 3]
+    # It is written to as before, and its log is kept on a line of its own.
+    site.server.start()
+    site.add(6)
+    again = backups.take(site.server, keep=2)
+    later = site.add(7, 8)
+    site.close_segment()
+    site.server.stop()
+    assert verify(site.backups)["ok"] and len(verify(site.backups)["bases"]) == 2
+    backups.restore(site.server, site.backups, later[0] + 0.01)
+    assert held(site.server) == [1, 2, 3, 6, 7]
+    assert again["restorable"]["from"] == made["restorable"]["from"]
+
+
+def test_a_lost_disk_comes_back_as_far_as_the_log_was_kept(site: Site) -> None:
+    site.add(1)
+    backups.take(site.server, keep=1)
+    site.add(2, 3)
+    site.close_segment()
+    site.add(4)
+    site.server.destroy()
+    other = Embedded(site.place / "other", durable=False)
+    try:
+        done = backups.restore(other, site.backups, None)
+        assert done["before"] is None and held(other) == [1, 2, 3]
+    finally:
+        other.destroy()
+
+
+def test_what_cannot_be_restored_leaves_the_database_as_it_was(site: Site) -> None:
+    (before,) = site.add(1)
+    with pytest.raises(NotFound, match="holds no backup"):
+        backups.restore(site.server, site.backups, None)
+    backups.take(site.server, keep=1)
+    site.add(2)
+    with pytest.raises(Conflict, match="in use"):
+        backups.restore(site.server, site.backups, None)
+    site.server.stop()
+    with pytest.raises(NotFound, match=r"the oldest backup in .* is of .*, after"):
+        backups.restore(site.server, site.backups, before)
+    with pytest.raises(Unavailable, match=r"the log that is kept ends before .*; the database is what it was"):
+        backups.restore(site.server, site.backups, time.time() + 3600)
+    assert held(site.server) == [1, 2]
+    (base,) = bases(site.backups)
+    packed = site.backups / "base" / base.name / "files" / "base.tar.gz"
+    packed.write_bytes(packed.read_bytes()[:5000])
+    with pytest.raises((OSError, EOFError)):
+        backups.restore(site.server, site.backups, None)
+    assert held(site.server) == [1, 2] and not (site.server.folder / "data.restored").exists()
+
+
+def test_damage_and_gaps_are_found(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    backups.take(site.server, keep=3)
+    for number in range(3):
+        site.add(number)
+        site.close_segment()
+    backups.take(site.server, keep=3)
+    site.server.stop()
+    monkeypatch.setenv("FLITWATCH_HOME", str(site.place))
+    assert verify(site.backups)["ok"]
+    assert CliRunner().invoke(db, ["verify", "--json"]).exit_code == 0
+    first, second = bases(site.backups)
+    segments = sorted(p for p in (site.backups / "wal").glob("*.gz") if len(p.name) == 27)
+    lost, cut = segments[-3], segments[-2]
+    lost.unlink()
+    cut.write_bytes(cut.read_bytes()[:-100])
+    packed = site.backups / "base" / second.name / "files" / "base.tar.gz"
+    content = bytearray(packed.read_bytes())
+    content[len(content) // 2] ^= 1
+    packed.write_bytes(content)
+    found = verify(site.backups)
+    assert not found["ok"] and found["missing"] == [lost.name[:24]] and found["damaged"] == [cut.name[:24]]
+    assert [(base["name"], bool(base["problem"])) for base in found["bases"]] == [
+        (first.name, False),
+        (second.name, True),
+    ]
+    ran = CliRunner().invoke(db, ["verify", "--json"])
+    assert ran.exit_code == 1 and "take a new one" in ran.stderr
+
+
+def test_only_as_many_are_kept_as_wanted_with_the_log_that_they_need(site: Site) -> None:
+    names = []
+    for number in range(3):
+        site.add(number)
+        names.append(backups.take(site.server, keep=2))
+    assert names[2]["dropped"] == [names[0]["base"]]
+    kept = bases(site.backups)
+    assert [base.name for base in kept] == [names[1]["base"], names[2]["base"]]
+    segments = sorted(p.name[:24] for p in (site.backups / "wal").glob("*.gz") if len(p.name) == 27)
+    assert segments[0] == kept[0].first_segment and verify(site.backups)["ok"]
+
+
+def test_a_server_that_runs_without_its_log_being_kept_says_what_to_do(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="flitwatch-pitr-", dir=PLACE) as place:
+        Path(place).chmod(0o755)
+        server = Embedded(Path(place) / "pg", durable=False)
+        try:
+            with server:
+                kept_log.keep_log(server.folder, Path(place) / "kept")
+                with pytest.raises(Conflict, match="before its log was kept") as said:
+                    backups.take(server, keep=1)
+                assert "flitwatch down" in str(said.value)
+            with server:
+                assert backups.take(server, keep=1)["restorable"]["from"]
+                # A folder that can no longer be written to is said, not passed over.
+                shutil.rmtree(Path(place) / "kept" / "wal")
+                with pytest.raises(Conflict, match="could not be kept"):
+                    backups.take(server, keep=1)
+        finally:
+            server.destroy()
+
+
+def test_folders_that_are_no_place_for_backups(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").touch()
+    for folder, word in (
+        (tmp_path / "pg" / "kept", "own folder"),
+        (tmp_path / "full", "thesis.tex, which is no backup"),
+    ):
+        with pytest.raises(BadInput, match=word):
+            kept_log.keep_log(tmp_path / "pg", folder)
+    ran = CliRunner(env={"FLITWATCH_HOME": str(tmp_path)}).invoke(db, ["backup"])
+    assert ran.exit_code == 2 and "name the folder" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("names", "needed", "missing"),
+    [
+        ([], [], []),
+        ([], ["000000010000000000000002"], ["000000010000000000000002"]),
+        (["000000010000000000000002", "000000010000000000000003"], ["000000010000000000000002"], []),
+        (["000000010000000000000001", "000000010000000000000003"], ["000000010000000000000003"], []),
+        # After ...FF of one part comes ...00 of the next.
+        (["0000000100000000000000FE", "000000010000000100000000"], ["0000000100000000000000FE"], ["0000000100000000000000FF"]),
+        (["0000000100000000000000FF", "000000010000000100000000"], ["0000000100000000000000FF"], []),
+        # Each line of history is whole by itself.
+        (
+            ["000000010000000000000002", "000000020000000000000003", "000000020000000000000005"],
+            ["000000010000000000000002", "000000020000000000000003"],
+            ["000000020000000000000004"],
+        ),
+    ],
+)  # fmt: skip
+def test_gaps_in_the_segments_names(names: list[str], needed: list[str], missing: list[str]) -> None:
+    assert missing_segments(names, needed) == missing
+
+
+def test_a_new_folder_needs_a_restart_and_says_so_at_once(site):
+    elsewhere = site.place / "elsewhere"
+    kept_log.keep_log(site.server.folder, elsewhere)
+    with pytest.raises(Conflict) as refused:
+        backups.take(site.server, keep=2)
+    assert str(elsewhere) in str(refused.value) and "flitwatch down" in str(refused.value.advice)
+    assert list((elsewhere / "base").iterdir()) == []

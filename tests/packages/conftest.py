@@ -1,0 +1,38 @@
+"""What `make dist` makes, once for all tests."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def uv() -> str:
+    found = shutil.which("uv") or ROOT / ".cache" / "uv" / "bin" / "uv"
+    if not Path(found).exists():
+        pytest.skip("needs uv: make python")
+    return str(found)
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """What `make dist` makes, by the distribution's name; the core for this processor, which the C++ tests compiled already."""
+    if not (ROOT / "web" / "dist" / "index.html").exists():
+        pytest.skip("needs the built page: make web")
+    folder = tmp_path_factory.mktemp("dist")
+    done = subprocess.run(
+        ["make", "-C", ROOT, "wheels", f"DIST={folder}", "DIST_ARCH=native"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return {wheel.name.partition("-")[0].replace("_", "-"): wheel for wheel in folder.glob("*.whl")}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])

@@ -1,0 +1,116 @@
+"""What says the version says the same one, the Spack recipes ask for what the packages ask for, and hooks and templates are sound."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+
+import flitwatch_client
+from flitwatch_domain.build import VERSION
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECTS = (".", "services/agent", "services/client", "services/noise_core")
+RECIPES = sorted((ROOT / "packaging" / "spack" / "packages").glob("*/package.py"))
+TEMPLATES = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+
+
+def project(folder: str) -> dict:
+    return tomllib.loads((ROOT / folder / "pyproject.toml").read_text())
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    said = {folder: project(folder)["project"]["version"] for folder in PROJECTS}
+    said |= {
+        "client": flitwatch_client.__version__,
+        "citation": str(yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"]),
+    }
+    assert set(said.values()) == {VERSION}, said
+
+
+def directives(recipe: Path) -> tuple[ast.ClassDef, list[tuple[str, str, tuple[str, ...]]]]:
+    """The class, and each directive: its name, its first argument and the types of a dependency."""
+    (made,) = [node for node in ast.parse(recipe.read_text()).body if isinstance(node, ast.ClassDef)]
+    found = []
+    for node in made.body:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name):
+            types = next((ast.literal_eval(one.value) for one in node.value.keywords if one.arg == "type"), ())
+            found.append(
+                (
+                    node.value.func.id,
+                    ast.literal_eval(node.value.args[0]),
+                    (types,) if isinstance(types, str) else types,
+                )
+            )
+    return made, found
+
+
+def in_spack(requirement: str) -> str:
+    """A requirement of a wheel as Spack writes it."""
+    asked = Requirement(requirement)
+    if asked.name == "flitwatch-core":
+        return f"py-flitwatch-core@{VERSION}"
+    (least,) = asked.specifier
+    assert least.operator == ">="
+    return f"py-{asked.name}@{least.version}:"
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.parent.name)
+def test_a_recipe_asks_for_what_its_package_asks_for(recipe: Path) -> None:
+    made, found = directives(recipe)
+    assert made.name == "".join(part.title() for part in recipe.parent.name.split("_"))
+    (place,) = [ast.literal_eval(node.value) for node in made.body if isinstance(node, ast.Assign)]
+    asked = project(place)
+    assert asked["project"]["name"].replace("-", "_") == recipe.parent.name.removeprefix("py_")
+    assert [argument for name, argument, _ in found if name == "version"] == [asked["project"]["version"]]
+    of = {
+        kind: {spec for name, spec, types in found if name == "depends_on" and kind in types}
+        for kind in ("build", "run")
+    }
+    python = f"python@{asked['project']['requires-python'].removeprefix('>=')}:"
+    assert of["run"] == {python, *map(in_spack, asked["project"]["dependencies"])}
+    assert of["build"] - of["run"] - {"c", "cxx"} - {spec for spec in of["build"] if spec.startswith("cmake@")} == set(
+        map(in_spack, asked["build-system"]["requires"])
+    )
+
+
+def test_the_recipe_of_the_core_asks_for_the_cmake_that_it_needs() -> None:
+    (recipe,) = [recipe for recipe in RECIPES if recipe.parent.name == "py_flitwatch_core"]
+    (least,) = re.findall(
+        r"cmake_minimum_required\(VERSION ([\d.]+)", (ROOT / "services/noise_core/CMakeLists.txt").read_text()
+    )
+    assert f"cmake@{least}:" in {spec for name, spec, _ in directives(recipe)[1] if name == "depends_on"}
+    assert len(RECIPES) == 3
+
+
+def test_the_hooks_call_parts_of_make_lint_and_fetch_nothing() -> None:
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert repository["repo"] == "local" and {hook["language"] for hook in repository["hooks"]} == {"system"}
+    lint = subprocess.run(["make", "-n", "-C", ROOT, "lint"], capture_output=True, text=True, check=True).stdout
+    for hook in repository["hooks"]:
+        assert any(all(word in line.split() for word in hook["entry"].split()) for line in lint.splitlines()), hook
+
+
+@pytest.mark.parametrize("template", [one for one in TEMPLATES if one.name != "config.yml"], ids=lambda one: one.stem)
+def test_a_template_asks_for_something_and_names_commands_that_there_are(template: Path) -> None:
+    from flitwatch.main import COMMANDS
+
+    form = yaml.safe_load(template.read_text())
+    assert form["name"] and form["description"] and form["body"]
+    assert len({part["id"] for part in form["body"]}) == len(form["body"])
+    assert any(part.get("validations", {}).get("required") for part in form["body"])
+    assert {part["type"] for part in form["body"]} <= {"input", "textarea", "dropdown", "checkboxes", "markdown"}
+    assert set(re.findall(r"`flitwatch (\w+)", json.dumps(form))) <= set(COMMANDS)
+
+
+def test_the_readme_is_a_page_and_a_half() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) <= 90
+    assert text.count("![") == 1 and "make up " in text and "make test " in text and "None was chosen yet" in text

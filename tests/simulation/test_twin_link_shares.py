@@ -1,0 +1,155 @@
+"""Estimated shares of jobs on links against the twin's truth: which job's flows each link carried, second by second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from flitwatch_domain.generators import dragonfly, xgft
+from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic, Shares, shares
+from flitwatch_twin.cluster import Cluster
+from flitwatch_twin.paths import DragonflyPaths
+from flitwatch_twin.spec import load_spec
+
+WINDOW_S = 60
+HOTTEST = 20
+
+
+@dataclass
+class Watched:
+    """A minute of the twin: what each link carried, of whom (truth), its stalls, and what the network cards counted of each job."""
+
+    cluster: Cluster
+    carried: NDArray[np.float64]
+    stalls: NDArray[np.float64]
+    truth: dict[int, NDArray[np.float64]]
+    traffic: dict[int, JobTraffic]
+
+    def hottest(self) -> NDArray[np.int64]:
+        between = np.flatnonzero(self.cluster.fabric.router_links())
+        ratio = self.stalls[between] / np.maximum(self.carried[between], 1.0)
+        return between[np.argsort(-ratio, kind="stable")[:HOTTEST]]
+
+    def true_shares(self, links: NDArray[np.int64]) -> NDArray[np.float64]:
+        """(links, jobs)"""
+        of = np.stack([self.truth.get(job, np.zeros(len(self.carried)))[links] for job in self.traffic], axis=1)
+        return of / np.maximum(self.carried[links], 1.0)[:, None]
+
+    def estimated(self, links: NDArray[np.int64]) -> Shares:
+        return shares(DragonflyRoutes(self.cluster.fabric), list(self.traffic.values()), links, self.carried)
+
+
+def watch(scenario: str, seed: int, from_s: int) -> Watched:
+    cluster = Cluster(load_spec(scenario), seed)
+    fabric = cluster.fabric
+    for _ in range(from_s):
+        cluster.advance()
+    paths = DragonflyPaths(fabric, cluster.machine)
+    kept: dict[int, tuple] = {}
+    carried, stalls = np.zeros(len(fabric.links)), np.zeros(len(fabric.links))
+    truth: dict[int, NDArray[np.float64]] = {}
+    nodes: dict[int, NDArray[np.int64]] = {}
+    counted: dict[int, NDArray[np.float64]] = {}
+    for _ in range(WINDOW_S):
+        before = cluster.counters.nic[3:5].copy()
+        second = cluster.advance()
+        owner = {pattern: number for number, job in cluster.running.items() for _, pattern in job.patterns}
+        moved = cluster.counters.nic[3:5] - before
+        for number, job in cluster.running.items():
+            held = nodes.setdefault(number, cluster.machine.node_endpoint[job.allocation.nodes].astype(np.int64))
+            counted[number] = counted.get(number, 0.0) + moved[:, held]
+        carried += second.state.link_bytes
+        stalls += second.state.link_wait * second.state.link_bytes
+        for pattern, rate, taken in zip(second.flows.patterns, second.flows.rate, second.state.accepted, strict=True):
+            if id(pattern) not in kept:
+                kept[id(pattern)] = (
+                    pattern,
+                    paths.loads(pattern.src, pattern.dst, pattern.share, fabric.endpoints.router),
+                )
+            links, unit = kept[id(pattern)][1]
+            truth.setdefault(owner[pattern], np.zeros(len(fabric.links)))[links] += unit * (rate * taken)
+    router = fabric.endpoints.router.astype(np.int64)
+    traffic = {number: JobTraffic(router[nodes[number]], *counted[number]) for number in nodes}
+    return Watched(cluster, carried, stalls, truth, traffic)
+
+
+#: Mean error of shares of a tenth or more: where somebody congests the machine, and where nobody does.
+INCIDENT_ERROR, QUIET_ERROR = 0.06, 0.2
+
+
+def check(seen: Watched) -> tuple[float, float, float]:
+    """Over the hottest links: how many are told; mean error of large shares; how often the largest user is the true one."""
+    links = seen.hottest()
+    estimate, true = seen.estimated(links).share, seen.true_shares(links)
+    said = np.isfinite(estimate).all(axis=1)
+    estimate, true = estimate[said], true[said]
+    large = (true >= 0.1) | (estimate >= 0.1)
+    same = (estimate.argmax(axis=1) == true.argmax(axis=1)).mean()
+    return float(said.mean()), float(np.abs(estimate - true)[large].mean()), float(same)
+
+
+@pytest.mark.parametrize(("scenario", "seed", "from_s"), [("demo", 1, 100), ("demo", 7, 90), ("small", 3, 50)])
+def test_an_incidents_hottest_links_have_the_shares_of_the_twin(scenario: str, seed: int, from_s: int) -> None:
+    told, error, same = check(watch(scenario, seed, from_s))
+    assert told >= 0.9 and error <= INCIDENT_ERROR and same == 1
+
+
+@pytest.mark.parametrize(("seed", "from_s"), [(3, 10), (4, 200)])
+def test_without_an_incident_shares_are_rougher_and_the_largest_user_is_right(seed: int, from_s: int) -> None:
+    told, error, same = check(watch("demo", seed, from_s))
+    assert told >= 0.25 and error <= QUIET_ERROR and same >= 0.9
+
+
+def test_nobody_is_given_what_no_known_job_sent() -> None:
+    """The aggressor's job is unknown: links that it fills are not given to the jobs beside it."""
+    seen = watch("demo", 1, 100)
+    links = seen.hottest()
+    culprit = max(seen.truth, key=lambda job: seen.truth[job][links].sum())
+    filled = links[seen.truth[culprit][links] >= 0.7 * seen.carried[links]]
+    assert len(filled) >= 5
+    del seen.traffic[culprit]
+    found = shares(DragonflyRoutes(seen.cluster.fabric), list(seen.traffic.values()), filled, seen.carried)
+    assert not (found.share >= 0.5).any()
+
+
+def test_loads_are_conserved_on_the_way() -> None:
+    """What must cross between groups crosses once, and what takes a third group twice."""
+    fabric = dragonfly(4, blue_routers=12)
+    routes, routers = DragonflyRoutes(fabric), np.array([0, 100, 200, 300])
+    job = JobTraffic(routers, np.full(4, 4e9), np.full(4, 4e9))
+    between = np.flatnonzero(fabric.router_links())
+    group = fabric.routers.group
+    blue = between[group[fabric.links.src[between]] != group[fabric.links.dst[between]]]
+    must = routes.crossing([job])
+    assert must == pytest.approx(16e9 * 3 / 4)
+    assert routes.loads(job, blue, 0.0).sum() == pytest.approx(must)
+    assert routes.loads(job, blue, 0.4).sum() == pytest.approx(1.4 * must)
+    # Whatever enters a router leaves it, at both ends of the job as well: each sends what it receives.
+    load = routes.loads(job, between, 0.4)
+    into = np.bincount(fabric.links.dst[between], load, len(group))
+    out = np.bincount(fabric.links.src[between], load, len(group))
+    np.testing.assert_allclose(into, out, rtol=1e-9, atol=1)
+    assert (into[routers] >= 4e9 * 3 / 4 * (1 - 1e-9)).all()
+
+
+def test_a_machine_without_known_routes_has_no_estimate() -> None:
+    assert "dragonflies only" in (DragonflyRoutes(xgft(2, [4, 4], [1, 2])).reason or "")
+    assert DragonflyRoutes(dragonfly(3, blue_routers=12)).reason is None
+
+
+def test_a_job_whose_cards_are_not_counted_has_no_share_and_the_rest_is_not_given_to_others() -> None:
+    fabric = dragonfly(3, blue_routers=12)
+    routes = DragonflyRoutes(fabric)
+    seen = JobTraffic(np.array([0, 50]), np.full(2, 1e9), np.full(2, 1e9))
+    unseen = JobTraffic(np.array([1, 51]), np.full(2, np.nan), np.full(2, np.nan))
+    links = np.flatnonzero(fabric.router_links())
+    carried = np.full(len(fabric.links), np.nan)
+    carried[links] = routes.loads(seen, links, 0.0) * 1.5
+    used = links[carried[links] > 0]
+    found = shares(routes, [seen, unseen], used, carried)
+    assert np.isnan(found.share[:, 1]).all()
+    np.testing.assert_allclose(found.share[:, 0], 1 / 1.5)
+    assert np.isnan(shares(routes, [unseen], used, carried).share).all()
