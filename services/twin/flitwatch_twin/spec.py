@@ -54,10 +54,11 @@ class UsersSpec(_Strict):
 
 
 class InstrumentedSpec(_Strict):
-    """An application that measures its own steps: submitted at `first_s` and every `every_s` after."""
+    """An application that measures its own steps: submitted at `first_s` and every `every_s` after, on the lowest free nodes or on any."""
 
     application: str
     nodes: int | None = Field(None, ge=1)
+    placement: Literal["lowest", "scattered"] = "lowest"
     first_s: float = Field(0.0, ge=0)
     every_s: Seconds = 600.0
 
@@ -108,10 +109,10 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "fabric": {"groups": 4},
         "users": {"load": 0.6, "most_nodes": 192},
         "instrumented": [
-            {"application": "amg-128", "first_s": 0, "every_s": 420},
-            {"application": "milc-128", "first_s": 30, "every_s": 700},
+            {"application": "milc-128", "first_s": 0, "every_s": 700, "placement": "scattered"},
+            {"application": "amg-128", "first_s": 20, "every_s": 420},
         ],
-        "interference": [{"mechanism": "bandwidth", "nodes": 224, "first_s": 75, "lasts_s": 300, "every_s": 1000, "rate": 1.2}],
+        "interference": [{"mechanism": "bandwidth", "nodes": 224, "first_s": 45, "lasts_s": 300, "every_s": 1000, "rate": 1.2}],
     },
     "small": {
         "name": "small",
