@@ -213,7 +213,13 @@ class Cluster:
             nodes = min(entry.nodes or app.nodes, self.machine.nodes // 2)
             for at in _timetable(entry.first_s, entry.every_s, begin_s, end_s):
                 yield Request(
-                    len(self.users), nodes, app.alone_s * 6, at, app.name, placement=Placement(entry.placement), urgent=True
+                    len(self.users),
+                    nodes,
+                    app.alone_s * 6,
+                    at,
+                    app.name,
+                    placement=Placement(entry.placement),
+                    urgent=True,
                 )
         for user, planted in self._planted.items():
             nodes = min(planted.nodes, self.machine.nodes // 2)

@@ -44,7 +44,9 @@ def help_text(remedy: Row) -> str:
     """A remedy with what it saves, or with the reason why that is unknown."""
     if remedy["minutes_saved"] is not None:
         saved = minutes_and_seconds(remedy["minutes_saved"] * 60)
-        return f"{remedy['text']} {'It cost' if remedy['in_past'] else 'That saves about'} {saved}."
+        if remedy["in_past"]:
+            return f"{remedy['text']} It cost {saved}."
+        return f"{remedy['text']} That saves up to {saved}, less if job {remedy['job_id']} ends sooner."
     return f"{remedy['text']} Minutes saved are unknown: {remedy['why_unknown']}."
 
 

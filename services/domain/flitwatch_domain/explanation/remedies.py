@@ -18,8 +18,8 @@ def remedies(
 ) -> list[dict[str, Any]]:
     """Remedies, the most certain first: {kind, job_id, text, minutes_saved, why_unknown, in_past}.
 
-    `minutes_saved` of the running job is what its steps to come would take longer at the present pace than they usually do; of one that
-    is over, what it lost. It is None where the steps to come are not known, and of what only a simulation can tell; `why_unknown` says so then.
+    `minutes_saved` of the running job is what its steps to come would take longer at the present pace than they usually do: the most that
+    holding the other can save, since how long that one would run is not known. Of a job that is over, it is what it lost. It is None where the steps to come are not known, and of what only a simulation can tell; `why_unknown` says so then.
     """
     if found is None:
         return []

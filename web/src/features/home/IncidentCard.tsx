@@ -180,7 +180,7 @@ function Chain({ fabric, story, over, at, now }: ChainProps) {
           <span key={one.kind} className="incident-remedy" title={one.text}>
             {one.text}
             {one.minutes_saved !== null && one.minutes_saved > 0 && (
-              <b> {`${one.in_past ? "Lost" : "Saves about"} ${duration(one.minutes_saved * 60)}.`}</b>
+              <b> {`${one.in_past ? "Lost" : "Saves up to"} ${duration(one.minutes_saved * 60)}.`}</b>
             )}
           </span>
         ))}
