@@ -96,7 +96,7 @@ def explanation(
         "links": [_link(one) for one in links] if slow else [], "root": root if slow else None, "groups": _groups(scene) if slow and scene is not None else [],
         "candidates": [_candidate(one, one is named) for one in candidates[:MOST_CANDIDATES]], "candidates_total": len(candidates),
         "named": None if named is None else named.job.job_id,
-        "remedies": remedies.remedies(job, found, named, now_s),
+        "remedies": remedies.remedies(job, found, named, now_s, None if scene is None else scene.rose),
     }  # fmt: skip
     return {**made, "chain": chain(made)}
 
@@ -166,7 +166,7 @@ def _between(scene: Scenery, candidates: Sequence[Candidate]) -> list[str]:
         before = sum((one.job.sent_before or 0.0) * one.reach for one in candidates)
         if first.added < LEAST_ADDED * before:
             return [
-                f"the most likely job added only {first.added / before:.0%} to what was sent before where the stalls rose"
+                f"the most likely job added only {words.percent(first.added / before)} to what was sent before where the stalls rose"
             ]
     elif first.exposure < LEAST_EXPOSURE * sum(one.exposure for one in candidates):
         return ["the only job that started holds too few nodes in its groups, and no network cards are counted"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from flitwatch_domain.explanation.words import counted, percent
+
 Row = dict[str, Any]
 
 #: Links and jobs that are spelled out; the answer lists the others.
@@ -46,6 +48,8 @@ def help_text(remedy: Row) -> str:
         saved = minutes_and_seconds(remedy["minutes_saved"] * 60)
         if remedy["in_past"]:
             return f"{remedy['text']} It cost {saved}."
+        if round(remedy["minutes_saved"] * 60) == 0:
+            return f"{remedy['text']} That saves nothing: its last step is under way."
         return f"{remedy['text']} That saves up to {saved}, less if job {remedy['job_id']} ends sooner."
     return f"{remedy['text']} Minutes saved are unknown: {remedy['why_unknown']}."
 
@@ -74,14 +78,14 @@ def _links(made: Row) -> str:
 def root_text(root: Row) -> str:
     """Where congestion begins, as one sentence."""
     waiting = root["victims_total"]
-    behind = f"{waiting} link{'' if waiting == 1 else 's'} wait{'s' if waiting == 1 else ''} behind it"
+    behind = f"{counted(waiting, 'link')} wait{'s' if waiting == 1 else ''} behind it"
     why = root["cause"].replace("-", " ")
     if root["confidence"] is None:
         return f"By its packet samples the congestion begins at {root['src_name']} to {root['dst_name']} ({why}); {behind}."
-    used = f", {root['utilisation']:.0%} in use" if root["utilisation"] is not None else ""
+    used = f", {percent(root['utilisation'])} in use" if root["utilisation"] is not None else ""
     return (
         f"By counters of ports the congestion begins at {root['src_name']} to {root['dst_name']} ({why}{used},"
-        f" confidence {root['confidence']:.0%}); {behind}."
+        f" confidence {percent(root['confidence'])}); {behind}."
     )
 
 
@@ -113,7 +117,7 @@ def _jobs(made: Row) -> str:
 
 def _job(one: Row) -> str:
     nodes = "" if one["nodes"] is None else f" on {one['nodes']} nodes"
-    did = f"started{nodes}" if one["change"] == "started" else f"sends more{nodes}"
+    did = f"started{nodes}" if one["change"] == "started" else f"began to send more{nodes}"
     changed = one["changed"] or one["start"]
     before, after = one["sent_before_bytes_per_s"], one["sent_after_bytes_per_s"]
     # A job that started sent nothing before.
@@ -121,8 +125,8 @@ def _job(one: Row) -> str:
     sends = "" if added is None or added <= 0 else f", added {_short(added / 2**30)} GiB/s"
     over = "" if one["end"] is None else f", ended at {_clock(one['end'])}"
     return (
-        f"Job {one['job_id']} {did} at {_clock(changed)}{sends}{over}, and shares {one['shared_routers']} routers and {one['shared_groups']} groups:"
-        f" {one['score'] * 100:.0f} % of what changed."
+        f"Job {one['job_id']} {did} at {_clock(changed)}{sends}{over}, and shares {counted(one['shared_routers'], 'router')} and {counted(one['shared_groups'], 'group')}:"
+        f" {percent(one['score'])} of what changed."
     )
 
 
@@ -140,8 +144,8 @@ def _since(slow: Row) -> str:
 def _certainty(made: Row) -> str:
     if made["verdict"] == "named":
         scores = [one["score"] for one in made["candidates"]]
-        rest = f"the next job's is {scores[1] * 100:.0f} %" if len(scores) > 1 else "no other job ran beside it"
-        return f"Job {made['named']} is named: its share is {scores[0] * 100:.0f} %, {rest}. That is timing and load, not proof of cause."
+        rest = f"the next job's is {percent(scores[1])}" if len(scores) > 1 else "no other job ran beside it"
+        return f"Job {made['named']} is named: its share is {percent(scores[0])}, {rest}. That is timing and load, not proof of cause."
     return f"Nobody is named: {'; '.join(made['reasons'])}."
 
 

@@ -14,19 +14,19 @@ NO_REPLAY = "only a replay of that moment can estimate them"
 
 
 def remedies(
-    job: dict[str, Any], found: Slowdown | None, named: Candidate | None, now_s: float
+    job: dict[str, Any], found: Slowdown | None, named: Candidate | None, now_s: float, rose: bool | None
 ) -> list[dict[str, Any]]:
     """Remedies, the most certain first: {kind, job_id, text, minutes_saved, why_unknown, in_past}.
 
-    `minutes_saved` of the running job is what its steps to come would take longer at the present pace than they usually do: the most that
-    holding the other can save, since how long that one would run is not known. Of a job that is over, it is what it lost. It is None where the steps to come are not known, and of what only a simulation can tell; `why_unknown` says so then.
+    `minutes_saved` of `hold` is what the steps to come would take longer at the present pace than they usually do: the most that it can
+    save, since how long the other would run is not known. Where the other or the job itself is over, it is what the job lost. It is None
+    where the steps to come are not known, and of what only a simulation can tell; `why_unknown` says so then. `rose` says whether stalls
+    rose with the step times: where they did not, another route would not help.
     """
     if found is None:
         return []
     running = job["end_s"] is None and job["state"] == "RUNNING"
     ongoing = running and found.end_s is None
-    saved = _saved_s(found, ongoing)
-    minutes = None if saved is None else saved / 60
     made: list[dict[str, Any]] = []
     if named is not None:
         other = named.job
@@ -37,7 +37,7 @@ def remedies(
                     "hold",
                     other.job_id,
                     f"Suspend or hold job {other.job_id} until this job ends.",
-                    minutes,
+                    _saveable_minutes(found),
                     False,
                     NO_STEPS_TO_COME,
                 )
@@ -48,7 +48,7 @@ def remedies(
                     "delay",
                     other.job_id,
                     f"Had job {other.job_id} started after this one ended, it would have kept its pace.",
-                    minutes,
+                    found.lost_s / 60,
                     True,
                     NO_STEPS_TO_COME,
                 )
@@ -73,15 +73,13 @@ def remedies(
                 NO_REPLAY,
             )
         )
-    if ongoing or named is not None:
+    if (ongoing or named is not None) and rose is not False:
         made.append(_one("re-route", job["job_id"], "Route it with another mode.", None, not ongoing, NO_REPLAY))
     return made
 
 
-def _saved_s(found: Slowdown, ongoing: bool) -> float | None:
-    if not ongoing:
-        return found.lost_s
-    return None if found.left_s is None else found.left_s * (found.factor - 1)
+def _saveable_minutes(found: Slowdown) -> float | None:
+    return None if found.left_s is None else found.left_s * (found.factor - 1) / 60
 
 
 def _one(kind: str, job_id: str, text: str, minutes: float | None, in_past: bool, why_unknown: str) -> dict[str, Any]:

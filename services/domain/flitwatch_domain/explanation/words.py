@@ -18,6 +18,16 @@ def clock(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S UTC")
 
 
+def percent(share: float) -> str:
+    """A share as 42 %."""
+    return f"{share * 100:.0f} %"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: 1 group, 2 groups."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def title(
     job: dict[str, Any], verdict: str, found: Slowdown | None, onset_s: float | None, named: Candidate | None
 ) -> str:
@@ -47,7 +57,7 @@ def detail(
     if named is not None:
         shared = f"{named.shared_routers} of its routers and {named.shared_groups} of its groups"
         parts.append(
-            f"Job {named.job.job_id} shares {shared} and brought {named.score:.0%} of what changed. That is timing and load, not proof."
+            f"Job {named.job.job_id} shares {shared} and brought {percent(named.score)} of what changed. That is timing and load, not proof."
         )
     elif reasons:
         parts.append(_sentence(reasons))

@@ -1,0 +1,159 @@
+"""What is written of planted explanations, word by word: `python -m domain.test_explanation_golden` (in tests/) writes the file anew.
+
+Each case stands for one way in which an answer can read; the file is read by people before it is committed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from domain.test_explanation import OWN, T0, beside, earlier, link, made, scenery, steps
+
+from flitwatch_domain.explanation import slowdown
+from flitwatch_domain.explanation.candidates import Blamed
+from flitwatch_domain.explanation.carriers import Count, RouterCounts
+from flitwatch_domain.explanation.case import Evidence, html
+from flitwatch_domain.explanation.chain import chain
+from flitwatch_domain.explanation.incident import incident, last
+from flitwatch_domain.explanation.pictures import Line, picture
+
+GOLDEN = Path(__file__).parent / "golden" / "explanations.json"
+AT = datetime.fromtimestamp(T0 + 300, UTC)
+ROOT = {
+    "link": 1, "src_name": "r0", "dst_name": "r10", "cause": "traffic-in", "victims_total": 1, "utilisation": 0.83, "confidence": 0.7,
+}  # fmt: skip
+
+
+def cases() -> dict[str, dict[str, Any]]:
+    """One explanation for each way that it can read."""
+    other = beside(2, T0 - 900, sent=(1e11, 1e11), most=1e11)
+    near = scenery(beside(1, T0 + 100, blamed=Blamed(7, 0.003, "named")), other)
+    jammed = np.full(20, 1e5)
+    jammed[10:] = 1e8
+    counted = RouterCounts(np.full(20, 1e6), np.full(20, 1e6), np.full(20, 1e5), jammed)
+    alone = replace(near, beside=[])
+    own = slowdown.Steps(np.arange(60), steps(1.5, 20).time_s, T0, earlier(1))
+    more = replace(
+        scenery(beside(3, T0 - 900, sent=(1e10, 1e12), most=1e10)), links=[link(1, 0.1, 2.0), link(2, 0.1, 30.0)]
+    )
+    return {
+        "named": made(steps(1.5, 20), near),
+        "named, counted by router": made(steps(3.0, 20), replace(near, counted=counted)),
+        "named, over": made(steps(1.5, 20, 40), near, end_s=T0 + 290, state="COMPLETED"),
+        "sends more": made(steps(1.5, 20), more),
+        "two started": made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 + 101))),
+        "ended already": made(steps(1.5, 20), scenery(beside(1, T0 + 100, end_s=T0 + 200), other)),
+        "nobody beside it": made(steps(1.5, 20), alone),
+        "links did not rise": made(steps(1.5, 20), replace(near, own=Count(1e6, 1e6, 1e6, 1e6), links=[])),
+        "from its first step": made(steps(1.5, 0), near),
+        "own steps alone": made(own, near),
+        "no counters": made(steps(1.5, 20), None),
+        "no network cards": made(steps(1.5, 20), scenery(beside(1, T0 + 100, sent=None), nics=False)),
+        "not slow": made(steps(), near),
+        "no steps": made(None, near),
+    }  # fmt: skip
+
+
+def evidence(told: dict[str, Any]) -> str:
+    """The page of a case, with a line of steps, a band, and one of counters with a gap."""
+    at = T0 + np.arange(0, 300, 60.0)
+    took = Line("step time", at, np.array([5.0, 5.5, 8.0, np.nan, 9.0]))
+    usual = Line("usual", at, np.full(5, 5.0), np.full(5, 4.5), np.array([5.5, 5.5, np.nan, 5.5, 5.5]), "#888")
+    stalls = Line("stalls per flit", at, np.array([0.1, 0.1, 2.0, 2.1, 1.9]))
+    return html(Evidence(told, [usual, took], [("Stalls per flit <own>", stalls)]), "https://here/job/9?at=1&x=2", AT)
+
+
+class Texts(HTMLParser):
+    """The texts of a page in order, and where its pictures' lines run."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.read: list[str] = []
+        self.feed(page)
+
+    def handle_data(self, data: str) -> None:
+        if data.strip() and not data.lstrip().startswith("body {"):
+            self.read.append(data.strip())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        drawn = dict(attrs)
+        self.read += [f"{tag}: {drawn[name]}" for name in ("points", "href") if drawn.get(name)]
+        if tag in ("line", "text"):
+            self.read.append(f"{tag}: {' '.join(f'{name}={value}' for name, value in attrs if name != 'fill')}")
+
+
+def rounded(value: Any) -> Any:
+    """The same with six digits of each number, which every processor gives alike, and times as text."""
+    if isinstance(value, dict):
+        return {name: rounded(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(one) for one in value]
+    if isinstance(value, float | np.floating):
+        return float(f"{value:.6g}")
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def written() -> dict[str, Any]:
+    """Everything that the file holds."""
+    told = cases()
+    named = [
+        told["named"],
+        {**told["sends more"], "job_id": "10"},
+        {**told["named, over"], "job_id": "11", "nodes": 64},
+    ]
+    machine = {
+        "named": incident("f", [*named, told["not slow"]], 9, T0 + 300),
+        "nobody named": incident("f", [told["two started"], told["not slow"]], 2, T0 + 300),
+        "nobody slow": incident("f", [told["not slow"]], 1, T0 + 300),
+        "nothing known": incident("f", [told["no steps"]], 3, T0 + 300),
+        "one sample": incident("f", [], 3, T0 + 300, snapshot=True),
+        "last": last([told["named, over"], told["not slow"]]),
+        "no last": last([told["two started"]]),
+    }
+    pages = ("named", "sends more", "two started", "not slow", "from its first step", "no counters")
+    roots = [ROOT, {**ROOT, "victims_total": 4, "utilisation": None}, {**ROOT, "confidence": None}]
+    return rounded(
+        {"explanations": told, "roots": [chain({**told["named"], "root": one}) for one in roots], "incidents": machine, "pages": {name: Texts(evidence(told[name])).read[:-6] for name in pages}}
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("part", ["explanations", "roots", "incidents", "pages"])
+def test_what_is_written_is_what_was_read_and_committed(part: str) -> None:
+    assert json.loads(json.dumps(written()[part])) == json.loads(GOLDEN.read_text())[part]
+
+
+def test_a_line_goes_through_its_values() -> None:
+    """Axes from the numbers themselves: 860 wide, 220 high, 52, 12, 22 and 22 around; the top of the axis is a twentieth above the most."""
+    line = Line("a", np.array([0.0, 50.0, 100.0]), np.array([0.0, 10.0, np.nan]))
+    points = next(
+        one for one in Texts(picture([line], "t", [(25.0, "m"), (101.0, "beyond")])).read if "polyline" in one
+    )
+    high = 220 - 22 - 10 / 10.5 * 176
+    assert points == f"polyline: {52:.1f},{198:.1f} {450:.1f},{high:.1f}"
+    assert "beyond" not in picture([line], "t", [(101.0, "beyond")])
+    assert picture([Line("a", np.array([0.0]), np.array([np.nan]))], "t", []) == ""
+
+
+@pytest.mark.parametrize(("most", "ticks"), [(10.0, [0, 5, 10]), (3.8, [0, 1, 2, 3]), (0.07, [0, 0.02, 0.04, 0.06])])
+def test_ticks_are_round_and_at_most_five(most: float, ticks: list[float]) -> None:
+    drawn = Texts(picture([Line("a", np.array([0.0, 1.0]), np.array([0.0, most]))], "t", [])).read
+    told = [one for one in drawn if one.replace(".", "").isdigit()]
+    assert [float(one) for one in told] == ticks
+
+
+def test_own_nodes_are_those_of_the_job() -> None:
+    assert len(OWN) == made(steps(1.5, 20), scenery(beside(1, T0 + 100)))["routers"]["routers"]
+
+
+if __name__ == "__main__":
+    GOLDEN.parent.mkdir(exist_ok=True)
+    GOLDEN.write_text(json.dumps(written(), indent=1, ensure_ascii=False) + "\n")
