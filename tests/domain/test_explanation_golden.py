@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from domain.test_explanation import OWN, T0, beside, earlier, link, made, scenery, steps
+from domain.test_explanation import CURVE, OWN, T0, beside, earlier, link, made, scenery, steps
 
-from flitwatch_domain.explanation import slowdown
+from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import Blamed
-from flitwatch_domain.explanation.carriers import Count, RouterCounts
+from flitwatch_domain.explanation.carriers import UNCOUNTED, Count, RouterCounts
 from flitwatch_domain.explanation.case import Evidence, html
 from flitwatch_domain.explanation.chain import chain
 from flitwatch_domain.explanation.incident import incident, last
@@ -38,17 +38,19 @@ def cases() -> dict[str, dict[str, Any]]:
     jammed = np.full(20, 1e5)
     jammed[10:] = 1e8
     counted = RouterCounts(np.full(20, 1e6), np.full(20, 1e6), np.full(20, 1e5), jammed)
-    alone = replace(near, beside=[])
+    alone, past = replace(near, beside=[]), answer.Past(np.array([290.0, 300.0, 330.0]))
     own = slowdown.Steps(np.arange(60), steps(1.5, 20).time_s, T0, earlier(1))
     more = replace(
         scenery(beside(3, T0 - 900, sent=(1e10, 1e12), most=1e10)), links=[link(1, 0.1, 2.0), link(2, 0.1, 30.0)]
     )
     return {
         "named": made(steps(1.5, 20), near),
+        "named, steps to come": made(slowdown.Steps(np.arange(40), steps(2.0, 20).time_s[:40], T0, earlier()), near),
         "named, counted by router": made(steps(3.0, 20), replace(near, counted=counted)),
         "named, over": made(steps(1.5, 20, 40), near, end_s=T0 + 290, state="COMPLETED"),
         "sends more": made(steps(1.5, 20), more),
         "two started": made(steps(1.5, 20), scenery(beside(1, T0 + 100), beside(2, T0 + 101))),
+        "adds nothing": made(steps(1.5, 20), scenery(beside(1, T0 + 100, sent=(0.0, 0.0)))),
         "ended already": made(steps(1.5, 20), scenery(beside(1, T0 + 100, end_s=T0 + 200), other)),
         "nobody beside it": made(steps(1.5, 20), alone),
         "links did not rise": made(steps(1.5, 20), replace(near, own=Count(1e6, 1e6, 1e6, 1e6), links=[])),
@@ -58,6 +60,14 @@ def cases() -> dict[str, dict[str, Any]]:
         "no network cards": made(steps(1.5, 20), scenery(beside(1, T0 + 100, sent=None), nics=False)),
         "not slow": made(steps(), near),
         "no steps": made(None, near),
+        "no steps, as long as others": made(None, near, past, end_s=T0 + 300, state="COMPLETED"),
+        "no steps, failed": made(None, near, past, end_s=T0 + 300, state="FAILED"),
+        "no steps, running": made(None, near, past),
+        "one step": made(slowdown.Steps(np.arange(1), CURVE[:1], T0, earlier()), near),
+        "even steps, no earlier run": made(slowdown.Steps(np.arange(60), np.full(60, 5.0), T0, earlier()[:0]), near),
+        "sent before it started": made(steps(1.5, 20), scenery(beside(1, T0 + 100, sent=(5e11, 9e11)))),
+        "links not counted": made(steps(1.5, 20), replace(near, own=UNCOUNTED, links=[])),
+        "four links": made(steps(1.5, 20), replace(near, links=[link(n, 0.1, 1.0 + n) for n in range(1, 6)])),
     }  # fmt: skip
 
 
@@ -111,6 +121,10 @@ def written() -> dict[str, Any]:
         {**told["named, over"], "job_id": "11", "nodes": 64},
     ]
     machine = {
+        "two links": incident("f", [told["sends more"]], 1, T0 + 300),
+        "links of two": incident(
+            "f", [told["sends more"], {**told["four links"], "named": "3", "job_id": "8"}], 2, T0 + 300
+        ),
         "named": incident("f", [*named, told["not slow"]], 9, T0 + 300),
         "nobody named": incident("f", [told["two started"], told["not slow"]], 2, T0 + 300),
         "nobody slow": incident("f", [told["not slow"]], 1, T0 + 300),

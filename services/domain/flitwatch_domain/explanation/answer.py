@@ -155,6 +155,8 @@ def _between(scene: Scenery, candidates: Sequence[Candidate]) -> list[str]:
         return ["no other job ran beside it"]
     first = candidates[0]
     if first.score <= 0:
+        if any(one.timing and one.presence for one in candidates):
+            return ["what started within the interval sent nothing"]
         return ["no job beside it started or began to send more within the interval"]
     rest = candidates[1].score if len(candidates) > 1 else 0.0
     if first.score < LEAST_SCORE or first.score < LEAST_LEAD * rest:

@@ -111,7 +111,7 @@ def _jobs(made: Row) -> str:
         count = made["candidates_total"]
         if not count:
             return "No other job is known to have run beside it."
-        return f"None of the {count} jobs beside it started or began to send more at that time."
+        return f"{'The job' if count == 1 else f'None of the {count} jobs'} beside it added {'no ' if count == 1 else ''}traffic at that time."
     return " ".join(_job(one) for one in likely)
 
 

@@ -92,13 +92,12 @@ def timeline(steps: Steps, usual_s: Floats) -> Timeline:
     """Steps laid end to end; a missing step is taken to have lasted as usual, or as long as the mean step."""
     guessed = np.zeros(len(steps.step))
     mean = float(np.nanmean(steps.time_s))
-    known = int(steps.step[0]) if len(steps.step) else 0
+    known = first = int(steps.step[0])
     for place, number in enumerate(steps.step.tolist()):
         for missing in range(known, number):
             held = usual_s[missing] if missing < len(usual_s) else math.nan
             guessed[place] += held if math.isfinite(held) else mean
         known = number + 1
-    first = int(steps.step[0])
     guessed[0] += sum(value if math.isfinite(value) else mean for value in _padded(usual_s, first)[:first])
     ends = steps.start_s + np.cumsum(steps.time_s + guessed)
     return Timeline(ends - steps.time_s, ends, np.cumsum(guessed))
