@@ -1,0 +1,142 @@
+"""Dumps, their differences and their dependencies against the same written plainly, on tables with every kind of entry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from routing.test_deadlock import graph
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.generators import quartz1, xgft
+from flitwatch_routing import lft
+from flitwatch_routing.baselines import random_tables
+from flitwatch_routing.deadlock import dependencies
+from flitwatch_routing.difference import Difference, difference
+from flitwatch_routing.lft import Dump
+
+
+def small() -> Fabric:
+    """Two leaves with two nodes each below two spines."""
+    return xgft(2, [2, 2], [1, 2])
+
+
+def test_a_dump_reads_line_by_line_as_opensm_writes_it() -> None:
+    fabric, ports = small(), np.full((4, 4), -1)
+    ports[0] = [0, 7, -1, 12]
+    between = np.full((4, 4), -1)
+    between[0, 0], between[0, 2] = 0, 3
+    guid, end = lft.guids(fabric)
+    assert list(lft.dump(fabric, ports, 0, between))[:7] == [
+        f"Unicast lids [0-8] of switch Lid 1 guid 0x{guid[0]:016x} ('{fabric.routers.name[0]}'):",
+        f"0x0001 000 # Switch portguid 0x{guid[0]:016x}: '{fabric.routers.name[0]}'",
+        f"0x0003 003 # Switch portguid 0x{guid[2]:016x}: '{fabric.routers.name[2]}'",
+        f"0x0005 000 # Channel Adapter portguid 0x{end[0]:016x}: '{fabric.endpoints.node[0]}'",
+        f"0x0006 007 # Channel Adapter portguid 0x{end[1]:016x}: '{fabric.endpoints.node[1]}'",
+        f"0x0008 012 # Channel Adapter portguid 0x{end[3]:016x}: '{fabric.endpoints.node[3]}'",
+        "5 lids dumped ",
+    ]
+    doubled = list(lft.dump(fabric, np.repeat(ports, 2, axis=1), 1, between))
+    # With LMC 1 endpoints begin at the next multiple of two, 6, and have two LIDs each.
+    assert doubled[0].startswith("Unicast lids [0-13]") and [line[:10] for line in doubled[3:9]] == [
+        "0x0006 000", "0x0007 000", "0x0008 007", "0x0009 007", "0x000c 012", "0x000d 012",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("lmc", [0, 2])
+def test_what_is_written_is_read_with_port_0_and_holes(tmp_path: Path, lmc: int) -> None:
+    rng = np.random.default_rng(5)
+    fabric, file = small(), tmp_path / "tables.lfts"
+    for _ in range(20):
+        ports = rng.integers(-1, 6, (4, 4 * lft.lids_each(lmc)))
+        ports[0, :: lft.lids_each(lmc)] = 0
+        between = rng.integers(-1, 6, (4, 4))
+        between[0, 0] = 0
+        lft.write(file, fabric, ports, lmc, between)
+        found = lft.read_dump(file, fabric, lmc)
+        assert (found.ports == ports).all() and not found.unknown.any()
+        assert found.switch_ports is not None and (found.switch_ports == between).all()
+
+
+def test_an_lmc_that_the_dump_was_not_made_with_is_refused(tmp_path: Path) -> None:
+    fabric, file = small(), tmp_path / "tables.lfts"
+    lft.write(file, fabric, np.ones((4, 8), np.int64), 1)
+    assert lft.read(file, fabric, 1).shape == (4, 8)
+    with pytest.raises(BadInput, match=r"with LMC 2 an endpoint has 4 LIDs of its own, from a multiple of 4; endpoint"):
+        lft.read(file, fabric, 2)
+    # One LID each says nothing of an LMC.
+    lft.write(file, fabric, np.ones((4, 4), np.int64))
+    with pytest.raises(BadInput, match="with LMC 1"):
+        lft.read(file, fabric, 1)
+
+
+def test_a_digest_tells_shapes_and_entries_apart() -> None:
+    ports = np.arange(12).reshape(3, 4)
+    digests = {lft.digest(ports), lft.digest(ports.reshape(4, 3)), lft.digest(ports + 1)}
+    assert len(digests) == 3 and lft.digest(ports) == lft.digest(ports.astype(np.int32))
+
+
+def plain(fabric: Fabric, before: Dump, after: Dump) -> Difference:
+    """The difference by dictionaries."""
+    each, known = before.ports.shape[1] // len(before.unknown), ~(before.unknown | after.unknown)
+
+    def entries(dump: Dump, both: bool) -> dict[tuple[int, str, int, int], int]:
+        held = {
+            (switch, "end", column // each, column): int(dump.ports[switch, column])
+            for switch, column in np.ndindex(dump.ports.shape)
+            if known[column // each]
+        }
+        if both and dump.switch_ports is not None:
+            held |= {(a, "switch", b, b): int(dump.switch_ports[a, b]) for a, b in np.ndindex(dump.switch_ports.shape)}
+        return held
+
+    both = before.switch_ports is not None and after.switch_ports is not None
+    old, new = entries(before, both), entries(after, both)
+    changed = [key for key in old if old[key] != new[key]]
+    by_switch = {switch: sum(key[0] == switch for key in changed) for switch in range(len(fabric.routers))}
+    order = sorted((switch for switch in by_switch if by_switch[switch]), key=lambda one: (-by_switch[one], one))
+    return Difference(
+        sum(old[key] >= 0 or new[key] >= 0 for key in old),
+        len(changed),
+        sum(old[key] < 0 for key in changed),
+        sum(new[key] < 0 for key in changed),
+        len(order),
+        len({key[1:3] for key in changed}),
+        int((~known).sum()),
+        tuple((str(fabric.routers.name[one]), by_switch[one]) for one in order[:10]),
+    )
+
+
+@pytest.mark.parametrize("each", [1, 2])
+def test_a_difference_is_that_of_the_entries(each: int) -> None:
+    rng = np.random.default_rng(6)
+    fabric = xgft(2, [3, 8], [1, 6])
+    routers, ends = len(fabric.routers), len(fabric.endpoints)
+
+    def drawn(first: Dump | None) -> Dump:
+        ports = rng.integers(-1, 4, (routers, ends * each))
+        switches = rng.integers(-1, 4, (routers, routers))
+        if first is not None and first.switch_ports is not None:
+            ports = np.where(rng.random(ports.shape) < 0.9, first.ports, ports)
+            switches = np.where(rng.random(switches.shape) < 0.9, first.switch_ports, switches)
+        return Dump(ports, rng.random(ends) < 0.1, switches)
+
+    for _ in range(20):
+        before = drawn(None)
+        after = drawn(before)
+        for one, other in ((before, after), (before, before), (before, replace(after, switch_ports=None)), (replace(before, switch_ports=None), after)):  # fmt: skip
+            assert difference(fabric, one, other) == plain(fabric, one, other)
+
+
+def test_dependencies_are_those_of_every_way_followed_link_by_link() -> None:
+    rng = np.random.default_rng(7)
+    for fabric in (xgft(2, [2, 3], [1, 3]), xgft(3, [2, 2, 2], [1, 2, 2])):
+        for seed in range(6):
+            ports = random_tables(fabric, seed)
+            # Holes, entries that lead nowhere, and port 0, which is the switch itself.
+            ports = np.where(rng.random(ports.shape) < 0.1, rng.integers(-1, 4, ports.shape), ports)
+            assert dependencies(fabric, ports).pairs == graph(fabric, ports).number_of_edges()
+    assert dependencies(quartz1(), random_tables(quartz1(), 1)).pairs > 0
