@@ -106,7 +106,9 @@ export function Shell() {
           trigger={
             <>
               <span className="visually-hidden">Machine </span>
-              {machine?.name ?? (fabrics ? "no machine" : machines.error ? "machines unknown" : "…")}
+              <span className="ellipsis">
+                {machine?.name ?? (fabrics ? "no machine" : machines.error ? "machines unknown" : "…")}
+              </span>
               {machine?.simulated && <span className="tag">simulated</span>}
               <Icon name="down" />
             </>

@@ -312,7 +312,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               </span>
             </div>
             {open.length > 0 && refused(asked) && <Unanswered line what="some of it" asked={asked} />}
-            {open.length ? (
+            {open.length && (answered(asked) || refused(asked)) ? (
               <ul>
                 {open.slice(0, SHOWN).map((item) => (
                   <ItemRow key={item.id} item={item} current={item === current} now={now} />
@@ -332,7 +332,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               <Unanswered what={fabric.snapshot ? "the sample" : "the last ten minutes"} asked={asked} />
             )}
           </section>
-          <section className="card" aria-label="Jobs by stalls">
+          <section className="card home-jobs" aria-label="Jobs by stalls">
             <div className="card-head">
               <div className="card-title">
                 <h2>Jobs on the most congested routers</h2>
@@ -377,7 +377,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               <Unanswered what="the machine" asked={[routers]} />
             </section>
           )}
-          <section className="card" aria-label="Hottest pairs">
+          <section className="card home-pairs" aria-label="Hottest pairs">
             <div className="card-head">
               <h2>Hottest links between groups</h2>
             </div>

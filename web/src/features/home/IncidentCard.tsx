@@ -32,7 +32,11 @@ export function IncidentCard({ fabric, answer, trend, at, now }: Props) {
   const over = shown !== undefined && shown === told?.last;
   const level = told?.verdict === "incident" ? "high" : told?.verdict === "cannot tell" ? "medium" : "info";
   return (
-    <section className="card home-incident" aria-label="Incident" data-verdict={told?.verdict}>
+    <section
+      className="card home-incident"
+      aria-label="Incident"
+      data-verdict={refused([answer]) ? "unknown" : told?.verdict}
+    >
       {refused([answer]) ? (
         <Unanswered line what="the incident" asked={[answer]} />
       ) : !told || !shown ? (
