@@ -7,7 +7,7 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -166,7 +166,7 @@ def database_options(function: F) -> F:
     )(function)
 
 
-def emit(result: dict[str, Any], as_json: bool) -> None:
+def emit(result: Mapping[str, Any], as_json: bool) -> None:
     """Print a result: one JSON object, or aligned `key: value` lines for a person."""
     if as_json:
         sys.stdout.buffer.write(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE))
