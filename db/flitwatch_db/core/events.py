@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,7 +25,7 @@ class Event:
     payload: dict[str, Any]
 
 
-def emit(conn: psycopg.Connection[Any], kind: str, payload: dict[str, Any]) -> int:
+def emit(conn: psycopg.Connection[Any], kind: str, payload: Mapping[str, Any]) -> int:
     """Add an event within the caller's transaction; return its id.
 
     Ids become visible in order, which holds other emitters up until the commit: emit last.

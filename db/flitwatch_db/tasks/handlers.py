@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 from flitwatch_db.tasks.context import Handler, TaskContext
@@ -17,9 +17,9 @@ PATIENCE_S = 0.1
 def lazy_handler(place: str) -> Handler:
     """A handler given as module:function, imported when the first task of its name runs."""
 
-    def handler(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    def handler(args: dict[str, Any], context: TaskContext) -> Mapping[str, Any]:
         module, function = place.split(":")
-        run: Callable[[dict[str, Any], TaskContext], dict[str, Any]]
+        run: Handler
         run = getattr(importlib.import_module(module), function)
         return run(args, context)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flitwatch_domain.explanation.candidates import Candidate
+from flitwatch_domain.explanation.result import Kind, Remedy
 from flitwatch_domain.explanation.slowdown import Slowdown
 
 #: Why the minutes that a remedy saves are unknown.
@@ -13,10 +14,8 @@ OWNER = "that depends on what the owner does"
 NO_REPLAY = "only a replay of that moment can estimate them"
 
 
-def remedies(
-    job: dict[str, Any], found: Slowdown | None, named: Candidate | None, now_s: float
-) -> list[dict[str, Any]]:
-    """Remedies, the most certain first: {kind, job_id, text, minutes_saved, why_unknown, in_past}.
+def remedies(job: dict[str, Any], found: Slowdown | None, named: Candidate | None, now_s: float) -> list[Remedy]:
+    """Remedies, the most certain first.
 
     `minutes_saved` of the running job is what its steps to come would take longer at the present pace than they usually do; of one that
     is over, what it lost. It is None where the steps to come are not known, and of what only a simulation can tell; `why_unknown` says so then.
@@ -27,7 +26,7 @@ def remedies(
     ongoing = running and found.end_s is None
     saved = _saved_s(found, ongoing)
     minutes = None if saved is None else saved / 60
-    made: list[dict[str, Any]] = []
+    made: list[Remedy] = []
     if named is not None:
         other = named.job
         ran = other.end_s is None or other.end_s > now_s
@@ -84,7 +83,7 @@ def _saved_s(found: Slowdown, ongoing: bool) -> float | None:
     return None if found.left_s is None else found.left_s * (found.factor - 1)
 
 
-def _one(kind: str, job_id: str, text: str, minutes: float | None, in_past: bool, why_unknown: str) -> dict[str, Any]:
+def _one(kind: Kind, job_id: str, text: str, minutes: float | None, in_past: bool, why_unknown: str) -> Remedy:
     return {
         "kind": kind,
         "job_id": job_id,
