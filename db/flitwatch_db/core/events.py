@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import psycopg
 from psycopg.rows import class_row
@@ -23,6 +23,44 @@ class Event:
     at: datetime
     kind: str
     payload: dict[str, Any]
+
+
+class JobEvent(TypedDict):
+    """Payload of event `job`."""
+
+    job_pk: int
+    job_id: str
+    state: str
+
+
+class RunEvent(TypedDict):
+    """Payload of event `run`, with the number of steps that came."""
+
+    run_id: int
+    steps: int
+
+
+class CountersEvent(TypedDict):
+    """Payload of event `counters`: up to when a fabric's counters are complete, in ISO times, and how many routers sent any.
+
+    `late_from` is the oldest second that was written late.
+    """
+
+    fabric_id: int
+    through: str
+    routers: int
+    ports_through: NotRequired[str]
+    late_from: NotRequired[str]
+
+
+GapEvent = TypedDict("GapEvent", {"device": str, "from": str, "to": str, "reason": str})
+
+
+class DeadLetterEvent(TypedDict):
+    """Payload of event `dead_letter`."""
+
+    count: int
+    reason: str
 
 
 def emit(conn: psycopg.Connection[Any], kind: str, payload: Mapping[str, Any]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,9 +174,18 @@ async def sizes(conn: Connection, fabric_id: int) -> tuple[int, int, int, list[i
     return int(row[0]), int(row[1]), int(row[2]), list(row[3])
 
 
+class RouteChange(TypedDict):
+    """When tables were loaded, the note with them, their entries and how many of them changed; None is unknown."""
+
+    ts: datetime
+    note: str | None
+    entries: int | None
+    changed: int | None
+
+
 async def route_changes(
     conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int
-) -> list[dict[str, Any]]:
+) -> list[RouteChange]:
     """The newest route changes of a fabric in [from, to)."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
@@ -186,4 +195,4 @@ async def route_changes(
             ),
             [fabric_id, from_, to, limit],
         )
-        return await cursor.fetchall()
+        return cast(list[RouteChange], await cursor.fetchall())
