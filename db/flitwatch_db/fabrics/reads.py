@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, TypedDict, cast
+from typing import TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,32 +12,18 @@ from psycopg.rows import class_row, dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.core.columns import Connection, columns
+from flitwatch_db.fabrics.rows import COLUMNS, StoredFabric
 from flitwatch_domain.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)
-class FabricHead:
+class FabricHead(StoredFabric):
     """A fabric's row; `version` changes whenever the row is written."""
 
-    fabric_id: int
-    name: str
-    kind: str
-    technology: str
-    simulated: bool
-    counted_at: str
-    snapshot: bool
-    source: str
-    attributes: dict[str, Any]
-    warnings: list[str]
-    created_at: datetime
     version: str
 
 
-_HEAD = SQL("""
-    SELECT fabric_id, name, kind, technology, simulated, counted_at, timeless AS snapshot, source, attributes, warnings, created_at,
-           xmin::text AS version
-    FROM fabric
-""")
+_HEAD = SQL("SELECT {}, xmin::text AS version FROM fabric").format(COLUMNS)
 
 
 async def list_heads(conn: Connection) -> list[FabricHead]:
