@@ -101,7 +101,12 @@ class Agent:
             "pending": len(jobs),
         }
         if self.limits is not None:
-            report.update(pending_jobs.act(jobs, advised, where, self.limits))
+            done = pending_jobs.act(jobs, advised, where, self.limits)
+            report["delayed"], report["preferred"], report["released"] = (
+                done["delayed"],
+                done["preferred"],
+                done["released"],
+            )
         if self.trial is not None:
             report["in_trial"], report["advised"] = len(self.trial.drawn), sum(self.trial.drawn.values())
         return report

@@ -7,7 +7,7 @@ seed, so its noise is that of the traffic beside it. Times, L and s come from th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NotRequired, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
@@ -140,10 +140,15 @@ class PingPongFigures(TypedDict):
 
 
 class ModeFigures(PingPongFigures):
-    """The same in a routing mode; the share of messages with high bias where the application chose."""
+    """The same in a routing mode."""
 
     mode: str
-    high_bias_share: NotRequired[float]
+
+
+class ChoiceFigures(ModeFigures):
+    """The same where the application chose, and the share of messages with high bias."""
+
+    high_bias_share: float
 
 
 class ModelFigures(TypedDict):
@@ -230,7 +235,8 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
             if choice.decided:
                 choice.observe(runs[-1].latency_cycles, runs[-1].stalls_per_flit)
         share = float(np.mean(np.array(taken) == MODES["high-bias"]))
-        return [*points, {"mode": "application-aware", "high_bias_share": share, **_summary(runs, size)}]
+        chosen: ChoiceFigures = {"mode": "application-aware", "high_bias_share": share, **_summary(runs, size)}
+        return [*points, chosen]
 
     sizes = (128, 4096, 65536, whole(parameters, "largest_bytes", 1 << 20, 128, 1 << 24))
     cases = [{"place": p, "size_bytes": s} for p in ("inter-chassis", "inter-groups") for s in sizes]
