@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -22,7 +22,15 @@ from flitwatch_domain.task_models.measured import Application, BlameArguments
 from flitwatch_ml.work.sets import Floats, complete
 
 
-def blame(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+class StoredEstimate(TypedDict):
+    """The result of an estimator's task: where the estimate is stored, its score by the kind of estimate, and whether its data was simulated."""
+
+    estimate_id: int
+    score: dict[str, Any]
+    simulated: bool
+
+
+def blame(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
     """Who: users, and jobs of one name, whose exposure goes with slow runs of one application."""
     from flitwatch_ml.work import blame as work
 
@@ -43,7 +51,7 @@ def blame(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
         return _keep(conn, estimate, entries=entries)
 
 
-def deviation(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+def deviation(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
     """What: relevance of counters for the deviation of one application's step times."""
     from flitwatch_ml.work import deviation as work
 
@@ -54,7 +62,7 @@ def deviation(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
         return _keep(conn, work.estimate(runs, exe, nodes, counts, names, context.check))
 
 
-def forecast(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+def forecast(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
     """What next: the backtests of one application; the forecaster with the least error serves."""
     from flitwatch_ml.work import forecast as work
 
@@ -95,7 +103,7 @@ def _only(runs: estimates.Runs, chosen: Any) -> estimates.Runs:
     return replace(runs, run_id=runs.run_id[chosen], start_s=runs.start_s[chosen], step_time_s=runs.step_time_s[chosen])
 
 
-def _keep(conn: Any, estimate: estimate_store.Estimate, **parts: Any) -> dict[str, Any]:
+def _keep(conn: Any, estimate: estimate_store.Estimate, **parts: Any) -> StoredEstimate:
     number = estimate_store.save(conn, estimate, **parts)
     kind, exe, nodes, runs = estimate.kind, estimate.exe, estimate.nodes, estimate.data["runs"]
     newest = {(row[0], row[1]): row[3] for row in estimates.applications(conn)}
@@ -109,7 +117,7 @@ def _keep(conn: Any, estimate: estimate_store.Estimate, **parts: Any) -> dict[st
 def _noting(kind: str, handler: Handler) -> Handler:
     """A handler that also writes down what is lacking, where the page looks for it."""
 
-    def noting(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    def noting(args: dict[str, Any], context: TaskContext) -> Mapping[str, Any]:
         read_arguments(f"ml.{kind}", args)
         try:
             return handler(args, context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +22,83 @@ POWER, WORTH_KNOWING = 0.8, 0.05
 UNBALANCED_P = 0.001
 
 
-def report(participants: Sequence[Participant], outcomes: Sequence[Outcome | None], share: float) -> dict[str, Any]:
+TrialVerdict = Literal["faster", "slower", "cannot tell"]
+
+
+class TrialCounts(TypedDict):
+    """Jobs of each half."""
+
+    advised: int
+    control: int
+
+
+class TrialShares(TypedDict):
+    """A share of the finished jobs of each half; None where none finished."""
+
+    advised: float | None
+    control: float | None
+
+
+class TrialEffect(TypedDict):
+    """The advised half's time over the other's, less one, with its interval (95 %) and chance; None where the jobs do not suffice."""
+
+    effect: float | None
+    interval: list[float] | None
+    p: float | None
+    strata: int
+    jobs: int
+    verdict: TrialVerdict
+    reasons: list[str]
+
+
+class TrialTimes(TypedDict):
+    """Mean seconds from the draw to the start of each half, their difference and its interval (95 %)."""
+
+    advised: float | None
+    control: float | None
+    difference: float | None
+    interval: list[float] | None
+
+
+class TrialGain(TypedDict):
+    """Node-hours that an advised job saved, with their interval (95 %); None where the effect is not known."""
+
+    a_job: float | None
+    interval: list[float] | None
+
+
+class TrialBalance(TypedDict):
+    """Means of a figure of the halves before the trial, how far they are apart in standard deviations, and the chance of that."""
+
+    what: str
+    advised: float
+    control: float
+    difference_sd: float
+    p: float
+
+
+class TrialReport(TypedDict):
+    """What a trial shows: fields as of `report`."""
+
+    participants: int
+    advised: int
+    control: int
+    finished: TrialCounts
+    run_time: TrialEffect
+    turnaround: TrialEffect
+    wait_s: TrialTimes
+    node_hours_saved: TrialGain
+    completed: TrialShares
+    balance: list[TrialBalance]
+    warnings: list[str]
+
+
+def report(participants: Sequence[Participant], outcomes: Sequence[Outcome | None], share: float) -> TrialReport:
     """What a trial shows.
 
     Returns
     -------
-    dict
+    TrialReport
         participants, advised, control : counts;  finished : of each half
         run_time, turnaround : {effect, interval[2], p, strata, jobs, verdict, reasons[]}: `effect` is the advised half's time over the other's, less one; turnaround runs
         from the draw to the job's end
@@ -62,7 +133,7 @@ def report(participants: Sequence[Participant], outcomes: Sequence[Outcome | Non
     }
 
 
-def _effect(time_s: Float, advised: NDArray[np.bool_], strata: NDArray[np.object_]) -> dict[str, Any]:
+def _effect(time_s: Float, advised: NDArray[np.bool_], strata: NDArray[np.object_]) -> TrialEffect:
     """Ratio of times between the halves within strata of equal application and size, on logarithms; each stratum has its own spread."""
     usable = np.isfinite(time_s)
     log = np.log(np.where(usable, time_s, 1.0))
@@ -98,7 +169,7 @@ def _effect(time_s: Float, advised: NDArray[np.bool_], strata: NDArray[np.object
     reach = error * stats.t.ppf(0.5 + LEVEL / 2, all_freedom)
     interval = [float(np.expm1(mean - reach)), float(np.expm1(mean + reach))]
     reasons = []
-    verdict = "faster" if interval[1] < 0 else "slower" if interval[0] > 0 else "cannot tell"
+    verdict: TrialVerdict = "faster" if interval[1] < 0 else "slower" if interval[0] > 0 else "cannot tell"
     if verdict == "cannot tell":
         needed = 4 * (spread * (stats.norm.ppf(0.5 + LEVEL / 2) + stats.norm.ppf(POWER)) / np.log1p(WORTH_KNOWING)) ** 2
         reasons.append(
@@ -125,7 +196,7 @@ def _refusal(halves: tuple[int, int], parts: Sequence[tuple[float, float, float,
     return ""
 
 
-def _wait(wait_s: Float, advised: NDArray[np.bool_]) -> dict[str, Any]:
+def _wait(wait_s: Float, advised: NDArray[np.bool_]) -> TrialTimes:
     one, other = (wait_s[np.isfinite(wait_s) & half] for half in (advised, ~advised))
     means = [float(half.mean()) if len(half) else None for half in (one, other)]
     if min(len(one), len(other)) < 2:
@@ -143,15 +214,16 @@ def _wait(wait_s: Float, advised: NDArray[np.bool_]) -> dict[str, Any]:
     }
 
 
-def _saved(run_time: dict[str, Any], node_hours: Float, advised: NDArray[np.bool_]) -> dict[str, Any]:
+def _saved(run_time: TrialEffect, node_hours: Float, advised: NDArray[np.bool_]) -> TrialGain:
     """Without advice an advised job would have taken its time over (1 + effect)."""
     took = node_hours[np.isfinite(node_hours) & advised]
-    if run_time["effect"] is None or not len(took):
+    effect, interval = run_time["effect"], run_time["interval"]
+    if effect is None or interval is None or not len(took):
         return {"a_job": None, "interval": None}
     mean = float(took.mean())
-    low, high = run_time["interval"]
+    low, high = interval
     return {
-        "a_job": mean * (1 / (1 + run_time["effect"]) - 1),
+        "a_job": mean * (1 / (1 + effect) - 1),
         "interval": [mean * (1 / (1 + high) - 1), mean * (1 / (1 + low) - 1)],
     }
 
@@ -160,14 +232,14 @@ def _share(what: NDArray[np.bool_], among: NDArray[np.bool_]) -> float | None:
     return float((what & among).sum() / among.sum()) if among.any() else None
 
 
-def _balance(participants: Sequence[Participant], advised: NDArray[np.bool_]) -> list[dict[str, Any]]:
+def _balance(participants: Sequence[Participant], advised: NDArray[np.bool_]) -> list[TrialBalance]:
     figures = {
         "nodes": [np.log(max(one.nodes, 1)) for one in participants],
         "usual run time": [np.log(max(one.usual_s, 1e-9)) for one in participants],
         "expected slowdown": [one.slowdown for one in participants],
         "hour of the day": [one.at_s % 86_400 / 3600 for one in participants],
     }
-    found = []
+    found: list[TrialBalance] = []
     for what, listed in figures.items():
         values = np.array(listed, float)
         one, other = values[advised], values[~advised]
@@ -193,7 +265,7 @@ def _warnings(
     share: float,
     known: NDArray[np.bool_],
     done: NDArray[np.bool_],
-    balance: Sequence[dict[str, Any]],
+    balance: Sequence[TrialBalance],
 ) -> list[str]:
     said = []
     if len(advised) and stats.binomtest(int(advised.sum()), len(advised), share).pvalue < UNBALANCED_P:

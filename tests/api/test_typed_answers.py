@@ -1,27 +1,11 @@
-"""Services of the API return models, and models are written as JSON as they were given."""
+"""Models are written as JSON as they were given."""
 
 from __future__ import annotations
-
-import ast
-from pathlib import Path
 
 import numpy as np
 from pydantic import BaseModel, Field
 
 from flitwatch_api.answers import dump, shape
-
-API = Path(__file__).parents[2] / "services" / "api" / "flitwatch_api"
-UNTYPED = "dict[str, Any]"
-#: What is no answer of ours: a model on its way to JSON, OpenAPI's own extras, claims of an identity provider, events and arguments whose fields their kind decides.
-NO_ANSWERS = {
-    "answers.py": {"_fields"},
-    "description.py": {"complete"},
-    "events/hub.py": {"_public"},
-    "people/access.py": {"requires"},
-    "people/oidc.py": {"_claims"},
-    "refusals.py": {"public"},
-    "tasks/http.py": {"_meant"},
-}
 
 
 class Inner(BaseModel):
@@ -37,21 +21,6 @@ class Outer(BaseModel):
     values: list[float | None]
     inner: Inner | None
     inners: list[Inner]
-
-
-def untyped(path: Path) -> set[str]:
-    """Functions of a file whose result is, or holds, a dictionary of anything."""
-    functions = (
-        node
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    )
-    return {function.name for function in functions if function.returns and UNTYPED in ast.unparse(function.returns)}
-
-
-def test_functions_of_the_api_return_models() -> None:
-    found = {str(path.relative_to(API)): untyped(path) for path in sorted(API.rglob("*.py"))}
-    assert {name: functions for name, functions in found.items() if functions} == NO_ANSWERS
 
 
 def test_a_model_is_written_as_it_was_given() -> None:

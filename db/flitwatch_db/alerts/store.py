@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -107,7 +107,7 @@ def standings(conn: Connection, rule: str) -> dict[tuple[tuple[str, str], ...], 
     }
 
 
-def open_alert(conn: Connection, rule: Rule, sample: Sample, held: Standing, evidence: Row) -> int:
+def open_alert(conn: Connection, rule: Rule, sample: Sample, held: Standing, evidence: Mapping[str, Any]) -> int:
     """A new alert, pending or firing."""
     labels = dict(sample.labels)
     row = conn.execute(
@@ -134,7 +134,7 @@ def open_alert(conn: Connection, rule: Rule, sample: Sample, held: Standing, evi
 
 
 def move_alert(
-    conn: Connection, number: int, held: Standing, sample: Sample, fires: bool, evidence: Row, text: str
+    conn: Connection, number: int, held: Standing, sample: Sample, fires: bool, evidence: Mapping[str, Any], text: str
 ) -> None:
     """Write an open alert's new standing; evidence is kept as it was when it began to fire."""
     conn.execute(

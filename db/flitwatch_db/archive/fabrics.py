@@ -47,9 +47,11 @@ def digest(conn: Conn, fabric_id: int, name: str | None = None) -> str:
     return whole.hexdigest()[:32]
 
 
-def save(conn: Conn, folder: Folder, fabric_id: int, named: str, about: dict[str, Any]) -> None:
+def save(conn: Conn, folder: Folder, fabric_id: int, named: str, made_at: str, code_version: str) -> None:
     """Write a fabric into the archive."""
-    with folder.write(f"fabrics/{named}", about | {"format": FABRIC, "digest": named}) as writer:
+    with folder.write(
+        f"fabrics/{named}", {"made_at": made_at, "code_version": code_version, "format": FABRIC, "digest": named}
+    ) as writer:
         for shape in FABRIC_SHAPES.values():
             columns = [
                 sql.SQL("{}::text").format(sql.Identifier(c.name)) if c.type == "json" else sql.Identifier(c.name)

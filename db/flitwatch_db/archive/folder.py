@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flitwatch_db.archive.parts import Part, Writer, guarded
+from flitwatch_db.archive.parts import ManifestHead, Part, Writer, guarded
 from flitwatch_db.archive.shapes import FABRIC_SHAPES, SHAPES
 from flitwatch_domain.errors import BadInput, BadRequest, Conflict
 
@@ -152,7 +152,7 @@ class Folder:
         return (self.root / "fabrics" / digest / "manifest.json").is_file()
 
     @contextlib.contextmanager
-    def write(self, place: str, about: dict[str, Any]) -> Iterator[Writer]:
+    def write(self, place: str, about: ManifestHead) -> Iterator[Writer]:
         """A new part at `place`; gone again where it is not committed."""
         with guarded(f"the archive {self.root} cannot be written"):
             writer = Writer(self.root / f".draft-{place.replace('/', '-')}", self.root / place, about)

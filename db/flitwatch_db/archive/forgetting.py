@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flitwatch_db.archive.folder import Folder
-from flitwatch_db.archive.parts import Part
+from flitwatch_db.archive.parts import ManifestHead, Part, head_of
 from flitwatch_db.archive.writing import OnStep
 from flitwatch_domain.errors import BadRequest
 
@@ -73,13 +73,8 @@ def _rewrite(folder: Folder, part: Part, jobs: set[int], runs: set[int]) -> None
     if files["job"]["rows"] > len(jobs) or files["run"]["rows"] > len(runs):
         month = part.shown.split("/")[0]
         place = folder.next_place(month, part.manifest["simulated"])
-        about = {key: value for key, value in part.manifest.items() if key != "files"}
-        about |= {
-            "part": place,
-            "replaces": part.place.name,
-            "jobs": files["job"]["rows"] - len(jobs),
-            "runs": files["run"]["rows"] - len(runs),
-        }
+        about: ManifestHead = {**head_of(part.manifest), "part": place, "replaces": part.place.name}
+        about["jobs"], about["runs"] = files["job"]["rows"] - len(jobs), files["run"]["rows"] - len(runs)
         with folder.write(place, about) as writer:
             for name, shape in part.shapes.items():
                 writer.write(shape, _without(part, name, jobs, runs))

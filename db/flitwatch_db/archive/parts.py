@@ -7,10 +7,10 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,6 +26,51 @@ MANIFEST = "manifest.json"
 _FILE_KEYS = {"rows": int, "bytes": int, "sha256": str}
 
 
+#: Times of the first and the last job, as ISO times.
+_Span = TypedDict("_Span", {"from": str, "to": str}, total=False)
+
+
+class TableFile(TypedDict):
+    """A table's file: its rows, bytes and digest."""
+
+    rows: int
+    bytes: int
+    sha256: str
+
+
+class ManifestHead(_Span, total=False):
+    """What a manifest says beside its files (docs/contracts/files.md); a fabric's has format, digest, time and version alone.
+
+    Attributes
+    ----------
+    part : where it lies in the folder;  label : SIMULATED or measured
+    jobs, runs : how many it holds;  fabrics : digests of those that its jobs ran on
+    replaces : the part that this one stands for, without a user who was erased
+    """
+
+    format: str
+    digest: str
+    part: str
+    label: str
+    simulated: bool
+    made_at: str
+    code_version: str
+    migration: str
+    server_version: str
+    edition: str
+    clusters: list[str]
+    jobs: int
+    runs: int
+    replaces: str | None
+    fabrics: list[str]
+
+
+class Manifest(ManifestHead):
+    """The head with the files."""
+
+    files: dict[str, TableFile]
+
+
 class Writer:
     """Writes a part into a temporary folder; `commit` renames it into place.
 
@@ -36,7 +81,7 @@ class Writer:
     about : dict         what the manifest says beside the files; its scalars stand in every file's metadata too
     """
 
-    def __init__(self, draft: Path, place: Path, about: dict[str, Any]) -> None:
+    def __init__(self, draft: Path, place: Path, about: ManifestHead) -> None:
         self.draft, self.place, self.about = draft, place, about
         self.rows: dict[str, int] = {}
         # It holds names: nobody but the owner and the group reads it.
@@ -61,16 +106,16 @@ class Writer:
         self.rows[shape.name] = rows
         return rows
 
-    def commit(self) -> dict[str, Any]:
+    def commit(self) -> Manifest:
         """Write the manifest and rename; return the manifest."""
-        files = {}
+        files: dict[str, TableFile] = {}
         for name, rows in self.rows.items():
             path = self.draft / f"{name}.parquet"
             files[name] = {"rows": rows, "bytes": path.stat().st_size, "sha256": digest_of(path)}
             _sync(path)
-        manifest = self.about | {"files": files}
+        manifest: Manifest = {**self.about, "files": files}
         path = self.draft / MANIFEST
-        path.write_text(json.dumps(manifest | {"sha256": _seal(manifest)}, indent=1, ensure_ascii=False))
+        path.write_text(json.dumps({**manifest, "sha256": _seal(manifest)}, indent=1, ensure_ascii=False))
         _sync(path)
         self.place.parent.mkdir(mode=0o750, exist_ok=True)
         _sync(self.draft)
@@ -97,7 +142,7 @@ class Part:
         self.place, self.shown, self.shapes = place, shown, shapes
         self.manifest = self._manifest(kind)
 
-    def _manifest(self, kind: str) -> dict[str, Any]:
+    def _manifest(self, kind: str) -> Manifest:
         where = f"{self.shown}/{MANIFEST}"
         path = self.place / MANIFEST
         try:
@@ -121,7 +166,7 @@ class Part:
         for name, file in found["files"].items():
             if not isinstance(file, dict) or any(type(file.get(key)) is not kind for key, kind in _FILE_KEYS.items()):
                 raise BadInput(f"rows, bytes and sha256 of {name} are not there", where=where)
-        return found
+        return cast(Manifest, found)
 
     def verify(self) -> None:
         """Compare every file with its checksum, and its columns with the format.
@@ -197,8 +242,13 @@ def _damaged(where: str) -> BadInput:
     )
 
 
-def _seal(manifest: dict[str, Any]) -> str:
+def _seal(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(manifest, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+def head_of(manifest: Manifest) -> ManifestHead:
+    """What a manifest says beside its files."""
+    return cast(ManifestHead, {key: value for key, value in manifest.items() if key != "files"})
 
 
 def digest_of(path: Path) -> str:
@@ -215,7 +265,7 @@ def _sync(path: Path) -> None:
         os.close(handle)
 
 
-def moment(manifest: dict[str, Any], key: str, where: str) -> datetime:
+def moment(manifest: Mapping[str, Any], key: str, where: str) -> datetime:
     """A time of a manifest, with its zone."""
     try:
         found = datetime.fromisoformat(manifest[key])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import psycopg
@@ -53,9 +53,21 @@ class _Found:
     rows: Counter[str] = field(default_factory=Counter)
 
 
+class RestoredArchive(TypedDict):
+    """What was written of an archive: parts read, rows by table, and `erased`, the jobs that were left out."""
+
+    folder: str
+    parts: int
+    jobs: int
+    runs: int
+    fabrics: int
+    erased: int
+    rows: dict[str, int]
+
+
 def restore(
     url: str, folder: Path, *, months: Sequence[str] = (), on_step: OnStep = lambda done, total, what: None
-) -> dict[str, Any]:
+) -> RestoredArchive:
     """Write an archive's rows that the database lacks; what is there, and is not older, stays.
 
     Everything is verified before anything is written; each part is written in one transaction. Restored counters are kept as long as
@@ -65,11 +77,6 @@ def restore(
     ----------
     months : sequence of str
         Only these (`2026-03`).
-
-    Returns
-    -------
-    dict
-        folder, parts, jobs, runs, fabrics (written), erased (jobs left out), rows {table: number of rows written}
 
     Raises
     ------

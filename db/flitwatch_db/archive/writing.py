@@ -9,7 +9,7 @@ from functools import partial
 from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import psycopg
 import pyarrow as pa
@@ -17,7 +17,7 @@ from psycopg import sql
 
 from flitwatch_db.archive import fabrics
 from flitwatch_db.archive.folder import PART, Folder, Key
-from flitwatch_db.archive.parts import BATCH_ROWS
+from flitwatch_db.archive.parts import BATCH_ROWS, Manifest, ManifestHead
 from flitwatch_db.archive.shapes import SHAPES, WIDTHS_S, Shape
 from flitwatch_db.core.connection import connect
 from flitwatch_db.core.editions import edition
@@ -66,6 +66,18 @@ class Candidate:
     key: Key
 
 
+class WrittenArchive(TypedDict):
+    """What was written: jobs, runs without a job, those that the archive held already, new parts, rows by table, and bytes."""
+
+    folder: str
+    jobs: int
+    runs: int
+    already: int
+    parts: list[str]
+    rows: dict[str, int]
+    bytes: int
+
+
 def archive(
     url: str,
     out: Path,
@@ -76,7 +88,7 @@ def archive(
     on_step: OnStep = lambda done, total, what: None,
     part_jobs: int = PART_JOBS,
     create: bool = True,
-) -> dict[str, Any]:
+) -> WrittenArchive:
     """Write ended jobs, their steps, runs and their routers' and endpoints' counters while they ran to an archive.
 
     What the archive holds already is left out, so that an archive that was cancelled, or killed, goes on where it ended, and a later
@@ -98,11 +110,6 @@ def archive(
     part_jobs : int
         Jobs of a part, which is written whole or not at all.
 
-    Returns
-    -------
-    dict
-        folder, jobs, runs (without a job), already, parts, rows {table: number}, bytes
-
     Raises
     ------
     BadRequest, Conflict
@@ -119,21 +126,30 @@ def archive(
         with Folder(out, create=create) as folder:
             known = folder.known(sorted({one.month for one in wanted}))
             new = [one for one in wanted if one.key not in known]
-            made: dict[str, Any] = {"parts": [], "rows": dict.fromkeys(SHAPES, 0), "bytes": 0}
+            parts: list[str] = []
+            rows, size_bytes = dict.fromkeys(SHAPES, 0), 0
             done = 0
             for (month, simulated), group in groupby(new, key=lambda one: (one.month, one.simulated)):
                 members = list(group)
                 for first in range(0, len(members), part_jobs):
                     some = members[first : first + part_jobs]
                     manifest = _write(conn, folder, month, simulated, some, partial(on_step, done, len(new)))
-                    made["parts"].append(manifest["part"])
+                    parts.append(manifest["part"])
                     for table, file in manifest["files"].items():
-                        made["rows"][table] += file["rows"]
-                        made["bytes"] += file["bytes"]
+                        rows[table] += file["rows"]
+                        size_bytes += file["bytes"]
                     done += len(some)
             on_step(len(new), len(new), "")
     runs = sum(one.key.kind == "run" for one in new)
-    return {"folder": str(out), "jobs": len(new) - runs, "runs": runs, "already": len(wanted) - len(new), **made}
+    return {
+        "folder": str(out),
+        "jobs": len(new) - runs,
+        "runs": runs,
+        "already": len(wanted) - len(new),
+        "parts": parts,
+        "rows": rows,
+        "bytes": size_bytes,
+    }
 
 
 def candidates(
@@ -162,7 +178,7 @@ def candidates(
 
 def _write(
     conn: Conn, folder: Folder, month: str, simulated: bool, some: Sequence[Candidate], say: Callable[[str], object]
-) -> dict[str, Any]:
+) -> Manifest:
     """Write one part, all of it as the database is at one moment."""
     place = folder.next_place(month, simulated)
     with conn.transaction():
@@ -183,15 +199,15 @@ def _write(
         digests = {row[0]: fabrics.digest(conn, row[0]) for row in ids.fetchall()}
         for fabric_id, digest in digests.items():
             if not folder.has_fabric(digest):
-                fabrics.save(conn, folder, fabric_id, digest, {key: about[key] for key in ("made_at", "code_version")})
-        with folder.write(place, about | {"fabrics": sorted(digests.values())}) as writer:
+                fabrics.save(conn, folder, fabric_id, digest, about["made_at"], about["code_version"])
+        with folder.write(place, {**about, "fabrics": sorted(digests.values())}) as writer:
             for shape in SHAPES.values():
                 say(f"{place} {shape.name}")
                 writer.write(shape, _batches(conn, shape, chosen, digests, say, f"{place} {shape.name}"))
             return writer.commit()
 
 
-def _about(conn: Conn, place: str, simulated: bool, chosen: dict[str, Any]) -> dict[str, Any]:
+def _about(conn: Conn, place: str, simulated: bool, chosen: dict[str, Any]) -> ManifestHead:
     row = conn.execute(
         "SELECT least((SELECT min(coalesce(start_ts, end_ts)) FROM job WHERE job_pk = ANY(%(jobs)s)),"
         " (SELECT min(start_ts) FROM run WHERE run_id = ANY(%(runs)s))), greatest((SELECT max(greatest(start_ts, end_ts)) FROM job"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import psycopg
 from psycopg.rows import class_row
@@ -24,7 +25,45 @@ class Event:
     payload: dict[str, Any]
 
 
-def emit(conn: psycopg.Connection[Any], kind: str, payload: dict[str, Any]) -> int:
+class JobEvent(TypedDict):
+    """Payload of event `job`."""
+
+    job_pk: int
+    job_id: str
+    state: str
+
+
+class RunEvent(TypedDict):
+    """Payload of event `run`, with the number of steps that came."""
+
+    run_id: int
+    steps: int
+
+
+class CountersEvent(TypedDict):
+    """Payload of event `counters`: up to when a fabric's counters are complete, in ISO times, and how many routers sent any.
+
+    `late_from` is the oldest second that was written late.
+    """
+
+    fabric_id: int
+    through: str
+    routers: int
+    ports_through: NotRequired[str]
+    late_from: NotRequired[str]
+
+
+GapEvent = TypedDict("GapEvent", {"device": str, "from": str, "to": str, "reason": str})
+
+
+class DeadLetterEvent(TypedDict):
+    """Payload of event `dead_letter`."""
+
+    count: int
+    reason: str
+
+
+def emit(conn: psycopg.Connection[Any], kind: str, payload: Mapping[str, Any]) -> int:
     """Add an event within the caller's transaction; return its id.
 
     Ids become visible in order, which holds other emitters up until the commit: emit last.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import psycopg
 from psycopg.types.json import Jsonb
@@ -51,7 +51,16 @@ def trim(conn: psycopg.Connection[Any]) -> int:
     return int(dropped[0])
 
 
-def status(conn: psycopg.Connection[Any]) -> dict[str, Any]:
+class LogStatus(TypedDict):
+    """Segments and bytes that the embedded log holds, and what it keeps; None: not bounded by that."""
+
+    segments: int
+    bytes: int
+    keep_days: float | None
+    keep_bytes: int | None
+
+
+def status(conn: psycopg.Connection[Any]) -> LogStatus:
     """Segments and bytes that it holds, and what it keeps."""
     segments, size = conn.execute(
         "SELECT count(*), coalesce(sum(pg_total_relation_size(inhrelid)), 0) FROM pg_inherits WHERE inhparent = 'log.batch'::regclass"

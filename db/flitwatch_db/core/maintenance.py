@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 import psycopg
 from psycopg import sql
@@ -53,7 +53,26 @@ def set_keep(conn: psycopg.Connection[Any], table: str, days: float | None) -> N
             raise BadRequest(f"{table!r} is not a table of times", advice=f"These are: {names}.")
 
 
-def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> dict[str, Any]:
+class RetentionArchive(TypedDict, total=False):
+    """Jobs and runs that were archived, jobs that left the database; or why that was skipped, or the error that stopped it."""
+
+    archived: int
+    dropped: int
+    skipped: str
+    error: str
+
+
+class Retention(TypedDict):
+    """What maintenance did: rows or chunks dropped by table, tables left to the next round, and reasons by table that refused."""
+
+    edition: str
+    archive: RetentionArchive | None
+    dropped: dict[str, int]
+    skipped: list[str]
+    failed: dict[str, str]
+
+
+def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> Retention:
     """Archive what is due, then drop what is older than it is kept; return what was done, by table.
 
     Safe to run at any time and from several processes: what cannot be locked within seconds is left to the next round (`skipped`). What one
@@ -87,7 +106,7 @@ def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> dict
     return {"edition": kind, "archive": archived, "dropped": dropped, "skipped": skipped, "failed": failed}
 
 
-def _archive(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> dict[str, Any] | None:
+def _archive(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> RetentionArchive | None:
     """Archive before anything is dropped; None where no policy is set.
 
     Where it cannot be done no job is dropped, but counters are: a full disk for archives must not fill the database's disk as well.
@@ -97,7 +116,8 @@ def _archive(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> dict[s
     from flitwatch_db.archive import policy
 
     try:
-        return policy.run(conn, url, lambda done, total, what: on_step(done, total, f"archive: {what}"))
+        archived = policy.run(conn, url, lambda done, total, what: on_step(done, total, f"archive: {what}"))
+        return None if archived is None else {"archived": archived["archived"], "dropped": archived["dropped"]}
     except Cancelled:
         raise
     except Conflict as busy:
@@ -154,13 +174,32 @@ def _delete_tasks(conn: psycopg.Connection[Any]) -> int:
     return dropped
 
 
-def status(conn: psycopg.Connection[Any]) -> dict[str, Any]:
+class TableStatus(TypedDict):
+    """A table of times: its chunks and bytes, its newest moment, and for how many days it is kept (None: not bounded)."""
+
+    chunks: int
+    bytes: int
+    newest: datetime | None
+    keep_days: float | None
+
+
+class DatabaseStatus(TypedDict):
+    """How the database stands."""
+
+    edition: str
+    server_version: str
+    bytes: int
+    tables: dict[str, TableStatus]
+    log: log_keep.LogStatus
+
+
+def status(conn: psycopg.Connection[Any]) -> DatabaseStatus:
     """How the database stands: edition, size, by table of times its bytes, chunks and newest moment, and the embedded log."""
     version, size = conn.execute(
         "SELECT current_setting('server_version'), pg_database_size(current_database())"
     ).fetchone() or ("", 0)
     kind = edition(conn)
-    tables = {}
+    tables: dict[str, TableStatus] = {}
     for table in _time_tables(conn):
         chunks, size_bytes = _chunks(conn, table.name)
         newest = conn.execute(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,9 +91,9 @@ class Basis:
     pseudonym_key: str
     groups: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
     nodes: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
-    runs: dict[str, list[Row]] = field(default_factory=dict)
-    blamed: dict[str, list[Row]] = field(default_factory=dict)
-    routing_modes: dict[str, Row] = field(default_factory=dict)
+    runs: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
+    blamed: dict[str, list[Mapping[str, Any]]] = field(default_factory=dict)
+    routing_modes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     memo: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     ahead: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
 
@@ -126,7 +127,7 @@ def load(conn: psycopg.Connection[Any]) -> Basis:
     return basis
 
 
-def congestion_then(hours: dict[tuple[int, int, int], float | None], run: Row) -> float | None:
+def congestion_then(hours: dict[tuple[int, int, int], float | None], run: Mapping[str, Any]) -> float | None:
     """Mean stall ratio of a run's groups over the hours it touched; None where any of it was not counted."""
     if run["fabric_id"] is None or run["start_s"] is None:
         return None

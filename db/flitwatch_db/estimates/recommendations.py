@@ -6,7 +6,7 @@ import gzip
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import orjson
 import psycopg
@@ -57,6 +57,23 @@ class Recommendation:
 def as_json(value: Any) -> bytes:
     """JSON of plain values and numpy arrays; NaN becomes null."""
     return orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+class RecommendationReason(TypedDict):
+    """A sentence of why something is recommended, with its figure where it has one."""
+
+    text: str
+    value: float | None
+    unit: str | None
+
+
+class RecommendationSide(TypedDict):
+    """One side of a comparison: seconds, the largest load of a link, and how many links are congested; None is unknown."""
+
+    time_s: float | None
+    max_load_bytes: float | None
+    congested_links: int | None
+    label: str
 
 
 def _jsonb(value: Any) -> Jsonb:

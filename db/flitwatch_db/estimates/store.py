@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,7 +116,7 @@ def set_state(
     )
 
 
-def set_drift(conn: Connection, exe: str, nodes: int, drift: dict[str, Any]) -> None:
+def set_drift(conn: Connection, exe: str, nodes: int, drift: Mapping[str, Any]) -> None:
     """Say how an application's forecasts did since its forecaster was learned."""
     conn.execute(
         "UPDATE estimate_state SET drift = %s WHERE (kind, exe, nodes) = ('forecast', %s, %s)",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,32 +12,18 @@ from psycopg.rows import class_row, dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.core.columns import Connection, columns
+from flitwatch_db.fabrics.rows import COLUMNS, StoredFabric
 from flitwatch_domain.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)
-class FabricHead:
+class FabricHead(StoredFabric):
     """A fabric's row; `version` changes whenever the row is written."""
 
-    fabric_id: int
-    name: str
-    kind: str
-    technology: str
-    simulated: bool
-    counted_at: str
-    snapshot: bool
-    source: str
-    attributes: dict[str, Any]
-    warnings: list[str]
-    created_at: datetime
     version: str
 
 
-_HEAD = SQL("""
-    SELECT fabric_id, name, kind, technology, simulated, counted_at, timeless AS snapshot, source, attributes, warnings, created_at,
-           xmin::text AS version
-    FROM fabric
-""")
+_HEAD = SQL("SELECT {}, xmin::text AS version FROM fabric").format(COLUMNS)
 
 
 async def list_heads(conn: Connection) -> list[FabricHead]:
@@ -174,9 +160,18 @@ async def sizes(conn: Connection, fabric_id: int) -> tuple[int, int, int, list[i
     return int(row[0]), int(row[1]), int(row[2]), list(row[3])
 
 
+class RouteChange(TypedDict):
+    """When tables were loaded, the note with them, their entries and how many of them changed; None is unknown."""
+
+    ts: datetime
+    note: str | None
+    entries: int | None
+    changed: int | None
+
+
 async def route_changes(
     conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int
-) -> list[dict[str, Any]]:
+) -> list[RouteChange]:
     """The newest route changes of a fabric in [from, to)."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(
@@ -186,4 +181,4 @@ async def route_changes(
             ),
             [fabric_id, from_, to, limit],
         )
-        return await cursor.fetchall()
+        return cast(list[RouteChange], await cursor.fetchall())

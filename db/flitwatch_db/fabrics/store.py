@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, LiteralString, cast
 
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from psycopg.rows import class_row
+from psycopg.sql import SQL
 from psycopg.types.json import Jsonb
 
 from flitwatch_db.core import packing
 from flitwatch_db.fabrics import planes, route_changes
+from flitwatch_db.fabrics.rows import COLUMNS, StoredFabric
 from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.errors import Conflict, NotFound
 from flitwatch_domain.fabric import (
@@ -29,21 +30,10 @@ from flitwatch_domain.fabric import (
 )
 
 
-@dataclass(frozen=True)
-class FabricRow:
+@dataclass(frozen=True, slots=True)
+class FabricRow(StoredFabric):
     """A fabric's row and the sizes of its parts."""
 
-    fabric_id: int
-    name: str
-    kind: str
-    technology: str
-    simulated: bool
-    counted_at: str
-    snapshot: bool
-    source: str
-    attributes: dict[str, Any]
-    warnings: list[str]
-    created_at: datetime
     routers: int
     endpoints: int
     links: int
@@ -188,19 +178,19 @@ def _copy_links(conn: psycopg.Connection[Any], fabric_id: int, fabric: Fabric) -
     )
 
 
-_ROWS: LiteralString = """
-    SELECT fabric_id, name, kind, technology, simulated, counted_at, timeless AS snapshot, source, attributes, warnings, created_at,
+_ROWS = SQL("""
+    SELECT {},
            (SELECT count(*) FROM router r WHERE r.fabric_id = f.fabric_id) AS routers,
            (SELECT count(*) FROM endpoint e WHERE e.fabric_id = f.fabric_id) AS endpoints,
            (SELECT count(*) FROM link l WHERE l.fabric_id = f.fabric_id) AS links
     FROM fabric f
-"""
+""").format(COLUMNS)
 
 
 def list_all(conn: psycopg.Connection[Any]) -> list[FabricRow]:
     """All fabrics in the order they came."""
     with conn.cursor(row_factory=class_row(FabricRow)) as cursor:
-        return cursor.execute(_ROWS + " ORDER BY fabric_id").fetchall()
+        return cursor.execute(_ROWS + SQL(" ORDER BY fabric_id")).fetchall()
 
 
 def get(conn: psycopg.Connection[Any], name_or_id: str | int) -> FabricRow:
@@ -216,9 +206,9 @@ def get(conn: psycopg.Connection[Any], name_or_id: str | int) -> FabricRow:
     with conn.cursor(row_factory=class_row(FabricRow)) as cursor:
         found = None
         if not isinstance(name_or_id, int):
-            found = cursor.execute(_ROWS + " WHERE name = %s", [text]).fetchone()
+            found = cursor.execute(_ROWS + SQL(" WHERE name = %s"), [text]).fetchone()
         if found is None and number is not None:
-            found = cursor.execute(_ROWS + " WHERE fabric_id = %s", [number]).fetchone()
+            found = cursor.execute(_ROWS + SQL(" WHERE fabric_id = %s"), [number]).fetchone()
     if found is None:
         names = ", ".join(row.name for row in list_all(conn)[:10]) or "none"
         raise NotFound(f"no fabric {name_or_id!r}", advice=f"Known: {names}.")

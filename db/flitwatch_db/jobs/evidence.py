@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import psycopg
 from psycopg.rows import dict_row
@@ -51,9 +51,40 @@ _NEIGHBOURS = """
 """
 
 
+#: A row of table `job`, with the columns that it has.
+Row = Mapping[str, Any]
+
+_JobWindow = TypedDict("_JobWindow", {"from": str, "to": str})
+
+
+class JobManifest(_JobWindow):
+    """The manifest of a job's evidence: the row of the job, the window and the moment as ISO times, and rows by table."""
+
+    format: str
+    job: Row
+    simulated: bool
+    made_at: str
+    rows: dict[str, int]
+
+
+#: What the queries of the tables take: the job, its runs, its window, and the fabrics and routers that its nodes are on.
+_Chosen = TypedDict(
+    "_Chosen",
+    {
+        "job": int,
+        "job_id": str,
+        "runs": list[int],
+        "from": datetime,
+        "to": datetime,
+        "fabrics": list[int],
+        "routers": list[int],
+    },
+)
+
+
 def export(
     conn: Conn, job_id: str, out: Path, cluster: str | None = None, on_table: OnTable = lambda done, total, what: None
-) -> dict[str, Any]:
+) -> JobManifest:
     """Write a job's evidence; return the manifest that also stands in the file.
 
     Parameters
@@ -65,11 +96,6 @@ def export(
     out : Path
         A new file; it appears when it is complete.
     on_table : callable(done, total, table), optional
-
-    Returns
-    -------
-    dict
-        format, job, simulated, from, to, made_at and rows {table: number}.
 
     Raises
     ------
@@ -107,14 +133,15 @@ def export(
             part.replace(out)
         finally:
             part.unlink(missing_ok=True)
-    return json.loads(json.dumps(manifest, default=_text))
+    written: JobManifest = json.loads(json.dumps(manifest, default=_text))
+    return written
 
 
 def _text(value: Any) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-def _chosen(conn: Conn, job_id: str, cluster: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
+def _chosen(conn: Conn, job_id: str, cluster: str | None) -> tuple[Row, _Chosen]:
     with conn.cursor(row_factory=dict_row) as cursor:
         job = cursor.execute(
             "SELECT * FROM job WHERE job_id = %(id)s AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s)"
@@ -140,7 +167,8 @@ def _chosen(conn: Conn, job_id: str, cluster: str | None) -> tuple[dict[str, Any
         "runs": [row["run_id"] for row in runs],
         "from": begin,
         "to": end,
-        **places,
+        "fabrics": places["fabrics"],
+        "routers": places["routers"],
     }
 
 
@@ -159,7 +187,7 @@ def _queries() -> dict[str, Composed]:
     return queries
 
 
-def _copy(conn: Conn, archive: zipfile.ZipFile, table: str, query: Composed, chosen: dict[str, Any]) -> int:
+def _copy(conn: Conn, archive: zipfile.ZipFile, table: str, query: Composed, chosen: _Chosen) -> int:
     query = _as_text(conn, query, chosen)
     with conn.cursor() as cursor, archive.open(f"{table}.csv", "w", force_zip64=True) as file:
         with cursor.copy(SQL("COPY ({}) TO STDOUT (FORMAT csv, HEADER)").format(query), chosen) as copy:
@@ -169,7 +197,7 @@ def _copy(conn: Conn, archive: zipfile.ZipFile, table: str, query: Composed, cho
         return cursor.rowcount
 
 
-def _as_text(conn: Conn, query: Composed, chosen: dict[str, Any]) -> Composed:
+def _as_text(conn: Conn, query: Composed, chosen: _Chosen) -> Composed:
     """The query with a quote before texts that a spreadsheet would take for a formula, and before those that begin with one already."""
     shown = conn.execute(SQL("SELECT * FROM ({}) AS t LIMIT 0").format(query), chosen).description or []
     columns = [

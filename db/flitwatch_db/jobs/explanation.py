@@ -17,6 +17,7 @@ from flitwatch_db.jobs.as_of import job_at
 from flitwatch_db.jobs.onset_counters import rows_of
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import LONGEST_LAG_S, Beside, Blamed, sends_more
+from flitwatch_domain.explanation.result import Explanation
 from flitwatch_domain.explanation.scenery import Scenery
 
 Conn = psycopg.Connection[Any]
@@ -36,7 +37,7 @@ MOST_ROUTERS = 256
 LONGEST_LIFE_S = 86_400.0
 
 
-def explain(conn: Conn, job_id: str, cluster: str | None = None, now_s: float | None = None) -> dict[str, Any]:
+def explain(conn: Conn, job_id: str, cluster: str | None = None, now_s: float | None = None) -> Explanation:
     """Why a job is slow, whether it is, and what would help (docs/contracts/explanation.md).
 
     Parameters
@@ -59,7 +60,7 @@ def explain(conn: Conn, job_id: str, cluster: str | None = None, now_s: float | 
     return explain_job(conn, job_at(conn, job_id, cluster, now_s), now_s, rooted=True)
 
 
-def explain_job(conn: Conn, job: Row, now_s: float, known: Row | None = None, rooted: bool = False) -> dict[str, Any]:
+def explain_job(conn: Conn, job: Row, now_s: float, known: Row | None = None, rooted: bool = False) -> Explanation:
     """The explanation of a job's row as `at_moment` gives it; `known` is a fabric that was read before. `rooted` also looks for the root of the congestion, which reads the ports of the whole machine."""
     place = _place(conn, job["job_pk"])
     watched = _watched(conn, job, now_s)

@@ -11,6 +11,7 @@ from psycopg.sql import SQL
 
 from flitwatch_db.jobs import as_of, explanation
 from flitwatch_domain.explanation import incident as finding
+from flitwatch_domain.explanation.result import Explanation, Incident, Story
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -23,7 +24,7 @@ MOST_ENDED, LONGEST_AGO_S = 40, 86_400.0
 MOST_EXPLAINED = 12
 
 
-def incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> dict[str, Any]:
+def incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident:
     """The present incident of a machine, or none, or that it cannot be told; and the last one (docs/contracts/explanation.md).
 
     Parameters
@@ -48,9 +49,9 @@ def incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> dict[str
     return {**made, "last": None if made["verdict"] == "incident" else _last(conn, fabric, now_s)}
 
 
-def _last(conn: Conn, fabric: Row, now_s: float) -> Row | None:
+def _last(conn: Conn, fabric: Row, now_s: float) -> Story | None:
     """The newest incident that is over: of jobs that were slow beside the job that is named for the newest of them."""
-    slow: list[Row] = []
+    slow: list[Explanation] = []
     for job in _with_runs(conn, fabric["fabric_id"], now_s):
         if len(slow) == MOST_EXPLAINED:
             break

@@ -31,7 +31,7 @@ class Shown:
     own: str | None
 
 
-def shown_jobs(shown: Shown | None) -> tuple[sql.SQL, dict[str, Any]]:
+def shown_jobs(shown: Shown | None) -> tuple[sql.SQL, dict[str, str | bytes | None]]:
     """The table `job` as a caller may see it, so that searching and sorting tell nothing more; and its parameters."""
     if shown is None:
         return SQL("job"), {}

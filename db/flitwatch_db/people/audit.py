@@ -5,7 +5,8 @@ from __future__ import annotations
 import getpass
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, TypedDict, cast
 
 import psycopg
 from psycopg.rows import dict_row
@@ -53,13 +54,30 @@ def by_command(conn: psycopg.Connection[Any], action: str, target: str | None = 
     add(conn, [Entry(getpass.getuser(), None, "command", action, target, details=details)])
 
 
+class AuditEntry(TypedDict):
+    """A row of table `audit`: who did what to whom, from where, with which HTTP status; None is unknown or does not apply."""
+
+    audit_id: int
+    at: datetime
+    actor: str
+    role: str | None
+    via: str
+    action: str
+    target: str | None
+    status: int | None
+    address: str | None
+    request_id: str | None
+    details: dict[str, Any]
+
+
 def list_entries(
     conn: psycopg.Connection[Any], limit: int, before: int | None = None, actor: str | None = None
-) -> list[dict[str, Any]]:
+) -> list[AuditEntry]:
     """Entries, the newest first, before a number and of one actor if named."""
     with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(
+        found = cursor.execute(
             "SELECT * FROM audit WHERE (%(before)s::bigint IS NULL OR audit_id < %(before)s) AND (%(actor)s::text IS NULL OR actor = %(actor)s)"
             " ORDER BY audit_id DESC LIMIT %(limit)s",
             {"limit": limit, "before": before, "actor": actor},
         ).fetchall()
+    return cast(list[AuditEntry], found)

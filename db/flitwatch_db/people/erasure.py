@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -175,10 +176,10 @@ class Erased:
         return at is not None and began <= at
 
 
-def _parameters(conn: Conn, user: str) -> dict[str, Any]:
+def _parameters(conn: Conn, user: str) -> dict[str, str | list[str]]:
     said = {json.dumps(user), json.dumps(user, ensure_ascii=False)}
     name = re.escape(user)
-    parameters: dict[str, Any] = {
+    parameters: dict[str, str | list[str]] = {
         "user": user,
         "escaped": re.escape(user.replace("\\", "")),
         "marks": [f"|{user}|", *(f'"user":{space}{text}' for text in said for space in ("", " "))],
@@ -206,7 +207,7 @@ def _about(table: str, columns: tuple[str, ...]) -> sql.Composable:
     return sql.SQL(" OR ").join(conditions)
 
 
-def _delete(conn: Conn, table: str, condition: sql.Composable, parameters: dict[str, Any]) -> int:
+def _delete(conn: Conn, table: str, condition: sql.Composable, parameters: Mapping[str, str | list[str]]) -> int:
     return conn.execute(
         sql.SQL("DELETE FROM {} WHERE {}").format(sql.Identifier(table), condition), parameters
     ).rowcount

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from datetime import datetime
+from typing import Any, TypedDict, cast
 
 import psycopg
 from psycopg.rows import dict_row
@@ -27,11 +28,31 @@ _COLUMNS = (
 )
 
 
-def insert(conn: psycopg.Connection[Any], source: str, measurements: Iterable[dict[str, Any]]) -> int:
+class Measurement(TypedDict):
+    """A measurement of noise_bench, version 1: seconds of a collective with and without perturbation, and how many came too late for their window."""
+
+    kind: str
+    version: int
+    network: str
+    collective: str
+    collective_bytes: int
+    perturbation_bytes: int
+    world: int
+    ranks: int
+    perturbing: int
+    split: int
+    seed: int
+    late: int
+    ratio: float
+    perturbed_s: list[float]
+    quiet_s: list[float]
+
+
+def insert(conn: psycopg.Connection[Any], source: str, measurements: Iterable[Measurement]) -> int:
     """Store measurements (keys as the columns of `noise_bench`); return how many are new. The same ones again change nothing."""
     new = 0
     for measurement in measurements:
-        values = {"source": source} | measurement
+        values = {"source": source, **measurement}
         row = conn.execute(
             "INSERT INTO noise_bench (source, network, collective, collective_bytes, perturbation_bytes, world, ranks,"
             " perturbing, ratio, split, seed, late, perturbed_s, quiet_s) VALUES (%(source)s, %(network)s, %(collective)s,"
@@ -57,10 +78,28 @@ SLOWDOWNS = SQL("""
 """)
 
 
-def slowdowns(conn: psycopg.Connection[Any], limit: int = 1000) -> list[dict[str, Any]]:
-    """What was measured, by ratio; the columns of `SLOWDOWNS`.
+class SlowdownRow(TypedDict):
+    """The columns of `SLOWDOWNS`; a mean is None where every measurement came too late for its window."""
 
-    A mean is None where every measurement came too late for its window.
-    """
+    network: str
+    collective: str
+    collective_bytes: int
+    perturbation_bytes: int
+    world: int
+    ratio: float
+    splits: int
+    late: int
+    perturbed_s: float | None
+    quiet_s: float | None
+    slowdown: float | None
+    slowdown_min: float | None
+    slowdown_max: float | None
+    slowdown_quartiles: list[float] | None
+    imported_at: datetime
+
+
+def slowdowns(conn: psycopg.Connection[Any], limit: int = 1000) -> list[SlowdownRow]:
+    """What was measured, by ratio."""
     with conn.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(SLOWDOWNS, {"network": None, "collective": None, "limit": limit}).fetchall()
+        found = cursor.execute(SLOWDOWNS, {"network": None, "collective": None, "limit": limit}).fetchall()
+    return cast(list[SlowdownRow], found)

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -17,8 +17,8 @@ from flitwatch_domain.errors import Cancelled
 #: Progress is handed over this often.
 BEAT_S = 0.25
 
-#: A handler gets the task's argument and its context, and returns the result; both are JSON objects.
-Handler = Callable[[dict[str, Any], "TaskContext"], dict[str, Any]]
+#: A handler gets the task's argument and its context, and returns the result; both are JSON objects, the result with fields of the task's own.
+Handler = Callable[[dict[str, Any], "TaskContext"], Mapping[str, Any]]
 
 
 class TaskContext:

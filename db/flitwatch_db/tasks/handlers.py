@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from flitwatch_db.tasks.context import Handler, TaskContext
 from flitwatch_domain.task_models.simulations import Count
+
+if TYPE_CHECKING:
+    from flitwatch_db.core.maintenance import Retention
 
 #: The cancel flag is looked at this often while waiting.
 PATIENCE_S = 0.1
@@ -17,16 +20,22 @@ PATIENCE_S = 0.1
 def lazy_handler(place: str) -> Handler:
     """A handler given as module:function, imported when the first task of its name runs."""
 
-    def handler(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    def handler(args: dict[str, Any], context: TaskContext) -> Mapping[str, Any]:
         module, function = place.split(":")
-        run: Callable[[dict[str, Any], TaskContext], dict[str, Any]]
+        run: Handler
         run = getattr(importlib.import_module(module), function)
         return run(args, context)
 
     return handler
 
 
-def count(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+class Counted(TypedDict):
+    """How far the example counted."""
+
+    counted: int
+
+
+def count(args: dict[str, Any], context: TaskContext) -> Counted:
     """`demo.count {to, delay_s}`: count with a pause before each number; the end-to-end example."""
     asked = Count.of(args)
     for number in range(asked.to):
@@ -39,7 +48,7 @@ def count(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     return {"counted": asked.to}
 
 
-def maintain(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+def maintain(args: dict[str, Any], context: TaskContext) -> Retention:
     """`db.maintain {}`: retention and policies."""
     from flitwatch_db.core.maintenance import maintain as run
 

@@ -6,14 +6,14 @@ result whoever computes them, so that taking one twice does no harm.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psycopg
 from psycopg.types.json import Jsonb
 
 
-def create(conn: psycopg.Connection[Any], task_id: int, parts: Sequence[dict[str, Any]]) -> None:
+def create(conn: psycopg.Connection[Any], task_id: int, parts: Sequence[Mapping[str, Any]]) -> None:
     """Store the parts of a task, numbered from 0; those that are there already stay with their results."""
     with conn.cursor() as cursor:
         cursor.executemany(
@@ -63,7 +63,7 @@ def release(conn: psycopg.Connection[Any], task_id: int, part: int, taker: int) 
     )
 
 
-def finish(conn: psycopg.Connection[Any], task_id: int, part: int, result: dict[str, Any]) -> None:
+def finish(conn: psycopg.Connection[Any], task_id: int, part: int, result: Mapping[str, Any]) -> None:
     """Store a part's result; the first one stays."""
     conn.execute(
         "UPDATE sweep_part SET result = %s WHERE task_id = %s AND part = %s AND result IS NULL",

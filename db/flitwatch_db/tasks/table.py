@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
 
@@ -50,10 +50,6 @@ class Task:
     def is_open(self) -> bool:
         """Whether it is still to be done or being done."""
         return self.state in OPEN
-
-    def as_dict(self) -> dict[str, Any]:
-        """All fields, for JSON."""
-        return asdict(self)
 
 
 SELECT: LiteralString = (

@@ -11,6 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -41,6 +42,15 @@ _RECOVERY_LOCK = 7205759403792800
 
 class Interrupted(Exception):
     """The worker is being shut down, or the task's process died; the task goes back to the queue."""
+
+
+@dataclass(frozen=True)
+class _Begun:
+    """A task that begins: its attempt, from 1, its arguments, and the role of who asked for it."""
+
+    attempt: int
+    args: dict[str, Any]
+    role: str | None
 
 
 class Worker:
@@ -233,22 +243,21 @@ class Worker:
         begun = self._begin(task_id)
         if begun is None:
             return
-        attempt, args, role = begun
-        limits = self.limits.within(self.limits_by_role.get(role or ""))
+        limits = self.limits.within(self.limits_by_role.get(begun.role or ""))
         process = TaskProcess(self.handlers[name], name, sorted(set(self.handlers.values())), limits, self.prepare)
-        with TaskRecord(self.dsn, task_id, attempt) as record:
-            ending = process.run(args, record, self._stopping.is_set)
+        with TaskRecord(self.dsn, task_id, begun.attempt) as record:
+            ending = process.run(begun.args, record, self._stopping.is_set)
             if ending.state == "lost" and not self._stopping.wait(SAME_SIGNAL_S) and not record.cancelled():
                 if self._recover_row(task_id, "its process died"):
                     raise Interrupted
                 return
             stopped = self._stopping.is_set() and not record.cancelled()
         if stopped and ending.state in ("cancelled", "lost"):
-            self._give_back(task_id, attempt)
+            self._give_back(task_id, begun.attempt)
             raise Interrupted
-        self._end(task_id, attempt, Ending("cancelled") if ending.state == "lost" else ending)
+        self._end(task_id, begun.attempt, Ending("cancelled") if ending.state == "lost" else ending)
 
-    def _begin(self, task_id: int) -> tuple[int, dict[str, Any], str | None] | None:
+    def _begin(self, task_id: int) -> _Begun | None:
         """Mark a task as running; None if it was cancelled or has ended meanwhile."""
         with connect(self.dsn, role="writer", application=f"flitwatch task {task_id}") as conn:
             row = conn.execute(
@@ -258,7 +267,7 @@ class Worker:
                 [self.name, task_id],
             ).fetchone()
             table.tell(conn, task_id)
-        return row
+        return None if row is None else _Begun(*row)
 
     def _end(self, task_id: int, attempt: int, ending: Ending) -> None:
         self._write(

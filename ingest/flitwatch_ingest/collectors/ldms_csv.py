@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from flitwatch_domain.errors import BadInput, NotFound
 from flitwatch_domain.importers.packed import form_of
@@ -45,6 +45,18 @@ class Totals:
     sources: set[str] = field(default_factory=set)
     #: Records and values of each source.
     read: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+
+class _FileMark(TypedDict):
+    """How far a file was read: the bytes up to `offset`; `fingerprint` tells it from another file of the same inode, `header` is its last."""
+
+    path: str
+    topic: str
+    source: str
+    key: str
+    fingerprint: str
+    offset: int
+    header: str | None
 
 
 class CsvCollector:
@@ -208,17 +220,17 @@ class CsvCollector:
         records, values = self.totals.read.get(entry["source"], (0, 0))
         self.totals.read[entry["source"]] = (records + decoder.records, values + decoder.values)
 
-    def _files_known(self) -> dict[str, Any]:
-        known: dict[str, Any] = self._checkpoint.value.setdefault("files", {})
+    def _files_known(self) -> dict[str, _FileMark]:
+        known: dict[str, _FileMark] = self._checkpoint.value.setdefault("files", {})
         return known
 
-    def _entry(self, tail: Tail, last: bool) -> dict[str, Any] | None:
+    def _entry(self, tail: Tail, last: bool) -> _FileMark | None:
         """The checkpoint's entry of a file; None while its first data line is not there."""
         known = self._files_known()
         mark = tail.fingerprint()
         if mark is None and not last:
             return None
-        entry: dict[str, Any] | None = known.get(tail.inode)
+        entry = known.get(tail.inode)
         if entry is not None and entry["fingerprint"] == (mark or ""):
             entry["path"] = str(tail.path)
             return entry
@@ -238,7 +250,7 @@ class CsvCollector:
         known[tail.inode] = entry
         return entry
 
-    def _decoder(self, path: Path, entry: dict[str, Any]) -> ldms_csv.Decoder:
+    def _decoder(self, path: Path, entry: _FileMark) -> ldms_csv.Decoder:
         decoder = ldms_csv.Decoder(str(path))
         header = entry["header"].encode() if entry["header"] else ldms_csv.side_header(path)
         if header is not None:

@@ -37,7 +37,7 @@ _MESSAGES: dict[str, dict[str, tuple[int, Any, str, bool]]] = {
 }
 
 
-def _built() -> dict[str, Any]:
+def _built() -> dict[str, type[Any]]:
     file = descriptor_pb2.FileDescriptorProto(name="flitwatch_remote_write.proto", package="flitwatch", syntax="proto3")
     for name, fields in _MESSAGES.items():
         message = file.message_type.add(name=name)

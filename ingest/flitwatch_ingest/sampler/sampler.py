@@ -10,10 +10,11 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from flitwatch_core import packet_path
 from flitwatch_domain.errors import BadInput, Unavailable
@@ -29,6 +30,31 @@ GRACE_S = 0.5
 BLOCK = 1000
 _MOST_DECLARATION = 64 * 1024
 _SUMS = ("traffic", "traffic_variance", "congested", "congested_variance")
+
+
+class SampleRecord(TypedDict):
+    """A record of packet samples (docs/contracts/log.md): a context's sums in a slice by link, and how many packets had which outcome.
+
+    `start` is in epoch seconds; what was sampled is scaled to all packets, with the variance of that.
+    """
+
+    fabric: str
+    host: str
+    job: str | None
+    tag: str | None
+    phase: str | None
+    start: float
+    variant: str
+    longest_path: int
+    link: list[int]
+    tested: NDArray[np.float64]
+    tested_bytes: NDArray[np.float64]
+    traffic: NDArray[np.float64]
+    traffic_variance: NDArray[np.float64]
+    congested: NDArray[np.float64]
+    congested_variance: NDArray[np.float64]
+    packets: dict[str, int]
+    simulated: bool
 
 
 class Sampler:
@@ -143,7 +169,7 @@ class Sampler:
         self.packets.update(found)
         return found
 
-    def _record(self, slice_number: int, context: Context, parts: list[dict[str, Any]]) -> dict[str, Any]:
+    def _record(self, slice_number: int, context: Context, parts: list[dict[str, Any]]) -> SampleRecord:
         scale = self._plan.downsampling
         sums: dict[int, list[float]] = {}
         for part in parts:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import TypedDict
 
 from flitwatch_core.codec import Kind, Role
 from flitwatch_domain.counters import CounterUse, Scope, identify
@@ -69,6 +69,14 @@ class Column:
     use: CounterUse | None = None
 
 
+class SchemaColumn(TypedDict):
+    """A column as table ldms_schema keeps it; `length` is that of an array."""
+
+    name: str
+    kind: str
+    length: int | None
+
+
 @dataclass(frozen=True)
 class RowSchema:
     """What records of one topic with one list of metrics look like.
@@ -97,7 +105,7 @@ class RowSchema:
         names = {c.name: i for i, c in enumerate(self.columns) if c.kind is Kind.TEXT and not c.length}
         return next((names[name] for name in _ROUTER_HINTS if name in names), -1)
 
-    def described(self) -> list[dict[str, Any]]:
+    def described(self) -> list[SchemaColumn]:
         """The columns as table ldms_schema keeps them, in the order of the arrays of table observation.
 
         Within a kind, counters come before other integers, as the decoder lays them out.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.counters import identify
 from flitwatch_domain.errors import BadInput, NotFound
-from flitwatch_domain.runs import Run, RunStep
+from flitwatch_domain.runs import Run, RunRecord, RunStep, RunStepRecord
 from flitwatch_ingest.sources import ncl_yaml
 from flitwatch_ingest.sources.ncl_run import NclRun, RunFacts, read_run_json
 from flitwatch_ingest.sources.rejection import Rejection
@@ -190,10 +190,10 @@ def _head_of(file: Path) -> bytes:
         return b""
 
 
-def records(found: NclRun) -> list[dict[str, Any]]:
+def records(found: NclRun) -> list[RunRecord | RunStepRecord]:
     """The JSON values of topic flitwatch.runs.v1 (docs/contracts/log.md): the run, then its steps."""
     run = found.run
-    head = {
+    head: RunRecord = {
         "type": "run",
         "run_key": run.run_key,
         "job_id": run.job_id,
@@ -206,7 +206,7 @@ def records(found: NclRun) -> list[dict[str, Any]]:
     return [head, *(_step_record(run, step) for step in found.steps)]
 
 
-def _step_record(run: Run, step: RunStep) -> dict[str, Any]:
+def _step_record(run: Run, step: RunStep) -> RunStepRecord:
     return {
         "type": "step",
         "run_key": run.run_key,

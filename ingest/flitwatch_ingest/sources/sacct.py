@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import IO, Any
+from typing import IO
 from zoneinfo import ZoneInfo
 
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job
+from flitwatch_domain.jobs import Job, JobRecord
 from flitwatch_ingest.sources import sacct_json, sacct_text
 from flitwatch_ingest.sources.incarnations import Found, number_restarts
 from flitwatch_ingest.sources.rejection import Rejection
@@ -105,7 +105,7 @@ class SacctReader:
         return iter(())
 
 
-def record(job: Job) -> dict[str, Any]:
+def record(job: Job) -> JobRecord:
     """The JSON value of topic flitwatch.jobs.v1 for a job (docs/contracts/log.md)."""
     return {
         "cluster": job.cluster,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import psycopg
 
+from flitwatch_db.core.events import JobEvent, RunEvent
 from flitwatch_db.counters import samples as sample_table
 from flitwatch_db.jobs import store as job_table
 from flitwatch_db.runs import store as run_table
@@ -137,7 +138,7 @@ def write_samples(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Ref
                 refuse(record, _why(record, problem))
 
 
-def write_jobs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> list[dict[str, Any]]:
+def write_jobs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> list[JobEvent]:
     """Store jobs; return their events. A job that the database refuses is handed to `refuse`."""
     if not gathered.jobs:
         return []
@@ -156,7 +157,7 @@ def write_jobs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse
     return [{"job_pk": key, "job_id": job.job_id, "state": job.state} for key, job in dict(stored).items()]
 
 
-def write_runs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> list[dict[str, Any]]:
+def write_runs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> list[RunEvent]:
     """Store runs and steps in the order they came; return their events. What cannot be stored is handed to `refuse`."""
     ids: dict[str, int | None] = {}
     new: dict[int, int] = {}

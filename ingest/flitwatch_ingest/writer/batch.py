@@ -13,6 +13,7 @@ import psycopg
 
 from flitwatch_core.codec import Ledger
 from flitwatch_db.core import events
+from flitwatch_db.core.events import DeadLetterEvent, GapEvent
 from flitwatch_db.counters import observations
 from flitwatch_db.counters import store as counters
 from flitwatch_db.ingest import store as ingest
@@ -36,7 +37,7 @@ class Batch:
     gone: list[GapKey]
     new: dict[TopicPartition, Position]
     before: dict[TopicPartition, Position | None]
-    happened: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    happened: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
     @property
     def empty(self) -> bool:
@@ -63,7 +64,9 @@ class Batch:
         def refuse(record: Record, reason: str) -> None:
             letters.append(letter_of(record, reason))
 
-        happened = [("job", payload) for payload in write_jobs(conn, found, refuse)]
+        happened: list[tuple[str, Mapping[str, Any]]] = [
+            ("job", payload) for payload in write_jobs(conn, found, refuse)
+        ]
         happened += [("run", payload) for payload in write_runs(conn, found, refuse)]
         write_samples(conn, found, refuse)
         self._write_observations(conn, letters)
@@ -98,7 +101,7 @@ class Batch:
                         DeadLetter("", 0, 0, f"the database refuses this row: {problem}", repr(row).encode())
                     )
 
-    def _gap_events(self) -> list[tuple[str, dict[str, Any]]]:
+    def _gap_events(self) -> list[tuple[str, GapEvent]]:
         return [
             ("gap", {"device": g.device, "from": g.from_ts.isoformat(), "to": g.to_ts.isoformat(), "reason": g.reason})
             for g in self.gaps[-MOST_EVENTS:]
@@ -124,7 +127,7 @@ def _position(stored: Position | None) -> int | None:
     return None if stored is None else stored.position
 
 
-def _letter_events(letters: Sequence[DeadLetter]) -> list[tuple[str, dict[str, Any]]]:
+def _letter_events(letters: Sequence[DeadLetter]) -> list[tuple[str, DeadLetterEvent]]:
     reasons = Counter(letter.reason.partition(" (")[0][:200] for letter in letters)
     return [("dead_letter", {"count": count, "reason": reason}) for reason, count in reasons.most_common(MOST_EVENTS)]
 

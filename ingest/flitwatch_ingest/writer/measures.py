@@ -8,10 +8,29 @@ from collections import defaultdict, deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 
 #: Transactions over which the lag is judged.
 LAST_LAGS = 1_000
+
+
+class WriterReport(TypedDict):
+    """What `flitwatch writer --json` prints: counts since it began, seconds that records are late, memory, and seconds by stage."""
+
+    records: int
+    values: int
+    bytes: int
+    duplicates: int
+    late: int
+    dead: int
+    commits: int
+    retries: int
+    lag_s: float | None
+    lag_max_s: float | None
+    rss_mb: float
+    cpu_s: float
+    stages: dict[str, float]
+    waits: dict[str, float]
 
 
 @dataclass
@@ -52,7 +71,7 @@ class Measures:
         ordered = sorted(self.lags_s)
         return ordered[min(len(ordered) - 1, int(fraction * len(ordered)))] if ordered else None
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> WriterReport:
         """The figures as one JSON object."""
         return {
             "records": self.records,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
 
 from flitwatch_core.codec import Ledger
+from flitwatch_db.core.events import CountersEvent
 from flitwatch_db.counters.store import Batch as CounterBatch
 from flitwatch_db.ingest.store import Position
 from flitwatch_ingest.schemas import Claims
@@ -94,15 +94,15 @@ class Memory:
             return old
         return Position(mark.position, replay_from, closed)
 
-    def _news(self, rows: CounterBatch, clock_s: float | None) -> list[dict[str, Any]]:
+    def _news(self, rows: CounterBatch, clock_s: float | None) -> list[CountersEvent]:
         """Events that tell readers how far the counters of each fabric are complete."""
         if rows.routers is None or clock_s is None:
             return []
-        news = []
+        news: list[CountersEvent] = []
         through = int(clock_s)
         for fabric_id in sorted(set(rows.routers.fabric_id.tolist())):
             here = rows.routers.fabric_id == fabric_id
-            payload: dict[str, Any] = {
+            payload: CountersEvent = {
                 "fabric_id": fabric_id,
                 "through": datetime.fromtimestamp(max(through, self._said_through.get(fabric_id, 0)), UTC).isoformat(),
                 "routers": len(set(rows.routers.device[here].tolist())),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,32 @@ Floats = NDArray[np.float64]
 CALIBRATION_Q = 0.1
 
 
+class Calibration(TypedDict):
+    """How often a method names anybody where nobody can be to blame.
+
+    Attributes
+    ----------
+    shuffles : int              sets with shuffled run times
+    q : float                   the limit of false discoveries at which a name counts
+    sets_with_a_name : int      sets in which anybody is at or below it
+    share : float or None       of the sets; at most a tenth should be
+    """
+
+    shuffles: int
+    q: float
+    sets_with_a_name: int
+    share: float | None
+
+
+class Driver(TypedDict):
+    """How a circumstance goes with the time of a run: partial correlation, its chance, and its rate of false discoveries."""
+
+    name: str
+    correlation: float
+    p: float
+    q: float
+
+
 def calibrate(
     exposure: Floats,
     run_time_s: Floats,
@@ -27,8 +53,8 @@ def calibrate(
     shuffles: int = 100,
     seed: int = 0,
     report: Callable[[int], object] = lambda done: None,
-) -> dict[str, Any]:
-    """{shuffles, q, sets_with_a_name, share}: of sets with shuffled run times, those in which anybody has q <= 0.1; at most a tenth should."""
+) -> Calibration:
+    """Name nobody: fit sets with shuffled run times, in which no exposure can matter."""
     rng = np.random.default_rng(seed)
     found = 0
     for at in range(shuffles):
@@ -40,8 +66,8 @@ def calibrate(
     return {"shuffles": shuffles, "q": CALIBRATION_Q, "sets_with_a_name": found, "share": share}
 
 
-def drivers(names: list[str], circumstances: Floats, run_time_s: Floats, start_s: Floats) -> list[dict[str, Any]]:
-    """How each circumstance of a run goes with its time, hours, dates and regimes taken out: {name, correlation, p, q}, the strongest first."""
+def drivers(names: list[str], circumstances: Floats, run_time_s: Floats, start_s: Floats) -> list[Driver]:
+    """How each circumstance of a run goes with its time, hours, dates and regimes taken out; the strongest first."""
     if not names:
         return []
     order = np.argsort(start_s, kind="stable")
@@ -54,7 +80,7 @@ def drivers(names: list[str], circumstances: Floats, run_time_s: Floats, start_s
     p = np.minimum(2 * chance(np.abs(z), problem.freedom), 1.0)
     lengths = np.linalg.norm(problem.regressors, axis=0) * np.linalg.norm(outcome)
     correlation = np.divide(problem.regressors.T @ outcome, lengths, out=np.zeros(len(names)), where=lengths > 0)
-    rows = [
+    rows: list[Driver] = [
         {"name": name, "correlation": float(correlation[at]), "p": float(p[at]), "q": float(q)}
         for at, (name, q) in enumerate(zip(names, benjamini_hochberg(p).tolist(), strict=True))
     ]

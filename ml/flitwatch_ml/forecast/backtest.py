@@ -28,7 +28,7 @@ ALONE = "attention alone"
 BOOTSTRAPS = 2000
 
 
-def learned_forecasters() -> dict[str, Any]:
+def learned_forecasters() -> dict[str, RidgeForecaster | LightGBMForecaster | AttentionForecaster]:
     """The forecasters that learn, as unfitted prototypes."""
     return {
         "ridge": RidgeForecaster(),

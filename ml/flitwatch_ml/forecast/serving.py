@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,7 +152,18 @@ def _trees(arrays: dict[str, NDArray[Any]], prefix: str) -> LightGBMForecaster:
     return found
 
 
-def _put_attention(model: AttentionForecaster, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+class _AttentionHead(TypedDict):
+    """What of an attention forecaster is kept beside its arrays: its settings, the sizes of its layers, scale of its target, and which models it rests on."""
+
+    parameters: dict[str, Any]
+    shape: Any
+    target_centre: float
+    target_scale: float
+    ridge: bool
+    trees: bool
+
+
+def _put_attention(model: AttentionForecaster, arrays: dict[str, NDArray[Any]]) -> _AttentionHead:
     arrays["linear_centre"], arrays["linear_scale"] = model.linear_centre_, model.linear_scale_
     for name, value in model.net_.state_dict().items():
         arrays[f"net.{name}"] = value.cpu().numpy()

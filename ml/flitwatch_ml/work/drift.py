@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import psycopg
@@ -38,7 +38,29 @@ def stability_index(reference_edges: ArrayLike, values: ArrayLike) -> float:
     return float(((p - 1 / BINS) * np.log(p * BINS)).sum())
 
 
-def measure(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: int) -> dict[str, Any] | None:
+class Drift(TypedDict):
+    """How well a served forecast still fits.
+
+    Attributes
+    ----------
+    checked : str                   ISO time
+    forecasts : int                 forecasts whose run has ended since
+    coverage90 : float or None      of them, the share within their interval of 90 %
+    mape : float or None            mean absolute error in percent
+    psi : dict                      population stability index by feature
+    drifting : bool                 whether it no longer fits; `why` says by what
+    """
+
+    checked: str
+    forecasts: int
+    coverage90: float | None
+    mape: float | None
+    psi: dict[str, float]
+    drifting: bool
+    why: str | None
+
+
+def measure(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: int) -> Drift | None:
     """Coverage, error and shift since an estimate was made; None where nothing has come since."""
     made = store.data_and_result_of(conn, estimate_id)
     if made is None:
@@ -48,15 +70,17 @@ def measure(conn: psycopg.Connection[Any], exe: str, nodes: int, estimate_id: in
     psi = _shift(conn, exe, nodes, data["last_s"], result)
     if not outcomes and psi is None:
         return None
-    figures: dict[str, Any] = {"forecasts": len(outcomes), "coverage90": None, "mape": None}
+    coverage = mape = None
     if outcomes:
         expected, low, high, observed = np.array(outcomes, float).T
-        figures["coverage90"] = float(((low <= observed) & (observed <= high)).mean())
-        figures["mape"] = float((np.abs(expected - observed) / observed).mean() * 100)
-    why = _why(figures["coverage90"], len(outcomes), psi or {})
+        coverage = float(((low <= observed) & (observed <= high)).mean())
+        mape = float((np.abs(expected - observed) / observed).mean() * 100)
+    why = _why(coverage, len(outcomes), psi or {})
     return {
         "checked": datetime.now(UTC).isoformat(),
-        **figures,
+        "forecasts": len(outcomes),
+        "coverage90": coverage,
+        "mape": mape,
         "psi": psi or {},
         "drifting": why is not None,
         "why": why,

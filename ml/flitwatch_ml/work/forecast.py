@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from sklearn.base import clone
@@ -161,11 +161,33 @@ def fit(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chosen: Choic
     return Serving(chosen.name, standard, None, m, k, chosen.half_width90, chosen.mape, members)
 
 
+class Gain(TypedDict):
+    """How much less error one forecaster has than another, with the interval of a bootstrap."""
+
+    mean: float
+    low: float
+    high: float
+
+
+class BacktestRow(TypedDict):
+    """A backtest: `k` steps ahead from the last `m`, by features; errors in percent by forecaster."""
+
+    m: int
+    k: int
+    features: str
+    mape: dict[str, float]
+    gain: Gain | None
+    coverage90: float | None
+    best: str
+    runs: int
+    windows: int
+
+
 def _features(sets: tuple[str, ...]) -> str:
     return "+".join(("app", *sets))
 
 
-def _gain(row: Backtest | Chronological) -> dict[str, float] | None:
+def _gain(row: Backtest | Chronological) -> Gain | None:
     """Of attention on the best other candidate."""
     if "attention" not in row.mape or math.isnan((gain := attention_gain(row.errors))[0]):
         return None
@@ -173,7 +195,7 @@ def _gain(row: Backtest | Chronological) -> dict[str, float] | None:
     return {"mean": mean, "low": low, "high": high}
 
 
-def _row(m: int, k: int, sets: tuple[str, ...], row: Backtest | Chronological) -> dict[str, Any]:
+def _row(m: int, k: int, sets: tuple[str, ...], row: Backtest | Chronological) -> BacktestRow:
     return {
         "m": m,
         "k": k,

@@ -6,7 +6,7 @@ import logging
 import math
 import threading
 from collections import defaultdict
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import psycopg
@@ -123,7 +123,27 @@ def _series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[Waiti
     return StepSeries(times, counts / times[:, :, None], **parts)
 
 
-def _told(made: Forecast, one: WaitingRun, mape: float) -> dict[str, Any]:
+class ForecastEvent(TypedDict):
+    """Event `forecast`: what the next steps of a running job will take, against what they usually take."""
+
+    run_id: int
+    job_id: str | None
+    exe: str
+    nodes: int
+    after_steps: int
+    ahead: int
+    expected_s: float
+    low_s: float
+    high_s: float
+    usual_s: float
+    slowdown: float
+    slow: bool
+    forecaster: str
+    backtest_mape: float
+    simulated: bool
+
+
+def _told(made: Forecast, one: WaitingRun, mape: float) -> ForecastEvent:
     return {
         "run_id": one.run_id,
         "job_id": one.job_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 import psycopg
 
@@ -15,6 +15,7 @@ from flitwatch_db.core.events import emit
 from flitwatch_db.jobs.explanation import explain
 from flitwatch_domain.alerts import OF_COUNTERS, Rule, Sample, Standing, advance, is_absent
 from flitwatch_domain.errors import NotFound
+from flitwatch_domain.explanation.result import ChainSentence, Verdict
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +29,40 @@ SECOND_LAG_S = 15.0
 Labels = tuple[tuple[str, str], ...]
 
 
+class AlertExplanation(TypedDict):
+    """What of a job's explanation is kept with an alert: sentences and numbers, which name nobody; `as_of` is an ISO time."""
+
+    verdict: Verdict
+    title: str
+    detail: str
+    reasons: list[str]
+    named: str | None
+    chain: list[ChainSentence]
+    as_of: str
+
+
+class AlertEvidence(TypedDict, total=False):
+    """What is kept with an alert, beside what its signal's samples rest on; empty where nothing is kept anew.
+
+    Attributes
+    ----------
+    above, clear : float        fires at or above, clears below
+    probability : float or None of the sample that fired
+    at_s, value : list          the last samples of the series
+    rule : dict                 the rule as it was
+    explanation : of the job that the alert is about
+    """
+
+    signal: str
+    above: float
+    clear: float
+    probability: float | None
+    at_s: list[float]
+    value: list[float]
+    rule: dict[str, Any]
+    explanation: AlertExplanation
+
+
 @dataclass
 class History:
     """The last samples of each series: what an alert's evidence shows before it fired."""
@@ -39,7 +74,7 @@ class History:
         held.append(sample)
         del held[:-MOST_SAMPLES]
 
-    def evidence(self, rule: Rule, sample: Sample) -> dict[str, Any]:
+    def evidence(self, rule: Rule, sample: Sample) -> AlertEvidence:
         """What is kept with an alert, as it was."""
         held = self.by_labels.get(sample.labels, [sample])
         return {
@@ -101,7 +136,7 @@ def _take(conn: Any, rule: Rule, held: dict[Labels, tuple[int, Standing]], sampl
     fires = after.phase == "firing" and before.phase != "firing"
     evidence = seen.evidence(rule, sample) if fires or before.phase == "ok" else {}
     if fires:
-        evidence |= explained(conn, dict(sample.labels).get("job"))
+        evidence.update(explained(conn, dict(sample.labels).get("job")))
     if before.phase == "ok":
         number = alerts.open_alert(conn, rule, sample, after, evidence)
     else:
@@ -112,11 +147,7 @@ def _take(conn: Any, rule: Rule, held: dict[Labels, tuple[int, Standing]], sampl
     return [number] if fires else []
 
 
-#: What of an explanation stands in an alert: sentences and numbers, which name nobody.
-EXPLAINED = ("verdict", "title", "detail", "reasons", "named", "chain", "as_of")
-
-
-def explained(conn: Any, job_id: str | None) -> dict[str, Any]:
+def explained(conn: Any, job_id: str | None) -> AlertEvidence:
     """What is said of the job that an alert is about, as it is when the alert begins to fire; nothing where it is about none."""
     if job_id is None:
         return {}
@@ -129,7 +160,16 @@ def explained(conn: Any, job_id: str | None) -> dict[str, Any]:
         # The alert matters more than its explanation.
         log.warning("job %s cannot be explained (%s)", job_id, type(problem).__name__)
         return {}
-    return {"explanation": {name: made[name] for name in EXPLAINED} | {"as_of": made["as_of"].isoformat()}}
+    kept: AlertExplanation = {
+        "verdict": made["verdict"],
+        "title": made["title"],
+        "detail": made["detail"],
+        "reasons": made["reasons"],
+        "named": made["named"],
+        "chain": made["chain"],
+        "as_of": made["as_of"].isoformat(),
+    }
+    return {"explanation": kept}
 
 
 def announce(conn: Any, numbers: list[int]) -> None:
@@ -151,22 +191,40 @@ def announce(conn: Any, numbers: list[int]) -> None:
         )
 
 
-def dry_run(conn: Any, rule: Rule, from_s: float, to_s: float) -> dict[str, Any]:
+def dry_run(conn: Any, rule: Rule, from_s: float, to_s: float) -> DryRun:
     """What a rule would have done over (from, to], as `replay` describes it."""
     return replay(rule, signals.samples(conn, rule, from_s, to_s), from_s, to_s)
 
 
-def replay(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) -> dict[str, Any]:
-    """What a rule does on samples in order of time, which lie in (from, to].
+class DryAlert(TypedDict):
+    """An alert that a rule would have had; `resolved_s` is None while it fires."""
 
-    Returns
-    -------
-    dict
-        {rule, from_s, to_s, samples, series, fired, alerts[{labels, fired_s, resolved_s|null, value, peak, probability, summary}]}
-    """
+    labels: dict[str, str]
+    fired_s: float
+    resolved_s: float | None
+    value: float
+    peak: float | None
+    probability: float | None
+    summary: str
+
+
+class DryRun(TypedDict):
+    """What a rule would have done over (from, to], in epoch seconds: how many samples and series it saw, and its alerts."""
+
+    rule: str
+    from_s: float
+    to_s: float
+    samples: int
+    series: int
+    fired: int
+    alerts: list[DryAlert]
+
+
+def replay(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) -> DryRun:
+    """What a rule does on samples in order of time, which lie in (from, to]."""
     standing: dict[Labels, Standing] = {}
-    fired: list[dict[str, Any]] = []
-    firing: dict[Labels, dict[str, Any]] = {}
+    fired: list[DryAlert] = []
+    firing: dict[Labels, DryAlert] = {}
     count = 0
     for sample in samples:
         count += 1
@@ -206,6 +264,7 @@ def replay(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) ->
     }
 
 
-def _over(firing: dict[Labels, dict[str, Any]], labels: Labels, at_s: float, held: Standing) -> None:
+def _over(firing: dict[Labels, DryAlert], labels: Labels, at_s: float, held: Standing) -> None:
     if labels in firing:
-        firing.pop(labels).update(resolved_s=at_s, peak=held.peak)
+        ended = firing.pop(labels)
+        ended["resolved_s"], ended["peak"] = at_s, held.peak

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from flitwatch_db import connect
 from flitwatch_db.tasks import Handler, TaskContext
 from flitwatch_domain.task_models.measured import DryRunArguments
 
+if TYPE_CHECKING:
+    from flitwatch_alerting.evaluate import DryRun
 
-def test(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+
+def test(args: dict[str, Any], context: TaskContext) -> DryRun:
     """The dry run as a task."""
     from flitwatch_alerting.evaluate import dry_run
 

@@ -11,18 +11,20 @@ import base64
 import hashlib
 import hmac
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar, cast
 
 from fastapi import Depends, Request
 
 from flitwatch_api.people.job_privacy import hides_jobs
 from flitwatch_api.platform import Reader
-from flitwatch_db.jobs.reads import Row, Shown
+from flitwatch_db.jobs.reads import Shown
 from flitwatch_db.people.pseudonyms import pseudonym_key
 from flitwatch_domain.access import RESERVED, VISITOR
 from flitwatch_domain.errors import Unavailable
+
+AnyRow = TypeVar("AnyRow", bound=Mapping[str, Any])
 
 DIGITS = 8
 #: Who makes things and is no account.
@@ -64,15 +66,15 @@ class Names:
         """A job's name, or its pseudonym."""
         return self._shown("app", name)
 
-    def job(self, row: Row) -> Row:
+    def job(self, row: AnyRow) -> AnyRow:
         """A row about a job (or its neighbour), with its user, account, name and the names of its steps as the caller may see them."""
         if self.key is None or (row.get("user") is not None and row["user"] == self.own):
             return row
         shown = dict(row)
         for column, kind in (("user", "user"), ("account", "account"), ("name", "app")):
             if shown.get(column) is not None:
-                shown[column] = self._shown(kind, shown[column])
-        return shown
+                shown[column] = self._shown(kind, str(shown[column]))
+        return cast(AnyRow, shown)
 
     def path(self, text: str) -> str:
         """An executable; without the folders, which often name its owner, for who sees pseudonyms."""

@@ -7,7 +7,7 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -166,7 +166,24 @@ def database_options(function: F) -> F:
     )(function)
 
 
-def emit(result: dict[str, Any], as_json: bool) -> None:
+def seed_option(function: F) -> F:
+    """Add `--seed` (parameter `seed`) for what a command draws."""
+    return click.option(
+        "--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed of what is drawn."
+    )(function)
+
+
+def lane_options(function: F) -> F:
+    """Add `--sl` and `--vl` (parameters `sls`, `vls`): how many service levels and virtual lanes routes have."""
+    function = click.option(
+        "--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True, help="Virtual lanes of the routes."
+    )(function)
+    return click.option(
+        "--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True, help="Service levels of the routes."
+    )(function)
+
+
+def emit(result: Mapping[str, Any], as_json: bool) -> None:
     """Print a result: one JSON object, or aligned `key: value` lines for a person."""
     if as_json:
         sys.stdout.buffer.write(orjson.dumps(result, option=orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_APPEND_NEWLINE))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from flitwatch.tables import UNKNOWN, clean, number, sparkline, text
 from flitwatch_domain.errors import NotFound
 
 if TYPE_CHECKING:
-    from flitwatch_client import Client
+    from flitwatch_client import Client, models
 
 #: What lists are ordered by; the API's names.
 SORTS = {"ratio": "stalls per flit", "stall_cycles": "stall cycles", "flits": "flits"}
@@ -21,7 +21,51 @@ STEP_S = 60
 FIGURES = ["stalls per flit", "stall cycles", "flits"]
 
 
-def hottest(fw: Client, machine: str | None, sort: str, most: int) -> dict[str, Any]:
+class RouterSums(TypedDict):
+    """Sums over the routers that are counted, how many those are, and how many there are; None is unknown."""
+
+    ratio: float | None
+    stall_cycles: float | None
+    flits: float | None
+    counted: int
+    routers: int
+
+
+class HotGroup(RouterSums):
+    """A group, with its stalls per flit over the last quarter of an hour."""
+
+    group: int
+    past_ratio: list[float | None]
+
+
+class HotJob(RouterSums):
+    """A job; its routers carry others' traffic too."""
+
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+
+
+class HotLists(TypedDict):
+    """The window, and the hottest groups, links and jobs in it."""
+
+    fabric: str
+    fabrics: list[str]
+    at: str | None
+    window_s: int | None
+    simulated: bool
+    snapshot: bool
+    note: str | None
+    sort: str
+    groups: list[HotGroup]
+    links: list[models.HotLink]
+    links_counted: int
+    jobs: list[HotJob]
+    jobs_running: int
+
+
+def hottest(fw: Client, machine: str | None, sort: str, most: int) -> HotLists:
     """The lists, each with at most `most` rows.
 
     Parameters
@@ -31,12 +75,6 @@ def hottest(fw: Client, machine: str | None, sort: str, most: int) -> dict[str, 
         A fabric's name or number; None is the first with counters.
     sort : {"ratio", "stall_cycles", "flits"}
     most : int
-
-    Returns
-    -------
-    dict
-        The window, and `groups`, `links` and `jobs`. A figure that is not known is None. Figures of a group or a job are sums over the routers that are
-        counted; `counted` and `routers` say how many those are. A job's routers carry others' traffic too.
 
     Raises
     ------
@@ -60,13 +98,19 @@ def hottest(fw: Client, machine: str | None, sort: str, most: int) -> dict[str, 
         if group is not None:
             groups[group].append(router)
     past = _past(fw, chosen["id"], groups) if at else {}
-    by_group = [
+    by_group: list[HotGroup] = [
         {"group": group, **_sums(routers, known), "past_ratio": past.get(group, [])}
         for group, routers in groups.items()
     ]
     jobs = fw.api.occupancy(str(chosen["id"]), at=at)["jobs"] if at else []
-    by_job = [
-        {name: job[name] for name in ("job_id", "user", "name", "nodes")} | _sums(job["routers"], known)  # type: ignore[literal-required]
+    by_job: list[HotJob] = [
+        {
+            "job_id": job["job_id"],
+            "user": job["user"],
+            "name": job["name"],
+            "nodes": job["nodes"],
+            **_sums(job["routers"], known),
+        }
         for job in jobs
     ]
     links = fw.api.hot_links(str(chosen["id"]), at=at, limit=LINKS)
@@ -100,7 +144,7 @@ def _chosen(machines: Sequence[Any], asked: str | None) -> Any:
     )
 
 
-def _sums(routers: Sequence[int], known: dict[int, tuple[float, float]]) -> dict[str, Any]:
+def _sums(routers: Sequence[int], known: dict[int, tuple[float, float]]) -> RouterSums:
     counted = [known[router] for router in routers if router in known]
     flits = sum(one[0] for one in counted) if counted else None
     stall_cycles = sum(one[1] for one in counted) if counted else None
@@ -139,7 +183,7 @@ def _first(rows: Iterable[Any], sort: str, most: int) -> list[Any]:
     return sorted(rows, key=lambda row: (row[sort] is None, -(row[sort] or 0.0)))[:most]
 
 
-def headline(found: dict[str, Any]) -> str:
+def headline(found: HotLists) -> str:
     """Machine, window and what a reader must know about both."""
     when = (
         f"{found['window_s']} s to {found['at']}"
@@ -154,7 +198,7 @@ def headline(found: dict[str, Any]) -> str:
     return f"{clean(found['fabric'])}{simulated}, {when}, by {order}{note}"
 
 
-def lists(found: dict[str, Any], drawn: bool) -> list[tuple[str, list[str], list[list[str]], list[str]]]:
+def lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], list[list[str]], list[str]]]:
     """Title, heads, rows and the columns of text of each list; sparklines on a terminal only."""
     past = ["last 15 min"] if drawn and found["at"] else []
     groups = [
@@ -176,15 +220,15 @@ def lists(found: dict[str, Any], drawn: bool) -> list[tuple[str, list[str], list
     ]  # fmt: skip
 
 
-def _figures(row: dict[str, Any]) -> list[str]:
+def _figures(row: Mapping[str, Any]) -> list[str]:
     return [number(row["ratio"]), number(row["stall_cycles"]), number(row["flits"])]
 
 
-def _counted(row: dict[str, Any]) -> str:
+def _counted(row: RouterSums) -> str:
     return f"{row['counted']} of {row['routers']}"
 
 
-def _users(row: dict[str, Any]) -> str:
+def _users(row: models.HotLink) -> str:
     if row["cannot_tell"]:
         return f"cannot tell: {clean(row['cannot_tell'])}"
     shares = [f"{clean(job['job_id'])} {job['share']:.0%}" for job in row["jobs"]]

@@ -9,16 +9,15 @@ import csv
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy.stats import pearsonr
 
-from flitwatch.commands.blame_measured import judged
+from flitwatch.commands.blame_measured import MeasuredBlame, MeasuredVerdict, judged
 from flitwatch_domain.blame import FOUND_Q
 from flitwatch_domain.neighbourhood import LARGE_JOB_NODES
 from flitwatch_ml.blame import ExposureBlame, PresenceBlame
-from flitwatch_ml.blame.calibration import CALIBRATION_Q
+from flitwatch_ml.blame.calibration import CALIBRATION_Q, Driver
 from flitwatch_ml.blame.strata import hour_and_weekend
 from flitwatch_ml.measured import MeasuredRuns, read_measured
 
@@ -89,11 +88,11 @@ def _number(value: float | None, form: str) -> str:
     return "–" if value is None else format(value, form)
 
 
-def _users(users: list[dict[str, Any]]) -> str:
+def _users(users: list[MeasuredVerdict]) -> str:
     tested = [user for user in users if user["q"] is not None]
     lines = []
     for user in sorted(tested, key=lambda one: (one["verdict"] != "named", one["p"]))[:FIRST]:
-        low, high = user["effect_interval_s"]
+        low, high = user["effect_interval_s"] or (np.nan, np.nan)
         lines.append(
             f"| {user['user']} | {user['verdict']} | {user['q']:.2g} | {user['effect_s']:.1f} ({low:.1f} to {high:.1f}) | {user['exposed_runs']} |"
             f" {_number(user['runs_needed'], '.0f')} | {'; '.join(user['reasons'])} |"
@@ -101,7 +100,7 @@ def _users(users: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _methods(data: MeasuredRuns, ours: dict[str, Any]) -> str:
+def _methods(data: MeasuredRuns, ours: MeasuredBlame) -> str:
     verdict = {user["user"]: user["verdict"] for user in ours["users"]}
     plain = ExposureBlame().fit(data.exposure, data.time_s)
     hours = ExposureBlame().fit(data.exposure, data.time_s, hour_and_weekend(data.start_s))
@@ -127,14 +126,14 @@ def _methods(data: MeasuredRuns, ours: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _drivers(rows: list[dict[str, Any]], published: dict[str, float]) -> str:
+def _drivers(rows: list[Driver], published: dict[str, float]) -> str:
     return "\n".join(
         f"| {row['name']} | {row['correlation']:+.2f} | {row['q']:.2g} | {_number(published.get(row['name']), '+.3f')} |"
         for row in rows
     )
 
 
-def _strongest(data: MeasuredRuns, users: list[dict[str, Any]], published: dict[str, float]) -> str:
+def _strongest(data: MeasuredRuns, users: list[MeasuredVerdict], published: dict[str, float]) -> str:
     by_name = {user["user"]: user for user in users}
     lines = []
     for name, value in sorted(published.items(), key=lambda one: -abs(one[1]))[:FIRST]:

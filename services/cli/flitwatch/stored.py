@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar
 
 import click
 
@@ -10,7 +11,13 @@ from flitwatch.tables import clean, drawn, interval, number, show, sparkline, te
 from flitwatch_domain.errors import NotFound
 
 if TYPE_CHECKING:
-    from flitwatch_client import Client
+    from flitwatch_client import Client, models
+
+    class RunningForecast(models.Forecast):
+        """The API's backtests, with the forecasts of the application's running jobs."""
+
+        running: list[models.Running]
+
 
 Kind = Literal["blame", "deviation", "forecast"]
 CANNOT_TELL = "cannot tell"
@@ -18,17 +25,28 @@ CANNOT_TELL = "cannot tell"
 MOST_COUNTERS = 12
 
 
-def blame(fw: Client, application: str, nodes: int | None, by: str, most: int) -> dict[str, Any]:
+Answer = TypeVar("Answer")
+
+
+class EstimateReasons(TypedDict):
+    """Why there is no estimate of an application."""
+
+    application: str
+    verdict: str
+    reasons: list[str]
+
+
+def blame(fw: Client, application: str, nodes: int | None, by: str, most: int) -> models.Blame | EstimateReasons:
     """Who: the API's newest ranking with its first `most` names; or why nothing can be said."""
     return _answer(
         fw, "blame", application, nodes, lambda: fw.api.blame(exe=application, nodes=nodes, by=by, limit=most)
     )
 
 
-def forecast(fw: Client, application: str, nodes: int | None) -> dict[str, Any]:
+def forecast(fw: Client, application: str, nodes: int | None) -> RunningForecast | EstimateReasons:
     """What next: the API's newest backtests, and under `running` the forecasts of the application's running jobs."""
 
-    def read() -> dict[str, Any]:
+    def read() -> RunningForecast:
         answer = fw.api.forecast(exe=application, nodes=nodes)
         of = answer["estimate"]["exe"], answer["estimate"]["nodes"]
         running = [row for row in fw.api.forecasts(limit=1000)["items"] if (row["exe"], row["nodes"]) == of]
@@ -37,10 +55,10 @@ def forecast(fw: Client, application: str, nodes: int | None) -> dict[str, Any]:
     return _answer(fw, "forecast", application, nodes, read)
 
 
-def drivers(fw: Client, application: str, nodes: int | None, inputs: str) -> dict[str, Any]:
+def drivers(fw: Client, application: str, nodes: int | None, inputs: str) -> models.Deviation | EstimateReasons:
     """What: relevance of each counter, for each size of the application."""
 
-    def read() -> dict[str, Any]:
+    def read() -> models.Deviation:
         answer = fw.api.deviation(inputs=inputs)
         sets = [one for one in answer["sets"] if _meant(one["estimate"], application, nodes)]
         return {
@@ -56,7 +74,9 @@ def _meant(one: Any, application: str, nodes: int | None) -> bool:
     return one["exe"] == application and nodes in (None, one["nodes"])
 
 
-def _answer(fw: Client, kind: Kind, application: str, nodes: int | None, read: Any) -> dict[str, Any]:
+def _answer(
+    fw: Client, kind: Kind, application: str, nodes: int | None, read: Callable[[], Answer]
+) -> Answer | EstimateReasons:
     """What `read` gives; without an estimate, what it lacks, by the API.
 
     Raises
@@ -76,7 +96,7 @@ def _answer(fw: Client, kind: Kind, application: str, nodes: int | None, read: A
         size = "" if nodes is None else f" on {nodes} nodes"
         raise NotFound(f"the platform knows no runs of {application}{size}", advice=advice)
     if any(one[kind]["estimate_id"] is not None for one in meant):
-        return dict(read())
+        return read()
     reasons = [
         f"{one['nodes']} nodes, {one['runs']} runs: {one[kind]['lacks'] or 'not estimated yet; a worker does it (flitwatch worker)'}"
         for one in meant
@@ -84,7 +104,7 @@ def _answer(fw: Client, kind: Kind, application: str, nodes: int | None, read: A
     return {"application": application, "verdict": CANNOT_TELL, "reasons": reasons}
 
 
-def _lacking(found: dict[str, Any]) -> bool:
+def _lacking(found: Mapping[str, Any]) -> bool:
     """Print why there is no estimate, if there is none."""
     if "estimate" in found or "sets" in found:
         return False
@@ -94,12 +114,12 @@ def _lacking(found: dict[str, Any]) -> bool:
     return True
 
 
-def _of(head: dict[str, Any]) -> str:
+def _of(head: Mapping[str, Any]) -> str:
     simulated = " (simulated)" if head["simulated"] else ""
     return f"{clean(head['exe'])} on {head['nodes']} nodes{simulated}, {head['runs']} runs, estimated {head['created']}"
 
 
-def show_blame(found: dict[str, Any]) -> None:
+def show_blame(found: Mapping[str, Any]) -> None:
     """Print who goes with slow runs."""
     if _lacking(found):
         return
@@ -124,7 +144,7 @@ def show_blame(found: dict[str, Any]) -> None:
     click.echo(clean(found["caveat"]))
 
 
-def show_forecast(found: dict[str, Any]) -> None:
+def show_forecast(found: Mapping[str, Any]) -> None:
     """Print what comes next for running jobs, and how far that could be trusted so far."""
     if _lacking(found):
         return
@@ -157,7 +177,7 @@ def show_forecast(found: dict[str, Any]) -> None:
         click.echo(clean(note))
 
 
-def _outlook(one: dict[str, Any]) -> str:
+def _outlook(one: Mapping[str, Any]) -> str:
     head = f"job {text(one['job_id'])}, step {one['steps']}"
     newest = one["newest"]
     if newest is None:
@@ -168,7 +188,7 @@ def _outlook(one: dict[str, Any]) -> str:
     )
 
 
-def show_drivers(found: dict[str, Any]) -> None:
+def show_drivers(found: Mapping[str, Any]) -> None:
     """Print which counters carry the deviation, for each size."""
     if _lacking(found):
         return

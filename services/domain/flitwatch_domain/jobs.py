@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TypedDict
 
 from flitwatch_domain.errors import BadInput
 
@@ -90,6 +91,39 @@ class Job:
         """The component of a heterogeneous job (1 of 10+1)."""
         offset = split_job_id(self.job_id)[2]
         return int(offset) if offset is not None else None
+
+
+class JobStepRecord(TypedDict):
+    """A step in a record of topic flitwatch.jobs.v1; times are epoch seconds, None unknown."""
+
+    step: str
+    name: str | None
+    state: str | None
+    start: float | None
+    end: float | None
+    nodes: int | None
+    node_list: str | None
+
+
+class JobRecord(TypedDict):
+    """A record of topic flitwatch.jobs.v1 (docs/contracts/log.md): the fields of `Job`; times are epoch seconds, None unknown."""
+
+    cluster: str
+    job_id: str
+    restart: int
+    user: str | None
+    account: str | None
+    name: str | None
+    partition: str | None
+    state: str
+    exit_code: str | None
+    submit: float | None
+    start: float | None
+    end: float | None
+    nodes: int | None
+    node_list: str | None
+    steps: list[JobStepRecord]
+    simulated: bool
 
 
 def split_job_id(job_id: str) -> tuple[str, str | None, str | None]:

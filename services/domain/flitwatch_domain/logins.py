@@ -20,7 +20,11 @@ PREFIX = "flitwatch_"
 _FIELD = re.compile(r"((?:\\.|[^\\:])*)(?::|$)")
 
 
-def log_in(given: Mapping[str, Any], role: str | None) -> tuple[dict[str, Any], str | None]:
+#: Parameters of a connection by their names in libpq.
+Parameters = dict[str, str | int | None]
+
+
+def log_in(given: Mapping[str, str | int | None], role: str | None) -> tuple[Parameters, str | None]:
     """Complete the parameters of a connection that is to work as `role` (without `flitwatch_`).
 
     Returns
@@ -37,7 +41,7 @@ def log_in(given: Mapping[str, Any], role: str | None) -> tuple[dict[str, Any], 
     """
     parameters = dict(given)
     file = given.get("passfile") or os.environ.get("PGPASSFILE")
-    known = passwords(Path(file), parameters) if file else {}
+    known = passwords(Path(str(file)), parameters) if file else {}
     wanted = None if role is None else PREFIX + role
     if wanted is not None and wanted in known:
         return parameters | {"user": wanted, "password": known[wanted]}, None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,3 +61,33 @@ class RunStep:
     def time_s(self) -> float:
         """The slowest rank's time in seconds."""
         return float(self.time_ns.max()) / 1e9
+
+
+class RankRecord(TypedDict):
+    """A rank that reports, and its node."""
+
+    rank: int
+    node: str | None
+
+
+class RunRecord(TypedDict):
+    """The head of a run on topic flitwatch.runs.v1 (docs/contracts/log.md): the fields of `Run`; `start` is in epoch seconds."""
+
+    type: Literal["run"]
+    run_key: str
+    job_id: str | None
+    exe: str
+    start: float | None
+    ranks: list[RankRecord]
+    counters: list[str]
+    simulated: bool
+
+
+class RunStepRecord(TypedDict):
+    """A time step on topic flitwatch.runs.v1: nanoseconds by rank, and counts by rank and counter where they were recorded."""
+
+    type: Literal["step"]
+    run_key: str
+    step: int
+    time_ns: list[int]
+    values: list[list[int]] | None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from flitwatch_domain.errors import NotFound
 from flitwatch_ops import embedded_host
@@ -52,8 +52,33 @@ def bases(folder: Path) -> list[Base]:
     return sorted(found, key=lambda base: base.finished_s)
 
 
-def restorable(folder: Path) -> dict[str, str | None]:
-    """{from, to}: moments that the folder can go back to, as far as names and times of its files tell."""
+#: Moments as ISO times; None where nothing can be restored.
+Restorable = TypedDict("Restorable", {"from": str | None, "to": str | None})
+
+
+class CheckedBase(TypedDict):
+    """A base backup: when it was finished (ISO time), its size, and what is wrong with it."""
+
+    name: str
+    finished: str | None
+    bytes: int | None
+    problem: str | None
+
+
+class CheckedBackups(TypedDict):
+    """What every byte of a folder's backups says; `segments` are those of the log, `missing` and `damaged` their names."""
+
+    folder: str
+    bases: list[CheckedBase]
+    segments: int
+    missing: list[str]
+    damaged: list[str]
+    restorable: Restorable
+    ok: bool
+
+
+def restorable(folder: Path) -> Restorable:
+    """The moments that the folder can go back to, as far as names and times of its files tell."""
     known = bases(folder)
     if not known:
         return {"from": None, "to": None}
@@ -61,13 +86,8 @@ def restorable(folder: Path) -> dict[str, str | None]:
     return {"from": written(known[0].finished_s), "to": written(max([known[-1].finished_s, *kept]))}
 
 
-def verify(folder: Path, on_step: OnStep = lambda done, total, what: None) -> dict[str, Any]:
+def verify(folder: Path, on_step: OnStep = lambda done, total, what: None) -> CheckedBackups:
     """Read every byte of a folder's backups and compare it with what was written.
-
-    Returns
-    -------
-    dict
-        {folder, bases[{name, finished, bytes, problem|null}], segments, missing[], damaged[], restorable{from, to}, ok}
 
     Raises
     ------
@@ -81,7 +101,7 @@ def verify(folder: Path, on_step: OnStep = lambda done, total, what: None) -> di
     binaries = embedded_host.Host(embedded_host.wheel(), None, None)
     segments = sorted(path for path in folder.glob("wal/*.gz") if _SEGMENT.fullmatch(path.name))
     total = len(known) + len(segments)
-    said: list[dict[str, Any]] = [
+    said: list[CheckedBase] = [
         {"name": name, "finished": None, "bytes": None, "problem": "backup.json cannot be read"} for name in unreadable
     ]
     for at, base in enumerate(known):

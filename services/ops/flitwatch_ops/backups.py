@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -26,18 +26,33 @@ from flitwatch_db.core import server_log
 from flitwatch_db.core.connection import clock_s
 from flitwatch_domain.errors import Conflict, NotFound, Unavailable
 from flitwatch_ops import embedded_host
-from flitwatch_ops.backup_files import Base, OnStep, bases, drop_older, restorable, written
+from flitwatch_ops.backup_files import Base, OnStep, Restorable, bases, drop_older, restorable, written
 from flitwatch_ops.embedded import Embedded
 from flitwatch_ops.kept_log import archive_command, archive_folder, quoted, setting
 
 
-def take(server: Embedded, keep: int, on_step: OnStep = lambda done, total, what: None) -> dict[str, Any]:
-    """Take a base backup of the running server, and drop those beyond the `keep` newest with the log that only they need.
+class TakenBackup(TypedDict):
+    """A base backup that was taken, and the names of the older ones that were dropped."""
 
-    Returns
-    -------
-    dict
-        {folder, base, bytes, seconds, dropped[], restorable{from, to}}
+    folder: str
+    base: str
+    bytes: int
+    seconds: float
+    dropped: list[str]
+    restorable: Restorable
+
+
+class RestoredBackup(TypedDict):
+    """What was restored: from which base, to which moment (ISO time; None: all that is kept); `before` is the folder of the data that was there."""
+
+    base: str
+    to: str | None
+    before: str | None
+    seconds: float
+
+
+def take(server: Embedded, keep: int, on_step: OnStep = lambda done, total, what: None) -> TakenBackup:
+    """Take a base backup of the running server, and drop those beyond the `keep` newest with the log that only they need.
 
     Raises
     ------
@@ -106,15 +121,10 @@ def restore(
     to_s: float | None,
     on_step: OnStep = lambda done, total, what: None,
     stop: Callable[[], bool] = lambda: False,
-) -> dict[str, Any]:
+) -> RestoredBackup:
     """Bring the database back as it was at `to_s` (epoch seconds), or with everything that is kept.
 
     The data that was there before stays beside it; the log that it had not handed over yet is used too. If the restore fails, it is put back.
-
-    Returns
-    -------
-    dict
-        {base, to, before: folder of the data that was there | null, seconds}
 
     Raises
     ------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from flitwatch_domain.errors import FlitwatchError
@@ -17,9 +17,6 @@ class LogLimits:
 
     hours: float | None
     bytes: int | None
-
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
     def __str__(self) -> str:
         kept = [] if self.hours is None else [f"{self.hours:g} h"]

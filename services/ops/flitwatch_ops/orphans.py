@@ -6,21 +6,35 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, cast
 
 import orjson
 
 from flitwatch_ops.supervisor import STOP_TIMEOUT_S, running
 
 
-def state_of(home: Path) -> dict[str, Any]:
+class _Process(TypedDict, total=False):
+    """What is read of a process in the state file."""
+
+    pid: object
+
+
+class KeptState(TypedDict, total=False):
+    """What is read of the state file; nothing is sure of a file that somebody else may have written."""
+
+    stack: str
+    processes: Sequence[_Process]
+
+
+def state_of(home: Path) -> KeptState:
     """What the last supervisor wrote of itself, whether it lives or not; empty where there is nothing that can be read."""
     try:
         state = orjson.loads((home / "run" / "state.json").read_bytes())
     except (OSError, ValueError):
         return {}
-    return state if isinstance(state, dict) else {}
+    return cast(KeptState, state) if isinstance(state, dict) else {}
 
 
 def forget(home: Path) -> None:

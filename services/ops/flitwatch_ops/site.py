@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 import orjson
 
@@ -161,7 +161,23 @@ def _arrivals(rates: dict[str, TopicRate], listen_s: float) -> Iterator[Check]:
             yield _clock(f"{topic} clock", rate.newest_s - time.time())
 
 
-def disk_a_day(rates: dict[str, TopicRate], listen_s: float, limits: LogLimits | None) -> dict[str, Any]:
+class LogKeeps(TypedDict):
+    """For how long, and up to which size, a log keeps records; None: not bounded by that."""
+
+    hours: float | None
+    bytes: int | None
+
+
+class DiskRate(TypedDict):
+    """Bytes a day that a site writes, by the number of routers that its records name."""
+
+    routers_estimated: int
+    database_bytes_a_day: int
+    log_bytes_a_day_uncompressed: int
+    log_keeps: LogKeeps | None
+
+
+def disk_a_day(rates: dict[str, TopicRate], listen_s: float, limits: LogLimits | None) -> DiskRate:
     """Bytes a day of the rates seen: what comes to the log, before it is compressed, and the database's rows; and what the log keeps of it."""
     components = set().union(*(rate.components for topic, rate in rates.items() if "rtr" in topic)) if rates else set()
     routers = -(-len(components) // NODES_PER_ROUTER)
@@ -172,7 +188,7 @@ def disk_a_day(rates: dict[str, TopicRate], listen_s: float, limits: LogLimits |
         "routers_estimated": routers,
         "database_bytes_a_day": int(database),
         "log_bytes_a_day_uncompressed": int(log),
-        "log_keeps": None if limits is None else limits.as_dict(),
+        "log_keeps": None if limits is None else {"hours": limits.hours, "bytes": limits.bytes},
     }
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from math import ceil
-from typing import Any
+from typing import TypedDict
 
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput
@@ -168,7 +168,48 @@ def _table(rows_a_day: float, size: float, kept: _Kept) -> Table:
     return Table(rows_a_day, size, kept.days, a_day, a_day * days, a_day * (loose + (days - loose) * COMPRESSED))
 
 
-def size(site: Site) -> dict[str, Any]:
+class TableSize(TypedDict):
+    """A table: its rows and their size, for how many days it is kept (None: not bounded), and terabytes of disk."""
+
+    rows_a_day: int
+    bytes_a_row: float
+    keep_days: float | None
+    tb: float
+    tb_compressed: float
+
+
+class DiskSize(TypedDict):
+    """Terabytes of all tables, plain and compressed; of one day, in the tables and in the log."""
+
+    plain: float
+    compressed: float
+    a_day: float
+    log_a_day_avro: float
+    log_a_day_json: float
+
+
+class WriterLimit(TypedDict):
+    """Rows a second that one writer can carry, and whether that suffices."""
+
+    rows_per_s: int
+    fits: bool
+
+
+class SiteSize(TypedDict):
+    """What a site takes; cores and gigabytes of memory by process, with their sum."""
+
+    site: dict[str, float]
+    values_per_s: int
+    records_per_s: float
+    rows_per_s: float
+    disk_tb: DiskSize
+    cores: dict[str, float]
+    memory_gb: dict[str, float]
+    tables: dict[str, TableSize]
+    one_writer: WriterLimit
+
+
+def size(site: Site) -> SiteSize:
     """Disk in TB, cores and memory in GB that a site takes, and what of it is beyond one writer."""
     found = tables(site)
     counters = site.ports * site.port_counters + site.nics * site.nic_counters

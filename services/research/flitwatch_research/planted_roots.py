@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,7 +234,21 @@ def measured(machine: Machine, result: packet.Result) -> PortWindow:
     return PortWindow(machine.fabric, wire_s / result.time_s, stalls)
 
 
-def score(planter: Planter, world: World, findings: Findings) -> dict[str, Any]:
+class RootScore(TypedDict):
+    """Roots of a world: planted, found within one link, found exactly, named, and named that are none; with the confidence of each named one."""
+
+    planted: int
+    found: int
+    exact: int
+    named: int
+    wrong: int
+    first_right: bool
+    confidence: list[float]
+    right: list[bool]
+    cannot_tell: bool
+
+
+def score(planter: Planter, world: World, findings: Findings) -> RootScore:
     """How a world's roots were found: planted roots with a named one within one link, and named ones that are none."""
     named = [one.link for one in findings.roots]
     found = [any(planter.distance(one, link) <= 1 for one in named) for link in world.planted]
@@ -276,7 +290,7 @@ QUIET = tuple(
 )
 
 
-def run(setting: Setting, seeds: Sequence[int]) -> list[dict[str, Any]]:
+def run(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
     """Scores of one setting, a seed each."""
     planter = Planter(setting.topology, setting.routing)
     scores = []

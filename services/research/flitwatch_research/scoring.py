@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import cache
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import orjson
@@ -25,12 +26,65 @@ EFFECT_SIZES = (0.05, 0.1, 0.3, 1.0)
 FIRST = 10
 
 
-def score(kind: str, scenario: str, seed: int, users: int, estimate: dict[str, Any]) -> dict[str, Any]:
+class BlameEstimate(TypedDict):
+    """A ranking of users by number, and the q-value of each; None: not named."""
+
+    ranking: list[int]
+    q: list[float | None]
+
+
+class DeviationEstimate(TypedDict):
+    """The rank of each counter, from 1."""
+
+    rank: dict[str, float]
+
+
+class BlameTruth(TypedDict):
+    """Users with an effect by number, with the role and the effect (standard deviations of log run time) of each."""
+
+    with_effect: list[int]
+    roles: dict[str, str]
+    effect_sd: dict[str, float]
+
+
+class BlameFigures(TypedDict):
+    """How well users with an effect come first, and who of those named has none; counts are by size of the effect."""
+
+    average_precision: float | None
+    precision_at_10: float | None
+    best_at_10: float
+    with_effect: list[int]
+    found_by_size: list[int]
+    found: int
+    false: int
+    false_share: float
+
+
+class BlameScore(BlameFigures):
+    """The same, with who has an effect."""
+
+    truth: BlameTruth
+
+
+class DeviationScore(TypedDict):
+    """The planted counters, the place of the strongest, and the share that is among the first."""
+
+    planted: str
+    rank_of_planted: int
+    planted_counters: list[str]
+    planted_found: float
+
+
+def score(
+    kind: str, scenario: str, seed: int, users: int, estimate: BlameEstimate | DeviationEstimate
+) -> BlameScore | DeviationScore:
     """Score `estimate` in another process."""
     return score_all(kind, scenario, seed, users, [estimate])[0]
 
 
-def score_all(kind: str, scenario: str, seed: int, users: int, estimates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def score_all(
+    kind: str, scenario: str, seed: int, users: int, estimates: Sequence[BlameEstimate | DeviationEstimate]
+) -> list[BlameScore | DeviationScore]:
     """Score several estimates of one scenario (of several, joined by commas, for "blame-pooled") in one other process."""
     asked = {"kind": kind, "scenario": scenario, "seed": seed, "users": users, "estimates": estimates}
     scorer = _scorer()
@@ -57,7 +111,7 @@ def _scorer() -> subprocess.Popen[bytes]:
     return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
-def score_blame(truth: Any, estimate: dict[str, Any]) -> dict[str, Any]:
+def score_blame(truth: Any, estimate: BlameEstimate) -> BlameScore:
     """How well the users who have an effect come first, over all users, and who of those named has none.
 
     Every user with a mean effect of at least `EFFECT_SD` counts. `average_precision` weighs each by the effect: missing a strong one costs
@@ -102,7 +156,7 @@ def pooled(truths: list[Any]) -> Any:
     return SimpleNamespace(effect_sd=effect_sd, roles=truths[0].roles)
 
 
-def score_deviation(truth: Any, estimate: dict[str, Any]) -> dict[str, Any]:
+def score_deviation(truth: Any, estimate: DeviationEstimate) -> DeviationScore:
     """The planted counters, the place of the strongest among the ranks, and how many of n planted ones are among the first n."""
     order = sorted(estimate["rank"], key=estimate["rank"].__getitem__)
     several = list(truth.planted_counters)
@@ -125,13 +179,16 @@ def main() -> None:
         sys.stdout.buffer.flush()
 
 
-def _scores(kind: str, scenario: str, seed: int, users: int, estimates: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _scores(
+    kind: str, scenario: str, seed: int, users: int, estimates: list[Any]
+) -> Sequence[BlameScore | DeviationScore]:
     from flitwatch_twin.campaign import generate_truth
 
     truths = [generate_truth(name, seed, users) for name in scenario.split(",")]
     truth = pooled(truths) if kind == "blame-pooled" else truths[0]
-    one = score_deviation if kind == "deviation" else score_blame
-    return [one(truth, estimate) for estimate in estimates]
+    if kind == "deviation":
+        return [score_deviation(truth, estimate) for estimate in estimates]
+    return [score_blame(truth, estimate) for estimate in estimates]
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ through, and every further one, on any machine, makes it faster.
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, TypedDict, cast
 
 import psycopg
 
@@ -39,14 +39,20 @@ def study(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     return chosen.answer(points, _by_point(points, results), parameters, time.monotonic() - started)
 
 
-def help_out(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+class SweepHelp(TypedDict):
+    """How many parts a helper computed."""
+
+    parts: int
+
+
+def help_out(args: dict[str, Any], context: TaskContext) -> SweepHelp:
     """`sim.study_help {task}`: take parts of a sweep until none is left; ends at once where there is nothing to do."""
     asked = StudyHelp.of(args)
     with connect(context.dsn, role="writer", application="flitwatch sweep", autocommit=True) as conn:
         return {"parts": _take_parts(conn, asked.task, asked.threads, context)}
 
 
-def _through_parts(parts: list[dict[str, Any]], threads: int, context: TaskContext) -> list[dict[str, Any]]:
+def _through_parts(parts: list[sweep.SweepPart], threads: int, context: TaskContext) -> list[sweep.SweepRuns]:
     with connect(context.dsn, role="writer", application="flitwatch sweep", autocommit=True) as conn:
         sweeps.create(conn, context.task_id, parts)
         for _ in range(min(len(parts) - 1, MOST_HELPERS)):
@@ -58,7 +64,7 @@ def _through_parts(parts: list[dict[str, Any]], threads: int, context: TaskConte
             done, total = sweeps.progress(conn, context.task_id)
             context.report(done, total, "parts")
             if done == total:
-                return sweeps.collect(conn, context.task_id)
+                return cast(list[sweep.SweepRuns], sweeps.collect(conn, context.task_id))
             context.check()
             time.sleep(PATIENCE_S)
 
@@ -69,7 +75,7 @@ def _take_parts(conn: psycopg.Connection[Any], sweep_task: int, threads: int, co
         part, args = taken
         beat = _Beat(conn, sweep_task, part, context)
         try:
-            sweeps.finish(conn, sweep_task, part, sweep.compute_part(args, threads, beat))
+            sweeps.finish(conn, sweep_task, part, sweep.compute_part(cast(sweep.SweepPart, args), threads, beat))
         except Cancelled:
             sweeps.release(conn, sweep_task, part, context.task_id)
             context.check()
@@ -96,7 +102,7 @@ class _Beat:
         return sweeps.keep(self._conn, self._sweep_task, self._part, self._context.task_id, HOLD_S)
 
 
-def _by_point(points: list[sweep.Point], results: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+def _by_point(points: list[sweep.Point], results: list[sweep.SweepRuns]) -> list[list[sweep.SweepRuns]]:
     if len(results) != sum(len(point.parts()) for point in points):
         raise NotFound("parts of the sweep are gone", advice="Start the study again.")
     left = iter(results)

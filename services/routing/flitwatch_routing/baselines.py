@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric
-from flitwatch_routing.forwarding import tables_of
+from flitwatch_routing.forwarding import Solution, tables_of
 from flitwatch_routing.tree import Tree, as_tree
 
 Ints = NDArray[np.int64]
@@ -56,7 +54,7 @@ def _sizes(tree: Tree) -> tuple[int, int, tuple[int, int]]:
     return pods * leaves, pods * leaves * hosts, (pods * spines, groups * cores)
 
 
-def _solution(tree: Tree, spine_of: Ints, core_of: Ints, down_of: Ints) -> dict[str, Any]:
+def _solution(tree: Tree, spine_of: Ints, core_of: Ints, down_of: Ints) -> Solution:
     """Every choice as the optimiser would return it."""
     leaves, slots, _ = _sizes(tree)
     leaf, dest = np.divmod(np.arange(leaves * slots), slots)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,27 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def tables_of(tree: Tree, solution: Mapping[str, Any], fabric: Fabric, cabling: Cabling | None = None) -> Ints:
+class Solution(TypedDict):
+    """Choices as the optimiser returns them, by slots of endpoints.
+
+    Attributes
+    ----------
+    leaf, dest : ints (choices,)        leaves and the slots that they send to
+    spine_of : ints (choices,)          the spine that each goes over
+    core_of, down_of : ints (spines * slots,), (cores * slots,)        the core above, the spine below
+    core_used, down_used : uint8 of the same shapes        whether the choice carries traffic
+    """
+
+    leaf: Ints
+    dest: Ints
+    spine_of: Ints
+    core_of: Ints
+    core_used: NDArray[np.uint8]
+    down_of: Ints
+    down_used: NDArray[np.uint8]
+
+
+def tables_of(tree: Tree, solution: Solution, fabric: Fabric, cabling: Cabling | None = None) -> Ints:
     """Output ports (routers, endpoints * 2^lmc) from the optimiser's solution; -1 only where a switch cannot reach an endpoint by up*/down*.
 
     Entries that carry no traffic of the demand are filled, destination modulo choices, over links that work, so that every pair stays connected.
@@ -82,7 +101,7 @@ def _choice(routers: Ints, ports: Ints, links: Ints) -> NDArray[np.int16]:
     return found.reshape(-1)
 
 
-def kept(tree: Tree, solution: Mapping[str, Any], loaded: Choices) -> dict[str, Any]:
+def kept(tree: Tree, solution: Solution, loaded: Choices) -> Solution:
     """The solution with loaded choices wherever it carries no traffic."""
     leaves = tree.shape[0] * tree.shape[1]
     slots = leaves * tree.shape[2]
@@ -120,7 +139,7 @@ def _chosen(wanted: Ints, links: Ints, usable: NDArray[np.bool_]) -> Ints:
 
 
 def _core_links(
-    tree: Tree, down_core: Ints, solution: Mapping[str, Any], arrives: NDArray[np.bool_], pod_of: Ints, per_group: int
+    tree: Tree, down_core: Ints, solution: Solution, arrives: NDArray[np.bool_], pod_of: Ints, per_group: int
 ) -> Ints:
     """The link (cores, slots) down from each core; -1 where it leads nowhere."""
     _pods, _, _, spines, groups, cores = tree.shape
@@ -140,7 +159,7 @@ def _core_links(
 def _spine_links(
     tree: Tree,
     up_spine: Ints,
-    solution: Mapping[str, Any],
+    solution: Solution,
     arrives: NDArray[np.bool_],
     fall: Ints,
     core_ok: NDArray[np.bool_],
@@ -161,9 +180,7 @@ def _spine_links(
     return np.where(own_pod, np.where(arrives, fall, -1), up)
 
 
-def _leaf_links(
-    tree: Tree, up_leaf: Ints, solution: Mapping[str, Any], spine_ok: NDArray[np.bool_], leaf_of: Ints
-) -> Ints:
+def _leaf_links(tree: Tree, up_leaf: Ints, solution: Solution, spine_ok: NDArray[np.bool_], leaf_of: Ints) -> Ints:
     """The link (leaves, slots) up from each leaf; -1 where none leads to the endpoint, and for the leaf's own endpoints."""
     pods, leaves, _hosts, spines, _, _ = tree.shape
     slots = len(leaf_of)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal, TypedDict, cast
 
 from flitwatch_domain.errors import BadInput, Conflict, Forbidden
 
@@ -37,6 +37,18 @@ class Plan:
     removed: tuple[str, ...]
     added: tuple[str, ...]
     text: str
+
+
+class _Journal(TypedDict):
+    """What is noted of a change: its recommendation, how far it came, and the digests (SHA-256, hexadecimal) of the configuration before it (None: there
+    was none) and after it and of the tables.
+    """
+
+    recommendation: int
+    state: Literal["begun", "staged", "rolled back"]
+    before: str | None
+    after: str
+    tables: str
 
 
 class OpensmFolder:
@@ -104,12 +116,12 @@ class OpensmFolder:
         """
         with self._locked():
             kept = self._kept(number)
-            journal = self._journal(number)
-            if journal is not None and journal["state"] != "rolled back" and self._digest() == journal["after"]:
-                if journal["state"] == "staged":
+            earlier = self._journal(number)
+            if earlier is not None and earlier["state"] != "rolled back" and self._digest() == earlier["after"]:
+                if earlier["state"] == "staged":
                     raise Conflict(f"recommendation {number} is staged in {self.path} already")
                 # Broken off behind the rename: what was before is kept already, and must stay.
-                self._note(number, {**journal, "state": "staged"})
+                self._note(number, {**earlier, "state": "staged"})
                 return
             plan = self.plan(number)
             after = plan.text.encode()
@@ -119,7 +131,7 @@ class OpensmFolder:
             before = self.path / CONFIGURATION
             held = before.read_bytes() if before.exists() else None
             _write(kept / _BEFORE, held or b"", 0o600)
-            journal = {
+            journal: _Journal = {
                 "recommendation": number,
                 "state": "begun",
                 "before": None if held is None else _sha(held),
@@ -169,7 +181,7 @@ class OpensmFolder:
             and _sha(tables.read_bytes()) == journal["tables"]
         )
 
-    def _restore(self, number: int, journal: dict[str, Any]) -> None:
+    def _restore(self, number: int, journal: _Journal) -> None:
         at, kept = self.path / CONFIGURATION, self._kept(number) / _BEFORE
         if self._digest() != journal["before"]:
             if journal["before"] is None:
@@ -187,7 +199,7 @@ class OpensmFolder:
     def _kept(self, number: int) -> Path:
         return self.path / f"flitwatch-{number}"
 
-    def _journal(self, number: int) -> dict[str, Any] | None:
+    def _journal(self, number: int) -> _Journal | None:
         at = self._kept(number) / _JOURNAL
         try:
             found = json.loads(at.read_bytes())
@@ -195,12 +207,11 @@ class OpensmFolder:
             return None
         except (OSError, ValueError):
             found = None
-        fields = {"recommendation", "state", "before", "after", "tables"}
-        if not isinstance(found, dict) or set(found) != fields or found["recommendation"] != number:
+        if not isinstance(found, dict) or set(found) != _Journal.__required_keys__ or found["recommendation"] != number:
             raise BadInput("is damaged", where=str(at), advice=f"{at.parent / _BEFORE} holds the configuration before.")
-        return found
+        return cast(_Journal, found)
 
-    def _note(self, number: int, journal: dict[str, Any]) -> None:
+    def _note(self, number: int, journal: _Journal) -> None:
         _write(self._kept(number) / _JOURNAL, json.dumps(journal, indent=1).encode() + b"\n", 0o600)
 
     def _digest(self) -> str | None:

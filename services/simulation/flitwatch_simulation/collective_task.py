@@ -9,7 +9,7 @@ from flitwatch_domain.task_models.simulations import Collective
 from flitwatch_simulation import collectives, routings, topologies
 
 
-def collective(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+def collective(args: dict[str, Any], context: TaskContext) -> collectives.CollectiveResult:
     """`sim.collective`: the options of `flitwatch sim collective`."""
     asked = Collective.of(args)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,46 @@ from flitwatch_simulation import topologies
 Watch = Callable[[int, int], bool]
 
 
+class MeanFigure(TypedDict):
+    """A mean as JSON; the interval is None for one value."""
+
+    mean: float
+    ci95: list[float] | None
+
+
+class CollectiveMeans(TypedDict):
+    """Mean cost of a collective without and with perturbation."""
+
+    quiet: float
+    perturbed: float
+
+
+class CollectiveReport(TypedDict):
+    """Means with confidence intervals, and what the runs cost."""
+
+    slowdown: MeanFigure
+    overhead: MeanFigure
+    cost: CollectiveMeans
+    semantics: str
+    runs: int
+    cpu_s_per_run: float
+    increments_per_s: float | None
+
+
+class CollectiveResult(CollectiveReport):
+    """What `flitwatch sim collective --json` prints: the run's options, and its report."""
+
+    topology: str
+    routing: str
+    pattern: str
+    endpoints: int
+    ratio: float
+    ranks: int
+    perturbing: int
+    seed: int
+    simulated: bool
+
+
 @dataclass(frozen=True)
 class Mean:
     """A mean with its two-sided 95 % confidence interval (Student's t; unbounded for one value: NaN)."""
@@ -25,7 +66,7 @@ class Mean:
     low: float
     high: float
 
-    def as_json(self) -> dict[str, object]:
+    def as_json(self) -> MeanFigure:
         ci95 = None if np.isnan(self.low) else [self.low, self.high]
         return {"mean": self.mean, "ci95": ci95}
 
@@ -136,7 +177,7 @@ def simulate_all(
     return results
 
 
-def report(result: flow.Collective) -> dict[str, object]:
+def report(result: flow.Collective) -> CollectiveReport:
     """Means with confidence intervals, and what the runs cost."""
     return {
         "slowdown": mean_with_ci95(result.slowdown).as_json(),
@@ -151,7 +192,7 @@ def report(result: flow.Collective) -> dict[str, object]:
 
 def collective(
     asked: CollectiveOptions, named: topologies.NamedTopology, routes: flow.Routes, watch: Watch | None = None
-) -> dict[str, object]:
+) -> CollectiveResult:
     """Simulate what a command or a task of the same options asks for; returns the JSON object they answer with."""
     result = simulate(
         routes,

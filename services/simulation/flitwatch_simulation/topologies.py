@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 
@@ -162,7 +163,22 @@ _MAKERS: dict[str, Callable[[str, str], NamedTopology]] = {
 }
 
 
-def describe(named: NamedTopology) -> dict[str, object]:
+class TopologySummary(TypedDict):
+    """Sizes and distances of a topology."""
+
+    spec: str
+    kind: str
+    endpoints: int
+    switches: int
+    links: int
+    mean_hops: float
+    diameter: int
+    unreachable_pairs: int
+    hops: str
+    warnings: list[str]
+
+
+def describe(named: NamedTopology) -> TopologySummary:
     """Sizes and distances: hops are links from endpoint to endpoint, both terminal links included."""
     mean, diameter, unreachable = topology.hop_summary(named.core)
     return {

@@ -7,7 +7,7 @@ its pattern and bytes are the asker's. Other jobs send to random nodes of their 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,51 @@ from flitwatch_simulation.workloads.placement import place
 BESIDE_BYTES = 16384
 
 
-def whatif(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+class Alternative(TypedDict):
+    """Times and latencies of a placement and a routing mode by seed."""
+
+    label: str
+    placement: str
+    routing: str
+    time_s: list[float]
+    mean_latency_ns: list[float | None]
+
+
+class BackgroundLoad(TypedDict):
+    """Other jobs on the machine, how many of them are counted, and what these send in GiB/s."""
+
+    jobs: int
+    counted: int
+    gib_per_s: float
+
+
+class RouterStalls(TypedDict):
+    """Stalls of each router in the first alternative and in the best; None where not known."""
+
+    first: str
+    best: str
+    stalls_first: list[float | None]
+    stalls_best: list[float | None]
+
+
+class AlternativesResult(TypedDict):
+    """What a job's time would have been elsewhere or with another routing mode."""
+
+    fabric: str
+    job: str
+    at_s: float
+    window_s: float
+    pattern: str
+    bytes: int
+    ranks: int
+    beside: BackgroundLoad
+    variants: list[Alternative]
+    best: str
+    simulated: bool
+    routers: RouterStalls
+
+
+def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
     """Simulate every variant; times and latencies by seed, and the routers' stalls of the first variant and of the fastest.
 
     Raises
@@ -63,7 +107,7 @@ def whatif(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     others = [one for one in held if one is not mine]
     beside, counted = _beside(fabric, others, flits_per_s)
     machine = build(fabric, asked.routings[0], packet_bytes=asked.packet_bytes)
-    variants: list[dict[str, Any]] = []
+    variants: list[Alternative] = []
     routers: list[NDArray[np.float64]] = []
     for placement in asked.placements:
         for routing in asked.routings:

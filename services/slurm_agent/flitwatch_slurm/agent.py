@@ -6,16 +6,40 @@ import logging
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from flitwatch_domain.errors import FlitwatchError, Forbidden
 from flitwatch_slurm import advice_file, cluster, pending_jobs
 from flitwatch_slurm.advice_file import ANYBODY, Case
 from flitwatch_slurm.pending_jobs import Limits
-from flitwatch_slurm.questions import Api, PlacedAdvice, Places, Question, features, host_list, places
+from flitwatch_slurm.questions import AdviceState, Api, PlacedAdvice, Places, Question, features, host_list, places
 from flitwatch_slurm.trial import Trial
 
 log = logging.getLogger(__name__)
+
+
+class AgentRound(TypedDict):
+    """What one round wrote and did, as `--json` prints it.
+
+    Attributes
+    ----------
+    cases : int        cases that the file answers
+    actions : int      cases with another answer than to start
+    groups : int       groups of the fabric that a job could run in
+    pending : int      jobs that wait and that the agent may change
+    delayed, preferred, released : int        jobs that were changed; absent where the agent may change none
+    in_trial, advised : int        jobs of the trial, and those of them that get advice; absent without a trial
+    """
+
+    cases: int
+    actions: int
+    groups: int
+    pending: int
+    delayed: NotRequired[int]
+    preferred: NotRequired[int]
+    released: NotRequired[int]
+    in_trial: NotRequired[int]
+    advised: NotRequired[int]
 
 
 @dataclass
@@ -41,7 +65,7 @@ class Agent:
     trial: Trial | None = None
     _answered_at: float = field(default_factory=time.monotonic)
 
-    def cycle(self) -> dict[str, Any]:
+    def cycle(self) -> AgentRound:
         """One round: what was written and done.
 
         Raises
@@ -70,16 +94,21 @@ class Agent:
             raise
         self._answered_at = time.monotonic()
         advice_file.write(self.path, advice_file.content(cases, time.time(), self.limit_s))
-        report = {
+        report: AgentRound = {
             "cases": len(cases),
             "actions": sum(case.action != "start" for case in cases),
             "groups": len(where.groups),
             "pending": len(jobs),
         }
         if self.limits is not None:
-            report |= pending_jobs.act(jobs, advised, where, self.limits)
+            done = pending_jobs.act(jobs, advised, where, self.limits)
+            report["delayed"], report["preferred"], report["released"] = (
+                done["delayed"],
+                done["preferred"],
+                done["released"],
+            )
         if self.trial is not None:
-            report |= {"in_trial": len(self.trial.drawn), "advised": sum(self.trial.drawn.values())}
+            report["in_trial"], report["advised"] = len(self.trial.drawn), sum(self.trial.drawn.values())
         return report
 
     def stop(self) -> None:
@@ -97,7 +126,7 @@ class Agent:
     def _fresh(self, advice: PlacedAdvice) -> bool:
         return self.accept_stale or not advice.stale
 
-    def _cases(self, state: dict[str, Any], where: Places) -> list[Case]:
+    def _cases(self, state: AdviceState, where: Places) -> list[Case]:
         asked = [
             Question(user, item["application"], item["nodes"])
             for item in state["applications"]

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_slurm import admin_comment, cluster
@@ -37,11 +38,17 @@ class Limits:
     exclude: bool = False
 
 
-def act(
-    jobs: Sequence[Pending], advised: Sequence[PlacedAdvice | None], where: Places, limits: Limits
-) -> dict[str, int]:
-    """Change the jobs as advised; None: there is no advice for it now. Returns how many were delayed, preferred and released."""
-    done = {"delayed": 0, "preferred": 0, "released": 0}
+class Changes(TypedDict):
+    """How many jobs were delayed, were given a preference, and were released."""
+
+    delayed: int
+    preferred: int
+    released: int
+
+
+def act(jobs: Sequence[Pending], advised: Sequence[PlacedAdvice | None], where: Places, limits: Limits) -> Changes:
+    """Change the jobs as advised; None: there is no advice for it now."""
+    done: Changes = {"delayed": 0, "preferred": 0, "released": 0}
     now = int(time.time())
     for job, advice in zip(jobs, advised, strict=True):
         if _is_left_alone(job):

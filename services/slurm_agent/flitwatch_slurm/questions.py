@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import httpx
 
@@ -77,7 +77,41 @@ class PlacedAdvice:
     worse: list[int] = field(default_factory=list)
 
 
-def places(state: dict[str, Any], usable: dict[str, Node]) -> Places:
+class KnownApplication(TypedDict):
+    """An application of a size that the API can advise on, with the users whose answers differ."""
+
+    application: str
+    nodes: int
+    users: list[str]
+
+
+class GroupNodes(TypedDict):
+    """The compute nodes of a group, as a host list."""
+
+    fabric_id: int
+    group: int
+    nodes: str
+
+
+class AdviceState(TypedDict):
+    """What the agent reads of `GET /advice/state`."""
+
+    applications: list[KnownApplication]
+    groups: list[GroupNodes]
+    pseudonyms: bool
+
+
+class _Job(TypedDict):
+    """A job in the body of `POST /advice/batch`; `candidates` are lists of nodes, `deadline` an ISO time."""
+
+    user: str
+    application: str
+    nodes: int
+    candidates: NotRequired[list[list[str]]]
+    deadline: NotRequired[str]
+
+
+def places(state: AdviceState, usable: dict[str, Node]) -> Places:
     """Groups of the fabric that knows most of Slurm's nodes, with the features that tell them apart."""
     fabrics: dict[int, dict[int, list[str]]] = {}
     for group in state["groups"]:
@@ -113,9 +147,10 @@ class Api:
             base_url=url.rstrip("/") + "/api/v1", headers=headers, timeout=ANSWER_LIMIT_S, trust_env=False
         )
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> AdviceState:
         """What advice knows."""
-        return self._answer("GET", "/advice/state")
+        state: AdviceState = self._answer("GET", "/advice/state")
+        return state
 
     def ask(self, where: Places, questions: Sequence[Question]) -> list[PlacedAdvice]:
         """Answers in the order of the questions.
@@ -144,10 +179,10 @@ class Api:
         return answer.json()
 
 
-def _job(question: Question, where: Places, groups: list[int]) -> dict[str, Any]:
+def _job(question: Question, where: Places, groups: list[int]) -> _Job:
     # The API sees nodes by their groups, so one node stands for each; a job that no group holds alone spans all of them.
     lists = [[where.groups[at][0]] for at in groups] or [[nodes[0] for nodes in where.groups]]
-    job: dict[str, Any] = {
+    job: _Job = {
         "user": question.user[:256],
         "application": question.application[:256],
         "nodes": question.nodes,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 from flitwatch_domain.hostlist import compress
 from flitwatch_twin.cluster import Cluster, RunningJob
@@ -20,6 +20,39 @@ COLUMNS = (
 JOB_NAMES = ("vasp", "lammps", "cp2k", "wrf", "namd", "gtc", "chroma", "nyx", "qe", "hacc")
 
 
+class TwinStep(TypedDict):
+    """The step of a simulated job, in epoch seconds; `end` is None while it runs."""
+
+    step: str
+    name: str
+    state: str
+    start: int
+    end: int | None
+    nodes: int
+    node_list: str
+
+
+class TwinJob(TypedDict):
+    """A record of topic flitwatch.jobs.v1 (docs/contracts/log.md): of a simulated job everything is known but its end, in epoch seconds."""
+
+    cluster: str
+    job_id: str
+    restart: int
+    user: str
+    account: str
+    name: str
+    partition: str
+    state: str
+    exit_code: str
+    submit: int
+    start: int
+    end: int | None
+    nodes: int
+    node_list: str
+    steps: list[TwinStep]
+    simulated: bool
+
+
 class Accounting:
     """Turns running and ended jobs into records; times are epoch seconds, `epoch_s` is second 0 of the twin."""
 
@@ -27,7 +60,7 @@ class Accounting:
         self._cluster = cluster
         self._epoch_s = epoch_s
 
-    def record(self, job: RunningJob, ended_s: float | None) -> dict[str, Any]:
+    def record(self, job: RunningJob, ended_s: float | None) -> TwinJob:
         """The value of a record on `flitwatch.jobs.v1` (docs/contracts/log.md); `ended_s` None while the job runs."""
         allocation = job.allocation
         start = self._epoch_s + int(allocation.start_s)
@@ -37,7 +70,7 @@ class Accounting:
         place = sum(map(ord, job.user))
         name = allocation.request.name or JOB_NAMES[(place + allocation.request.nodes) % len(JOB_NAMES)]
         count = len(allocation.nodes)
-        step = {
+        step: TwinStep = {
             "step": "0",
             "name": name,
             "state": state,
@@ -70,10 +103,15 @@ class Accounting:
         return compress(str(known.node[machine.node_endpoint[place]]) for place in job.allocation.nodes)
 
 
-def switched_off(record: dict[str, Any], now_s: int) -> dict[str, Any]:
+def switched_off(record: TwinJob, now_s: int) -> TwinJob:
     """The record of a job that still ran when the twin stopped."""
-    over = {"state": "NODE_FAIL", "end": max(now_s, record["start"])}
-    return {**record, **over, "steps": [{**step, **over} for step in record["steps"]]}
+    state, end = "NODE_FAIL", max(now_s, record["start"])
+    return {
+        **record,
+        "state": state,
+        "end": end,
+        "steps": [{**step, "state": state, "end": end} for step in record["steps"]],
+    }
 
 
 def _clock(epoch_s: int | None) -> str:
@@ -86,7 +124,7 @@ def _elapsed(seconds: int) -> str:
     return f"{days}-{text}" if days else text
 
 
-def parsable2(record: dict[str, Any], now_s: int) -> str:
+def parsable2(record: TwinJob, now_s: int) -> str:
     """The job's line and its step's, as `sacct --parsable2` prints them with `TZ=UTC`."""
     start, end = record["start"], record["end"]
     seconds = (end if end is not None else now_s) - start
@@ -144,22 +182,46 @@ def parsable2(record: dict[str, Any], now_s: int) -> str:
     return "|".join(line) + "\n" + "|".join([*step, "", "", ""]) + "\n"
 
 
-def _set(number: int) -> dict[str, Any]:
+class _Number(TypedDict):
+    set: bool
+    infinite: bool
+    number: int
+
+
+class _Signal(TypedDict):
+    id: _Number
+    name: str
+
+
+class _Exit(TypedDict):
+    status: list[str]
+    return_code: _Number
+    signal: _Signal
+
+
+class _Tres(TypedDict):
+    type: str
+    name: str
+    id: int
+    count: int
+
+
+def _set(number: int) -> _Number:
     return {"set": True, "infinite": False, "number": number}
 
 
-def _exit() -> dict[str, Any]:
-    unset = {"set": False, "infinite": False, "number": 0}
+def _exit() -> _Exit:
+    unset: _Number = {"set": False, "infinite": False, "number": 0}
     return {"status": ["SUCCESS"], "return_code": _set(0), "signal": {"id": unset, "name": ""}}
 
 
-def _tres(nodes: int) -> list[dict[str, Any]]:
+def _tres(nodes: int) -> list[_Tres]:
     cpus = nodes * CPUS_PER_NODE
     counts = (("cpu", 1, cpus), ("node", 4, nodes), ("billing", 5, cpus))
     return [{"type": kind, "name": "", "id": number, "count": count} for kind, number, count in counts]
 
 
-def slurm_json(record: dict[str, Any], now_s: int, expand: Callable[[str], list[str]]) -> dict[str, Any]:
+def slurm_json(record: TwinJob, now_s: int, expand: Callable[[str], list[str]]) -> dict[str, Any]:
     """One entry of `jobs` in `sacct --json`; the keys of Slurm 24.11 that carry accounting."""
     start, end, nodes = record["start"], record["end"], record["nodes"]
     elapsed = (end if end is not None else now_s) - start

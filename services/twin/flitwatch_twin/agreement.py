@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +112,33 @@ def by_second(fabric: Fabric, machine: Machine, watched: list[Application], mix:
     return Seen(load.astype(np.float64), np.array(slowdowns))
 
 
-def measure(seed: int, mixes: int, fabric: Fabric, names: tuple[str, ...] = WATCHED) -> dict[str, Any]:
+class MixCorrelation(TypedDict):
+    """Of a correlation over mixes, its median and least value."""
+
+    median: float
+    least: float
+
+
+class ApplicationCorrelation(TypedDict):
+    """An application's slowdown by both modes: Spearman's rank correlation over mixes, and the medians."""
+
+    slowdown_rank_correlation: float
+    slowdown_median_campaign: float
+    slowdown_median_per_second: float
+
+
+class LoadCorrelation(TypedDict):
+    """How far the modes agree on loads of routers and groups, and on slowdowns."""
+
+    seed: int
+    mixes: int
+    routers: int
+    router_load_correlation: MixCorrelation
+    group_load_correlation: MixCorrelation
+    applications: dict[str, ApplicationCorrelation]
+
+
+def measure(seed: int, mixes: int, fabric: Fabric, names: tuple[str, ...] = WATCHED) -> LoadCorrelation:
     """Draw mixes, in each of which every watched application runs, and compare.
 
     Returns correlations of router and group loads over mixes, and for each application Spearman's rank correlation of F between the modes over

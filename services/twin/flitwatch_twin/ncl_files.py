@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from flitwatch_domain.counters import TABLE_II
+from flitwatch_domain.runs import RankRecord, RunRecord
 from flitwatch_twin.runs import InstrumentedRun
 
 
-def run_header(run: InstrumentedRun, job_id: str, start_s: int) -> dict[str, Any]:
+def run_header(run: InstrumentedRun, job_id: str, start_s: int) -> RunRecord:
     """The value of a `run` record on `flitwatch.runs.v1` (docs/contracts/log.md)."""
-    ranks = [{"rank": rank, "node": node} for rank, node in zip(run.ranks, run.nodes, strict=True)]
+    ranks: list[RankRecord] = [{"rank": rank, "node": node} for rank, node in zip(run.ranks, run.nodes, strict=True)]
     return {
         "type": "run",
         "run_key": run.key,

@@ -7,10 +7,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
+from flitwatch_domain.runs import RunRecord
 from flitwatch_twin.accounting import Accounting
 from flitwatch_twin.cluster import Cluster, RunningJob, Second
 from flitwatch_twin.ncl_files import run_header
@@ -18,6 +19,30 @@ from flitwatch_twin.runs import InstrumentedRun
 from flitwatch_twin.samplers import Samplers
 from flitwatch_twin.sinks import Sink
 from flitwatch_twin.truth import Truth
+
+
+class TwinCounts(TypedDict):
+    """What a run of the twin has simulated and sent so far."""
+
+    seconds: int
+    records: int
+    values: int
+    bytes: int
+    jobs_started: int
+    jobs_ended: int
+    runs: int
+    runs_finished: int
+    steps: int
+
+
+class TwinTotals(TwinCounts):
+    """The same at its end, with what it took; `speed` is simulated seconds a second of the clock."""
+
+    wall_s: float
+    cpu_s: float
+    speed: float | None
+    rss_mb: float
+    topics: list[str]
 
 
 class TwinRun:
@@ -48,10 +73,18 @@ class TwinRun:
         self._sampled = sampled
         self.truth = Truth(cluster, cluster.spec.truth_every_s if sampled else 0)
         self._accounting = Accounting(cluster, epoch_s)
-        self._headers: dict[InstrumentedRun, dict[str, Any]] = {}
-        self.totals = dict.fromkeys(
-            ("seconds", "records", "values", "bytes", "jobs_started", "jobs_ended", "runs", "runs_finished", "steps"), 0
-        )
+        self._headers: dict[InstrumentedRun, RunRecord] = {}
+        self.totals: TwinCounts = {
+            "seconds": 0,
+            "records": 0,
+            "values": 0,
+            "bytes": 0,
+            "jobs_started": 0,
+            "jobs_ended": 0,
+            "runs": 0,
+            "runs_finished": 0,
+            "steps": 0,
+        }
 
     def run(
         self,
@@ -59,7 +92,7 @@ class TwinRun:
         speed: float,
         stop: threading.Event | None = None,
         tick: Callable[[int], None] | None = None,
-    ) -> dict[str, Any]:
+    ) -> TwinTotals:
         """Simulate `seconds` (0: until `stop` is set) at `speed` times real time (0: as fast as possible); returns the totals."""
         stop = stop or threading.Event()
         began, began_cpu = time.monotonic(), time.process_time()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from flitwatch_domain.hostlist import expand
 from flitwatch_stream.log import Producer
 from flitwatch_stream.topics import JOBS, RUNS, SIMULATED
-from flitwatch_twin.accounting import COLUMNS, parsable2, slurm_json, switched_off
+from flitwatch_twin.accounting import COLUMNS, TwinJob, parsable2, slurm_json, switched_off
 from flitwatch_twin.ldms_sets import SetLayout
 from flitwatch_twin.ncl_files import write_run
 from flitwatch_twin.runs import InstrumentedRun, RecordedStep
@@ -29,7 +29,7 @@ class Sink(Protocol):
         """Take one layout's values (int64[D, M]) sampled after an epoch second; returns bytes written."""
         ...
 
-    def job(self, record: dict[str, Any], now_s: int) -> None:
+    def job(self, record: TwinJob, now_s: int) -> None:
         """Take a job that started or ended."""
         ...
 
@@ -49,7 +49,7 @@ class Sink(Protocol):
         """Everything of this second was given."""
         ...
 
-    def close(self, still_running: list[dict[str, Any]], now_s: int) -> None:
+    def close(self, still_running: list[TwinJob], now_s: int) -> None:
         """Nothing more will come; `still_running` are the records of jobs that have not ended."""
         ...
 
@@ -76,7 +76,7 @@ class LogSink:
             size += len(value)
         return size
 
-    def job(self, record: dict[str, Any], now_s: int) -> None:
+    def job(self, record: TwinJob, now_s: int) -> None:
         """Publish the job's record."""
         self._producer.append(JOBS, orjson.dumps(record), key=record["cluster"].encode(), headers=HEADERS)
 
@@ -102,7 +102,7 @@ class LogSink:
         """Make the second durable."""
         self._producer.flush()
 
-    def close(self, still_running: list[dict[str, Any]], now_s: int) -> None:
+    def close(self, still_running: list[TwinJob], now_s: int) -> None:
         """The machine is switched off: what still ran ends with it. Flush and close the producer."""
         for record in still_running:
             self.job(switched_off(record, now_s), now_s)
@@ -135,7 +135,7 @@ class FileSink:
         self._csv[layout.row_schema].write(rows)
         return len(rows)
 
-    def job(self, record: dict[str, Any], now_s: int) -> None:
+    def job(self, record: TwinJob, now_s: int) -> None:
         """Keep a job that ended; one that runs is written at the end, as `sacct` shows each job once."""
         if record["end"] is not None:
             self._account(record, now_s)
@@ -153,7 +153,7 @@ class FileSink:
     def second_end(self) -> None:
         """Nothing: files are flushed by the system."""
 
-    def close(self, still_running: list[dict[str, Any]], now_s: int) -> None:
+    def close(self, still_running: list[TwinJob], now_s: int) -> None:
         """Write what still runs, and end every file."""
         for record in still_running:
             self._account(record, now_s)
@@ -178,7 +178,7 @@ class FileSink:
             handle.close()
         self._json_part.replace(self._folder / "sacct.json")
 
-    def _account(self, record: dict[str, Any], now_s: int) -> None:
+    def _account(self, record: TwinJob, now_s: int) -> None:
         self._text.write(parsable2(record, now_s))
         self._json.write((",\n" if self._jobs else "") + orjson.dumps(slurm_json(record, now_s, expand)).decode())
         self._jobs += 1

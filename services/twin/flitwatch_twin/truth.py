@@ -13,7 +13,7 @@ import math
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -28,6 +28,44 @@ HOW = (
     "effect_s = time of the run - time of the same run while the user's flows are left out (same seed, placement and noise); "
     "effect_log = log of the ratio of the two"
 )
+
+
+class UserEffect(TypedDict):
+    """How much longer a run took beside a user: seconds, and the log of the ratio."""
+
+    effect_s: float
+    effect_log: float
+
+
+class TruthRun(TypedDict):
+    """A run that ended, in seconds of the twin, with the effect of each user."""
+
+    run_key: str
+    application: str
+    start_s: float
+    time_s: float
+    effects: dict[str, UserEffect]
+
+
+class UserTruth(TypedDict):
+    """A user's mean effect on the runs beside them."""
+
+    runs: int
+    mean_effect_s: float
+    mean_effect_log: float
+
+
+class TruthSummary(TypedDict):
+    """What `truth.json` holds; `planted` are the roles of users that were planted."""
+
+    simulated: bool
+    scenario: str
+    seed: int
+    how: str
+    evaluated_every_s: int
+    planted: dict[str, str]
+    users: dict[str, UserTruth]
+    runs: list[TruthRun]
 
 
 @dataclass
@@ -49,7 +87,7 @@ class Truth:
 
     cluster: Cluster
     every_s: int
-    runs: list[dict[str, Any]] = field(default_factory=list)
+    runs: list[TruthRun] = field(default_factory=list)
     users: dict[str, _Sum] = field(default_factory=dict)
     _shadows: dict[InstrumentedRun, dict[str, _Shadow]] = field(default_factory=dict)
 
@@ -87,7 +125,7 @@ class Truth:
                     shadow.relief = 0.0
 
     def _close(self, run: InstrumentedRun) -> None:
-        effects = {}
+        effects: dict[str, UserEffect] = {}
         time_s = run.progress.elapsed_s
         for user, shadow in self._shadows.pop(run, {}).items():
             while not shadow.progress.finished:
@@ -112,11 +150,11 @@ class Truth:
         )
         del self.runs[:-KEPT_RUNS]
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> TruthSummary:
         """What `truth.json` holds."""
         cluster = self.cluster
         roles = {name: str(role) for name, role in zip(cluster.users.names, cluster.roles, strict=True)}
-        users = {
+        users: dict[str, UserTruth] = {
             user: {
                 "runs": s.runs,
                 "mean_effect_s": round(s.effect_s / s.runs, 4),

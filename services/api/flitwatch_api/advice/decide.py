@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from flitwatch_api.advice import schemas
 from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_api.answers import moment, shape
-from flitwatch_db.estimates.advice import BASIS_QUEUE, Basis, Row
+from flitwatch_db.estimates.advice import BASIS_QUEUE, Basis
 from flitwatch_domain.hostlist import compress
 
 #: Fewer comparable runs say too little for an interval.
@@ -54,7 +54,7 @@ class Expected:
     reason: schemas.Reason
 
 
-def comparable(basis: Basis, asked: PlacementQuestion) -> list[Row]:
+def comparable(basis: Basis, asked: PlacementQuestion) -> list[Mapping[str, Any]]:
     """Past runs of the application on about as many nodes: the user's own where there are enough."""
     rows = [
         row

@@ -368,8 +368,8 @@ async def _marks(
         )
         size = f", {row['nodes']} nodes" if row["nodes"] is not None else ""
         marks.append(shape(schemas.Mark, ts=row["start"], kind="job", text=f"Job {who} starts{size}"))
-    for row in await fabrics.route_changes(conn, topology.head.fabric_id, from_, to, MOST_MARKS):
-        marks.append(shape(schemas.Mark, ts=row["ts"], kind="routes", text=_routes_text(**row)))
+    for change in await fabrics.route_changes(conn, topology.head.fabric_id, from_, to, MOST_MARKS):
+        marks.append(shape(schemas.Mark, ts=change["ts"], kind="routes", text=_routes_text(**change)))
     return sorted(marks, key=lambda mark: mark.ts)
 
 

@@ -25,7 +25,8 @@ from flitwatch_db.jobs.explanation import explain
 from flitwatch_db.jobs.incident import incident as present
 from flitwatch_db.jobs.parts import parts
 from flitwatch_domain.errors import BadRequest
-from flitwatch_domain.explanation.case import Evidence, Row, html
+from flitwatch_domain.explanation.case import Evidence, html
+from flitwatch_domain.explanation.result import Explanation, Incident, Story
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
 
@@ -47,7 +48,7 @@ async def explanation(
 ) -> Response:
     """Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help."""
 
-    def work(conn: psycopg.Connection[Any]) -> Row:
+    def work(conn: psycopg.Connection[Any]) -> Explanation:
         limit_statements(conn, platform.settings.api_statement_timeout_ms)
         return explain(conn, job_id, cluster or None, at)
 
@@ -66,7 +67,7 @@ async def incident(
     """The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
     fabric_id = (await fabrics.head(conn, fabric)).fabric_id
 
-    def work(conn: psycopg.Connection[Any]) -> Row:
+    def work(conn: psycopg.Connection[Any]) -> Incident:
         limit_statements(conn, platform.settings.api_statement_timeout_ms)
         return present(conn, fabric_id, at)
 
@@ -75,7 +76,7 @@ async def incident(
     return answer(shape(schemas.Incident, {**_story(made, names), "last": last}))
 
 
-def _story(made: Row, names: Names) -> Row:
+def _story(made: Story, names: Names) -> Story:
     """An incident as the caller may see it."""
     return {
         **made,
@@ -142,7 +143,7 @@ async def counters(
     return answer(await platform.in_thread("reader", work))
 
 
-def _explanation(made: Row, names: Names) -> Row:
+def _explanation(made: Explanation, names: Names) -> Explanation:
     """An explanation as the caller may see it; its sentences name jobs by number and nobody by name."""
     root = made["root"]
     fed = None if root is None else {**root, "jobs": [names.job(one) for one in root["jobs"]]}

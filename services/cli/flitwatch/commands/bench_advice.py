@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TypedDict
 
 import click
 
@@ -141,7 +141,20 @@ def _server(url: str) -> Iterator[int]:
         process.wait(20)
 
 
-async def _ask(port: int, rate: float, seconds: int, candidates: int, nodes: int, names: list[str]) -> dict[str, Any]:
+class AdviceTimes(TypedDict):
+    """How fast the API answered: requests a second, quantiles from when a question was due, and how many answers had a slowdown or were refused."""
+
+    rps: float
+    p50_ms: float
+    p99_ms: float
+    questions: int
+    with_slowdown: int
+    refused: int
+    candidates: int
+    nodes: int
+
+
+async def _ask(port: int, rate: float, seconds: int, candidates: int, nodes: int, names: list[str]) -> AdviceTimes:
     import numpy as np
     import orjson
 

@@ -13,14 +13,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 
 from flitwatch.console import emit, fail, json_option, progress
 
 if TYPE_CHECKING:
-    from flitwatch_research.ingest_bench.load import Order
+    from flitwatch_ingest.writer.measures import WriterReport
+    from flitwatch_research.ingest_bench.baseline import Baseline
+    from flitwatch_research.ingest_bench.load import LoadReport, Order
     from flitwatch_research.ingest_bench.servers import Servers
 
 ROUTERS_PER_GROUP = 96
@@ -85,8 +87,6 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
         counted = checked(running.url, order)
     result = {
         **_summary(order, figures),
-        "lost": counted.pop("lost"),
-        "duplicated": counted.pop("duplicated"),
         **counted,
         "baseline": _ratio(compared, figures),
         "routers": len(fabric.routers),
@@ -118,10 +118,49 @@ def _order(log_url: str, fabric: Any, quarters: bool, form: Any, seconds: int, f
     return Order(log_url, found, form, seconds, ids), registry
 
 
-def _carried(running: Servers, order: Order, registry: Path, shown: Any) -> dict[str, Any]:
+class _Figures(TypedDict):
+    """What load, watch and writer report, seconds until all was written, and the epoch second of the first record."""
+
+    sent: LoadReport
+    watched: dict[str, dict[str, float | None]]
+    writer: WriterReport
+    drain_s: float
+    first_s: int
+
+
+class _Summary(TypedDict):
+    """Rates, delays, memory and processor cores of a run."""
+
+    values_per_s: int
+    records_per_s: int
+    bytes_per_s: int
+    lag_s: float | None
+    lag_max_s: float | None
+    drain_s: float
+    rss_mb: float | None
+    rss_slope_mb_per_min: float | None
+    stages: dict[str, float]
+    waits: dict[str, float]
+    cpu_cores: dict[str, float]
+    load_cpu_s: float
+    load_late_max_s: float
+    processes: dict[str, dict[str, float | None]]
+    commits: int
+
+
+class _Compared(TypedDict):
+    """The baseline, the writer's values a second and core, and their ratio."""
+
+    name: str
+    values_per_s_per_core: int
+    decode_and_deltas_per_s_per_core: int
+    ratio: float
+
+
+def _carried(running: Servers, order: Order, registry: Path, shown: Any) -> _Figures:
     """Run load and writer; return what they and the watch report."""
     from flitwatch_research.ingest_bench.checks import carried_at
-    from flitwatch_research.ingest_bench.load import load, told
+    from flitwatch_research.ingest_bench.load import load, sent, told
     from flitwatch_research.ingest_bench.watch import Watch
 
     with load(order) as pipe, _writer(running, registry) as (process, port):
@@ -135,13 +174,13 @@ def _carried(running: Servers, order: Order, registry: Path, shown: Any) -> dict
             shown.update(task, completed=min(order.seconds, time.time() - first_s))
             if process.poll() is not None:
                 fail("the writer ended before the load did")
-        sent = told(pipe, READY_S)
-        drained_s = carried_at(running.url, order, DRAIN_S) - sent["ended_at"]
+        done = sent(pipe, READY_S)
+        drained_s = carried_at(running.url, order, DRAIN_S) - done["ended_at"]
         watched = watch.stop()
         process.send_signal(signal.SIGTERM)
         out, _ = process.communicate(timeout=DRAIN_S)
         pipe.send("done")
-    return {"sent": sent, "watched": watched, "writer": json.loads(out), "drain_s": drained_s, "first_s": first_s}
+    return {"sent": done, "watched": watched, "writer": json.loads(out), "drain_s": drained_s, "first_s": first_s}
 
 
 @contextmanager
@@ -176,7 +215,7 @@ def _await_topics(port: int, count: int) -> None:
     fail("the writer did not begin to read")
 
 
-def _summary(order: Order, figures: dict[str, Any]) -> dict[str, Any]:
+def _summary(order: Order, figures: _Figures) -> _Summary:
     sent, writer, watched = figures["sent"], figures["writer"], figures["watched"]
     elapsed_s = order.seconds + max(0.0, figures["drain_s"])
     values = sent["records"] * len(order.sets[0].metrics)
@@ -206,7 +245,7 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 3)
 
 
-def _ratio(compared: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
+def _ratio(compared: Baseline, figures: _Figures) -> _Compared:
     """The writer's decoding, deltas included, against the library's decoding alone."""
     writer = figures["writer"]
     ours = writer["values"] / max(writer["stages"]["decode"], 1e-9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import click
 
@@ -112,8 +112,8 @@ def blame(
         from flitwatch import stored
 
         with asking(needed(api_url, token_file, profile)) as fw:
-            found = stored.blame(fw, application, nodes, by, most)
-        emit(found, True) if as_json else stored.show_blame(found)
+            answer = stored.blame(fw, application, nodes, by, most)
+        emit(answer, True) if as_json else stored.show_blame(answer)
         return
     if stress:
         from flitwatch.commands.blame_stress import stressed
@@ -125,15 +125,18 @@ def blame(
         verdicts = judged(runs, exposure, shuffles, seed)
         emit(verdicts, True) if as_json else show(verdicts)
         return
+    found: _Ranking = (
+        _of_scenario(scenario, seed, users, method, rule, tau)
+        if scenario is not None
+        else _of_tables(presence, times, method, rule, tau)  # type: ignore[arg-type]
+    )
+    result: dict[str, Any] = (
+        {"notes": []} | dict(found) | {"method": method, "caveat": CAVEAT, "simulated": scenario is not None}
+    )
     if scenario is not None:
-        result = _of_scenario(scenario, seed, users, method, rule, tau)
-    else:
-        result = _of_tables(presence, times, method, rule, tau)  # type: ignore[arg-type]
-    result = {"notes": []} | result | {"method": method, "caveat": CAVEAT, "simulated": scenario is not None}
-    if scenario is not None:
-        from flitwatch_research.scoring import score
+        from flitwatch_research.scoring import BlameEstimate, score
 
-        estimate = {"ranking": result["ranking"], "q": [user["q"] for user in result["users"]]}
+        estimate: BlameEstimate = {"ranking": found["ranking"], "q": [user["q"] for user in found["users"]]}
         result |= score("blame", scenario, seed, users, estimate)
     ranking = result.pop("ranking")
     result["users"] = [result["users"][index] for index in ranking]
@@ -143,7 +146,38 @@ def blame(
         _print(result)
 
 
-def _of_scenario(scenario: str, seed: int, users: int, method: str, rule: str, tau: float) -> dict[str, Any]:
+class _RankedUser(TypedDict):
+    """A user's score, mutual information in bits, sign, chance and rate of false discoveries (None: not testable), over runs beside them."""
+
+    user: str
+    score: float
+    mi_bits: float
+    sign: int
+    p: float | None
+    q: float | None
+    testable: bool
+    exposed_runs: int
+
+
+class _Ranking(TypedDict):
+    """Users, and their numbers from the most likely on."""
+
+    users: list[_RankedUser]
+    ranking: list[int]
+    runs: int
+    wall_s: float
+
+
+class _TableRanking(_Ranking):
+    """A ranking of measured runs, whose truth is not known."""
+
+    truth: None
+    precision_at_10: None
+    false_share: None
+    notes: list[str]
+
+
+def _of_scenario(scenario: str, seed: int, users: int, method: str, rule: str, tau: float) -> _Ranking:
     from flitwatch_ml.blame.strata import hour_and_weekend
     from flitwatch_twin.campaign import generate
 
@@ -153,27 +187,26 @@ def _of_scenario(scenario: str, seed: int, users: int, method: str, rule: str, t
     return _estimate(names, campaign.exposure, campaign.overlap, campaign.run_time_s, strata, method, rule, tau)
 
 
-def _of_tables(presence: Path, times: Path, method: str, rule: str, tau: float) -> dict[str, Any]:
+def _of_tables(presence: Path, times: Path, method: str, rule: str, tau: float) -> _TableRanking:
     from flitwatch_ml.tables import read_presence
 
     table = read_presence(presence, times)
     if rule == "throughout" and table.overlap.max() > 1:
         fail("'throughout' needs overlaps that are shares of the run, 0 to 1: divide the seconds by the run's time")
     result = _estimate(table.users, table.overlap, table.overlap, table.time_s, None, method, rule, tau)
-    unknown = {"truth": None, "precision_at_10": None, "false_share": None}
-    return result | unknown | {"notes": table.notes}
+    return {**result, "truth": None, "precision_at_10": None, "false_share": None, "notes": table.notes}
 
 
 def _estimate(
     names: list[str], exposure: Any, overlap: Any, time_s: Any, strata: Any, method: str, rule: str, tau: float
-) -> dict[str, Any]:
+) -> _Ranking:
     from flitwatch_ml.blame import ExposureBlame, PresenceBlame
 
     begun = time.perf_counter()
     paper = PresenceBlame(tau=tau, rule=rule).fit(overlap, time_s)
     chosen = paper if method == "mi" else ExposureBlame().fit(exposure, time_s, strata)
     wall_s = time.perf_counter() - begun
-    rows = [
+    rows: list[_RankedUser] = [
         {
             "user": name,
             "score": float(chosen.score_[index]),

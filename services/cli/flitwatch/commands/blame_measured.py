@@ -3,14 +3,49 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from flitwatch.console import progress
 
 CAVEAT = "Dependence between presence and slow runs; not proof of cause."
 
 
-def judged(runs: Path, exposure: Path, shuffles: int, seed: int) -> dict[str, Any]:
+if TYPE_CHECKING:
+    from flitwatch_ml.blame.calibration import Calibration, Driver
+
+
+class MeasuredVerdict(TypedDict):
+    """What measured runs say of a user: the verdict with reasons, its statistics, and the effect in an exposed run with its interval; None is unknown."""
+
+    user: str
+    verdict: str
+    reasons: list[str]
+    q: float | None
+    p: float | None
+    score: float
+    effect_s: float | None
+    effect_interval_s: list[float] | None
+    lost_node_hours: float | None
+    exposed_runs: int
+    runs_needed: float | None
+
+
+class MeasuredBlame(TypedDict):
+    """Verdicts with how often the method names nobody's fault, what else goes with run times, and the changes of regime (epoch seconds)."""
+
+    users: list[MeasuredVerdict]
+    calibration: Calibration
+    drivers: list[Driver]
+    runs: int
+    mean_time_s: float
+    named: int
+    regimes_s: list[float]
+    notes: list[str]
+    caveat: str
+    simulated: bool
+
+
+def judged(runs: Path, exposure: Path, shuffles: int, seed: int) -> MeasuredBlame:
     """What `flitwatch blame --runs --exposure` prints."""
     from flitwatch_ml.blame import CalendarBlame
     from flitwatch_ml.blame.calibration import calibrate, drivers
@@ -44,7 +79,7 @@ def judged(runs: Path, exposure: Path, shuffles: int, seed: int) -> dict[str, An
     }
 
 
-def _users(blame: Any, data: Any) -> list[dict[str, Any]]:
+def _users(blame: Any, data: Any) -> list[MeasuredVerdict]:
     import numpy as np
 
     from flitwatch_ml.work.blame import in_words
@@ -52,7 +87,7 @@ def _users(blame: Any, data: Any) -> list[dict[str, Any]]:
 
     exposed = data.exposure > 0
     node_runs = None if data.nodes is None else data.nodes @ exposed
-    rows = []
+    rows: list[MeasuredVerdict] = []
     for at in blame.ranking_.tolist():
         low, high = blame.effect_interval_s_[at]
         rows.append(
@@ -76,7 +111,7 @@ def _users(blame: Any, data: Any) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: (order[row["verdict"]], row["q"] is None, row["q"] or 0.0))
 
 
-def show(result: dict[str, Any]) -> None:
+def show(result: MeasuredBlame) -> None:
     """The same for people: who is named, then the strongest of the rest."""
     from rich.console import Console
     from rich.table import Table
@@ -88,8 +123,9 @@ def show(result: dict[str, Any]) -> None:
         table.add_column(heading, justify="left" if heading in ("user", "verdict", "why") else "right")
     for user in result["users"][:15]:
         q, effect = "–", "–"
-        if user["q"] is not None and user["effect_s"] is not None:
-            low, high = user["effect_interval_s"]
+        interval = user["effect_interval_s"]
+        if user["q"] is not None and user["effect_s"] is not None and interval is not None:
+            low, high = interval
             q, effect = f"{user['q']:.2g}", f"{user['effect_s']:.1f} ({low:.1f} to {high:.1f})"
         table.add_row(user["user"], user["verdict"], q, effect, str(user["exposed_runs"]), "; ".join(user["reasons"]))
     Console().print(table)

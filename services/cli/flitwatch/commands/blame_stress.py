@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from flitwatch.console import progress
 
 
-def stressed(worlds: list[str], draws: int, seed: int) -> dict[str, Any]:
+class StressMeans(TypedDict):
+    """Means over draws: share of names that are false, recall of strong users (None where there are none), and names."""
+
+    false_share: float
+    recall: float | None
+    named: float
+
+
+class StressRow(StressMeans):
+    """A method in a world."""
+
+    world: str
+    what: str
+    method: str
+
+
+class StressReport(TypedDict):
+    """A row a world and method."""
+
+    draws: int
+    seed: int
+    rows: list[StressRow]
+    simulated: bool
+
+
+def stressed(worlds: list[str], draws: int, seed: int) -> StressReport:
     """False share and recall of ours, of exposure without a calendar, and of the paper's method, by world."""
     from flitwatch_research.stress import WORLDS
 
-    rows = []
+    rows: list[StressRow] = []
     with progress("draws") as bar:
         task = bar.add_task("draws", total=draws * len(worlds))
         for world in worlds:
@@ -54,7 +79,7 @@ def _scored(world: str, seed: int) -> dict[str, tuple[float, float, float]]:
     }
 
 
-def _means(figures: list[tuple[float, float, float]]) -> dict[str, float | None]:
+def _means(figures: list[tuple[float, float, float]]) -> StressMeans:
     import numpy as np
 
     false_share, recall, named = np.mean(figures, axis=0)

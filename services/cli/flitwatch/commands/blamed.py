@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import click
 
 from flitwatch.console import database_options, emit, json_option
 from flitwatch.rest import Place, api_options, asking, place
+
+if TYPE_CHECKING:
+    from flitwatch_client import models
 
 
 @click.command()
@@ -64,14 +68,25 @@ def blamed(
         click.echo(line)
 
 
-def _asked(at_api: Place, by: str, definition: str, least_sets: int) -> dict[str, Any]:
+class SetNames(TypedDict):
+    """Names by the sets that find them, each with its evidence."""
+
+    by: str
+    definition: str
+    least_sets: int
+    sets: int
+    total: int
+    items: list[Mapping[str, Any]]
+
+
+def _asked(at_api: Place, by: str, definition: str, least_sets: int) -> models.SeveralSets:
     with asking(at_api) as fw:
-        return dict(fw.api.blame_several(by=by, definition=definition, least_sets=least_sets, limit=1000))
+        return fw.api.blame_several(by=by, definition=definition, least_sets=least_sets, limit=1000)
 
 
 def _read(
     db_url: str | None, ephemeral: bool, by: str, definition: Literal["ours", "paper"], least_sets: int
-) -> dict[str, Any]:
+) -> SetNames:
     from flitwatch_db import connect
     from flitwatch_db.estimates import several
     from flitwatch_domain.several_sets import several_sets
@@ -79,7 +94,9 @@ def _read(
 
     with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
         entries = several.entries_now(conn, by)
-    items = [{**vars(row), "evidence": list(row.evidence)} for row in several_sets(entries, definition, least_sets)]
+    items: list[Mapping[str, Any]] = [
+        {**vars(row), "evidence": list(row.evidence)} for row in several_sets(entries, definition, least_sets)
+    ]
     sets = len({entry["estimate_id"] for _, entry in entries})
     return {
         "by": by,
@@ -91,7 +108,7 @@ def _read(
     }
 
 
-def lines(found: dict[str, Any]) -> list[str]:
+def lines(found: SetNames | models.SeveralSets) -> list[str]:
     """The list for a person."""
     told = [f"found in at least {found['least_sets']} of {found['sets']} sets: {found['total']}"]
     for row in found["items"]:
@@ -103,7 +120,7 @@ def lines(found: dict[str, Any]) -> list[str]:
     return told
 
 
-def _evidence(one: dict[str, Any]) -> str:
+def _evidence(one: Mapping[str, Any]) -> str:
     effect = "" if one["effect_s"] is None else f", {one['effect_s']:+.1f} s in an exposed run"
     simulated = " (simulated)" if one["simulated"] else ""
     q = "not testable" if one["q"] is None else f"q = {one['q']:.2g}"

@@ -72,9 +72,10 @@ def deviation(
         notes = table.notes
     begun = time.perf_counter()
     model = DeviationModel(inputs=inputs, learner=learner, folds=folds, split=split, seed=seed).fit(counts, times)
+    ranks = {name: float(value) for name, value in zip(names, model.rank_, strict=True)}
     result = {
         "relevance": {name: float(value) for name, value in zip(names, model.relevance_, strict=True)},
-        "rank": {name: float(value) for name, value in zip(names, model.rank_, strict=True)},
+        "rank": ranks,
         "relevance_spread": {name: float(value) for name, value in zip(names, model.relevance_spread_, strict=True)},
         "rank_spread": {name: float(value) for name, value in zip(names, model.rank_spread_, strict=True)},
         "constant": [name for name, constant in zip(names, model.constant_, strict=True) if constant],
@@ -90,7 +91,8 @@ def deviation(
         "simulated": scenario is not None,
     }
     if scenario is not None:
-        from flitwatch_research.scoring import score
+        from flitwatch_research.scoring import DeviationEstimate, score
 
-        result |= score("deviation", scenario, seed, users, {"rank": result["rank"]})
+        ranked: DeviationEstimate = {"rank": ranks}
+        result |= score("deviation", scenario, seed, users, ranked)
     emit(result, as_json)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from flitwatch.console import Moment, database_options, emit, json_option
 from flitwatch.rest import Place, api_options, asking, place
+
+if TYPE_CHECKING:
+    from flitwatch_client import models
+    from flitwatch_domain.explanation.result import Explanation
 
 MOST_SHOWN = 5
 
@@ -61,12 +65,12 @@ def job(
         click.echo(line)
 
 
-def _asked(at_api: Place, job_id: str, cluster: str | None, at_s: float | None) -> dict[str, Any]:
+def _asked(at_api: Place, job_id: str, cluster: str | None, at_s: float | None) -> models.Explanation:
     with asking(at_api) as fw:
-        return dict(fw.explanation(job_id, cluster=cluster, at=at_s))
+        return fw.explanation(job_id, cluster=cluster, at=at_s)
 
 
-def _read(db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None, at_s: float | None) -> dict[str, Any]:
+def _read(db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None, at_s: float | None) -> Explanation:
     from flitwatch_db import connect
     from flitwatch_db.jobs.explanation import explain
     from flitwatch_ops.platform import database
@@ -97,12 +101,12 @@ def _filed(page: str, out: Path) -> str:
     return held_hash(page)
 
 
-def lines(made: dict[str, Any]) -> list[str]:
+def lines(made: Explanation | models.Explanation) -> list[str]:
     """An explanation for a person."""
     simulated = " (simulated)" if made["simulated"] else ""
     told = [f"job {made['job_id']}{simulated}: {made['title']}", made["detail"]]
-    for one in made["chain"]:
-        told.append(f"{one['part']}: {one['text']}")
+    for sentence in made["chain"]:
+        told.append(f"{sentence['part']}: {sentence['text']}")
     for one in made["candidates"][:MOST_SHOWN]:
         if one["score"] > 0:
             who = f"{one['user'] or 'unknown user'}, {one['name'] or 'no name'}"

@@ -16,6 +16,8 @@ from flitwatch.console import (
     database_options,
     emit,
     json_option,
+    lane_options,
+    seed_option,
     stderr,
 )
 
@@ -41,13 +43,8 @@ def loop() -> None:
 @click.option(
     "--to", "to_s", type=Moment(), default="now", show_default=True, help="With --fabric: the end of the window."
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed of what is drawn.")
-@click.option(
-    "--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True, help="Service levels of the routes."
-)
-@click.option(
-    "--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True, help="Virtual lanes of the routes."
-)
+@seed_option
+@lane_options
 @click.option(
     "--epochs",
     type=click.IntRange(1, 64),

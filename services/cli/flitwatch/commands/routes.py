@@ -16,6 +16,7 @@ from flitwatch.console import (
     emit,
     json_option,
     mtu_option,
+    seed_option,
     stderr,
     stop_on_interrupt,
 )
@@ -50,7 +51,7 @@ _lmc_option = click.option(
     multiple=True,
     help="A pattern's name, or a CSV src,dst,bytes[,packets] (endpoints by number or name: `flitwatch topology endpoints`). Again for each further time slot: then the sum of the slots' busiest links counts.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed of what is drawn.")
+@seed_option
 @click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=60.0, show_default=True, help="Seconds.")
 @click.option(
     "--baselines/--no-baselines",
@@ -198,7 +199,7 @@ def _note(found: Routes, loaded: bool, within: float, limit_s: float) -> str:
 @click.option(
     "--traffic", "names", type=LOCAL, multiple=True, help="Also weigh this traffic; again for each further time slot."
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed of what is drawn.")
+@seed_option
 @_lmc_option
 @mtu_option
 @json_option

@@ -7,6 +7,7 @@ import json
 import socket
 import sys
 from pathlib import Path
+from typing import TypedDict
 
 import click
 
@@ -196,12 +197,18 @@ def experiment(
         from flitwatch_simulation.namespaces.figure import draw
 
         draw(found, figure)
-    if not as_json:
-        del found["series"]
-    emit(found, as_json)
+    emit(found if as_json else {key: value for key, value in found.items() if key != "series"}, as_json)
 
 
-def _range(text: str) -> dict[str, object]:
+class _PortRange(TypedDict):
+    """Ports of a job's flows, and the tag that its packets carry."""
+
+    first: int
+    last: int
+    tag: str | None
+
+
+def _range(text: str) -> _PortRange:
     span, _, tag = text.partition("=")
     first, _, last = span.partition("-")
     if not (first.isascii() and first.isdigit()) or not ((last or first).isascii() and (last or first).isdigit()):

@@ -15,6 +15,7 @@ from flitwatch.console import emit, json_option, stderr
 
 if TYPE_CHECKING:
     from flitwatch_research.scorecard.pieces import Piece
+    from flitwatch_research.scorecard.timings import TimeBound
 
 #: The application of each seed in turn: two with 20 steps and two with 80, on 128 and on 512 nodes.
 APPLICATIONS = ("amg-128", "milc-128", "amg-512", "milc-512")
@@ -124,7 +125,7 @@ def scorecard(
     emit(card, as_json) if as_json else print(markdown(card))
 
 
-def _timings(kept: bool, users: int) -> list[dict[str, Any]]:
+def _timings(kept: bool, users: int) -> list[TimeBound]:
     """Measured now, or read back where only that is wanted: they depend on the machine, so that an earlier call's do not stand in for them otherwise."""
     from flitwatch_research.scorecard.pieces import folder
     from flitwatch_research.scorecard.timings import rows

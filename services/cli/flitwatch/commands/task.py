@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -65,7 +66,7 @@ def list_(state: str | None, limit: int, db_url: str | None, ephemeral: bool, as
     with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
         found = list_tasks(conn, state=state, limit=limit)
     if as_json:
-        emit({"tasks": [t.as_dict() for t in found]}, as_json)
+        emit({"tasks": [asdict(one) for one in found]}, as_json)
         return
     for t in found:
         share = f"{t.done}/{t.total}" if t.total else ""
@@ -82,7 +83,7 @@ def cancel(task_id: int, db_url: str | None, ephemeral: bool, as_json: bool) -> 
     from flitwatch_db.tasks import cancel as stop
 
     with database(db_url, ephemeral) as url, connect(url, role="writer", autocommit=True) as conn:
-        emit(stop(conn, task_id).as_dict(), as_json)
+        emit(asdict(stop(conn, task_id)), as_json)
 
 
 @task.command()
@@ -118,6 +119,6 @@ def _follow(conn: Any, task_id: int) -> Any:
 def _finish(found: Any, as_json: bool, ended: bool) -> None:
     if ended and found.state != "succeeded":
         if as_json:
-            emit(found.as_dict(), as_json)
+            emit(asdict(found), as_json)
         fail(f"task {found.task_id} {found.state}" + (f": {found.error['message']}" if found.error else ""))
-    emit(found.as_dict(), as_json)
+    emit(asdict(found), as_json)

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from flitwatch.console import FiniteRange, emit, json_option
-from flitwatch.hottest import SORTS, headline, hottest, lists
+from flitwatch.hottest import SORTS, HotLists, headline, hottest, lists
 from flitwatch.rest import Place, api_options, asking, needed
 from flitwatch.tables import clean, drawn, plain, table
 from flitwatch_domain.errors import FlitwatchError
@@ -68,7 +68,7 @@ def top(
         _live(_Reader(at, found, most, every_s))
 
 
-def _print(found: dict[str, Any]) -> None:
+def _print(found: HotLists) -> None:
     if drawn():
         from rich.console import Console
 
@@ -79,7 +79,7 @@ def _print(found: dict[str, Any]) -> None:
         print("", *(plain(title, heads, rows, left) if rows else [f"{title}: none"]), sep="\n")
 
 
-def _page(found: dict[str, Any], state: str) -> Any:
+def _page(found: HotLists, state: str) -> Any:
     from rich.console import Group
     from rich.text import Text
 
@@ -100,7 +100,7 @@ class _Reader:
         Why the last read failed; empty where it did not.
     """
 
-    def __init__(self, at: Place, found: dict[str, Any], most: int, every_s: float) -> None:
+    def __init__(self, at: Place, found: HotLists, most: int, every_s: float) -> None:
         self.found, self.problem = found, ""
         self._at, self._most, self._every_s = at, most, every_s
         self._machine, self._sort = found["fabric"], found["sort"]

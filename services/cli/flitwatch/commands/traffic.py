@@ -8,7 +8,18 @@ from typing import Any
 
 import click
 
-from flitwatch.console import LOCAL, TIME_LIMIT_S, FiniteRange, OutPath, emit, json_option, mtu_option, stderr
+from flitwatch.console import (
+    LOCAL,
+    TIME_LIMIT_S,
+    FiniteRange,
+    OutPath,
+    emit,
+    json_option,
+    lane_options,
+    mtu_option,
+    seed_option,
+    stderr,
+)
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -37,12 +48,7 @@ def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
     required=True,
     help="A pattern's name, or a CSV src,dst,bytes[,packets] of endpoints by number or name.",
 )
-@click.option(
-    "--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True, help="Service levels of the routes."
-)
-@click.option(
-    "--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True, help="Virtual lanes of the routes."
-)
+@lane_options
 @click.option(
     "--epochs",
     type=click.IntRange(1, 64),
@@ -51,7 +57,7 @@ def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
     help="Sensing epochs, each with its own SL-to-VL tables.",
 )
 @click.option("--noise", type=FiniteRange(0, 1), default=0.0, show_default=True, help="Relative error of each counter.")
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed of what is drawn.")
+@seed_option
 @click.option("--out", required=True, type=OutPath(folder=True), help="The folder of the files.")
 @json_option
 def counters(
@@ -113,12 +119,7 @@ def counters(
     show_default=True,
     help="Which traffic the unknowns may carry: i, s, cd, scd, cs and scs as in chapter 4, od for every pair.",
 )
-@click.option(
-    "--sl", "sls", type=click.IntRange(1, 16), default=5, show_default=True, help="Service levels of the routes."
-)
-@click.option(
-    "--vl", "vls", type=click.IntRange(1, 15), default=5, show_default=True, help="Virtual lanes of the routes."
-)
+@lane_options
 @click.option(
     "--epochs",
     type=click.IntRange(1, 64),
@@ -131,7 +132,7 @@ def counters(
     type=FiniteRange(0, 1),
     help="Relative error of counters; by default found from the switches' balance.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True, help="Seed of what is drawn.")
+@seed_option
 @click.option(
     "--jobs",
     "job_file",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
 from flitwatch.console import database_options, emit, json_option
 from flitwatch_domain.trials import RECORD
+
+if TYPE_CHECKING:
+    from flitwatch_ml.trial_report import TrialReport
 
 
 @click.group()
@@ -42,9 +45,8 @@ def report(path: Path, cluster: str | None, db_url: str | None, ephemeral: bool,
     made = trial_report.report(participants, [found.get(one.job_id) for one in participants], header.share)
     if torn:
         made["warnings"].append(f"{torn} lines of the record were torn by a crash: their jobs are not counted")
-    made |= {"share": header.share, "begun_s": header.begun_s, "caveat": CAVEAT}
     if as_json:
-        emit(made, as_json)
+        emit({**made, "share": header.share, "begun_s": header.begun_s, "caveat": CAVEAT}, as_json)
         return
     for line in _lines(made):
         click.echo(line)
@@ -53,25 +55,24 @@ def report(path: Path, cluster: str | None, db_url: str | None, ephemeral: bool,
 CAVEAT = "Jobs that are left alone also gain where advised jobs keep out of their way: the effect of advising all may be larger."
 
 
-def _lines(made: dict[str, Any]) -> list[str]:
+def _lines(made: TrialReport) -> list[str]:
     said = [
         f"{made['participants']} jobs, {made['advised']} with advice and {made['control']} without;"
         f" {made['finished']['advised']} and {made['finished']['control']} have ended"
     ]
-    for name, key in (("run time", "run_time"), ("from the draw to the end", "turnaround")):
-        found = made[key]
-        if found["effect"] is None:
+    for name, found in (("run time", made["run_time"]), ("from the draw to the end", made["turnaround"])):
+        if found["effect"] is None or found["interval"] is None:
             said.append(f"{name}: cannot tell ({found['reasons'][0]})")
             continue
         low, high = found["interval"]
         text = f"{name}: {found['effect']:+.1%} with advice ({low:+.1%} to {high:+.1%}): {found['verdict']}"
         said.append(text + (f" ({found['reasons'][0]})" if found["reasons"] else ""))
     wait = made["wait_s"]
-    if wait["difference"] is not None:
+    if wait["difference"] is not None and wait["interval"] is not None:
         low, high = wait["interval"]
         said.append(f"wait: {wait['difference']:+.0f} s with advice ({low:+.0f} to {high:+.0f} s)")
     saved = made["node_hours_saved"]
-    if saved["a_job"] is not None:
+    if saved["a_job"] is not None and saved["interval"] is not None:
         low, high = saved["interval"]
         said.append(f"node-hours saved for each advised job: {saved['a_job']:.2f} ({low:.2f} to {high:.2f})")
-    return [*said, *(f"warning: {line}" for line in made["warnings"]), made["caveat"]]
+    return [*said, *(f"warning: {line}" for line in made["warnings"]), CAVEAT]

@@ -7,7 +7,7 @@ The steps of an answer, in their order:
 - `carriers` finds the links and groups that carry the slowness: where stalls rose at the onset;
 - `candidates` scores the jobs that started or began to send more then, and names one or none;
 - `remedies` says what would help, with minutes where they can be estimated;
-- `answer` puts these together: the verdict with its reasons.
+- `answer` puts these together: the verdict with its reasons; `result` lists the fields.
 
 What is made of answers:
 

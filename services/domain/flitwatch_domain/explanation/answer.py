@@ -14,6 +14,16 @@ from flitwatch_domain.explanation import remedies, words
 from flitwatch_domain.explanation.candidates import Candidate, Scene, ranked
 from flitwatch_domain.explanation.carriers import Count, LinkCount, carrying
 from flitwatch_domain.explanation.chain import chain
+from flitwatch_domain.explanation.result import (
+    CandidateJob,
+    CarryingGroup,
+    CarryingLink,
+    Explanation,
+    Finding,
+    JobSlowdown,
+    Stalls,
+    Verdict,
+)
 from flitwatch_domain.explanation.scenery import Scenery
 from flitwatch_domain.explanation.slowdown import LEAST_RUNS, LEAST_SLOWDOWN, LEAST_STEPS, Slowdown, Steps
 
@@ -71,7 +81,7 @@ def elapsed_factor(job: Row, past: Past | None, now_s: float) -> float | None:
 
 def explanation(
     job: Row, watched: Watched, found: Slowdown | None, scene: Scenery | None, now_s: float, root: Row | None = None
-) -> dict[str, Any]:
+) -> Explanation:
     """The answer as docs/contracts/explanation.md describes it; times are datetimes. `root` is where the congestion on its links begins, if that was found."""
     links = [] if scene is None else carrying(scene.links)
     candidates = [] if scene is None or found is None else _candidates(scene, links)
@@ -80,18 +90,18 @@ def explanation(
         _not_told(job, watched, found, now_s) if not slow or found is None else _in_the_way(found, scene, candidates)
     )
     if slow and found is not None:
-        verdict = "cannot tell" if reasons else "named"
+        verdict: Verdict = "cannot tell" if reasons else "named"
     else:
         verdict = "cannot tell" if reasons else "not slow"
         found = None
     named = candidates[0] if verdict == "named" else None
     onset = None if found is None else _onset(found, scene, named)
-    made: dict[str, Any] = {
+    made: Finding = {
         "job_pk": job["job_pk"], "job_id": job["job_id"], "cluster": job["cluster"], "user": job["user"], "account": job["account"], "name": job["name"],
-        "state": job["state"], "nodes": job["nodes"], "start": _at(job["start_s"]), "end": _at(job["end_s"]), "simulated": job["simulated"],
+        "state": job["state"], "nodes": job["nodes"], "start": _at_if_known(job["start_s"]), "end": _at_if_known(job["end_s"]), "simulated": job["simulated"],
         "as_of": _at(now_s), "verdict": verdict, "reasons": reasons,
         "title": words.title(job, verdict, found, onset, named), "detail": words.detail(verdict, reasons, found, scene, named),
-        "slowdown": None if found is None else _slowdown(found, scene, onset),
+        "slowdown": None if found is None or onset is None else _slowdown(found, scene, onset),
         "routers": None if scene is None or found is None else {"routers": len(np.unique(scene.router)), **_count(scene.own)},
         "links": [_link(one) for one in links] if slow else [], "root": root if slow else None, "groups": _groups(scene) if slow and scene is not None else [],
         "candidates": [_candidate(one, one is named) for one in candidates[:MOST_CANDIDATES]], "candidates_total": len(candidates),
@@ -188,11 +198,15 @@ def _onset(found: Slowdown, scene: Scenery | None, named: Candidate | None) -> f
     return min(max(found.onset_s, found.low_s), found.high_s)
 
 
-def _at(seconds: float | None) -> datetime | None:
-    return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+def _at(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
 
 
-def _slowdown(found: Slowdown, scene: Scenery | None, onset_s: float | None) -> Row:
+def _at_if_known(seconds: float | None) -> datetime | None:
+    return None if seconds is None else _at(seconds)
+
+
+def _slowdown(found: Slowdown, scene: Scenery | None, onset_s: float) -> JobSlowdown:
     low, high = (found.low_s, found.high_s) if scene is None else (scene.low_s, scene.high_s)
     return {
         "basis": found.basis,
@@ -202,7 +216,7 @@ def _slowdown(found: Slowdown, scene: Scenery | None, onset_s: float | None) -> 
         "since": _at(onset_s),
         "since_low": _at(low),
         "since_high": _at(high),
-        "until": _at(found.end_s),
+        "until": _at_if_known(found.end_s),
         "from_start": found.from_start,
         "since_by": "counters"
         if scene is not None and scene.refined
@@ -212,11 +226,11 @@ def _slowdown(found: Slowdown, scene: Scenery | None, onset_s: float | None) -> 
     }
 
 
-def _count(count: Count) -> Row:
+def _count(count: Count) -> Stalls:
     return {"stall_ratio_before": count.before, "stall_ratio_after": count.after, "rose": count.rose}
 
 
-def _link(one: LinkCount) -> Row:
+def _link(one: LinkCount) -> CarryingLink:
     return {
         "link": one.link,
         "link_class": one.link_class,
@@ -230,7 +244,7 @@ def _link(one: LinkCount) -> Row:
     }
 
 
-def _groups(scene: Scenery) -> list[Row]:
+def _groups(scene: Scenery) -> list[CarryingGroup]:
     """Groups in which the job has nodes, by what was counted on their routers."""
     if scene.counted is None:
         return []
@@ -245,14 +259,14 @@ def _groups(scene: Scenery) -> list[Row]:
     ]
 
 
-def _candidate(one: Candidate, named: bool) -> Row:
+def _candidate(one: Candidate, named: bool) -> CandidateJob:
     job = one.job
     blamed = job.blamed
     return {
         "job_pk": job.job_pk, "job_id": job.job_id, "user": job.user, "name": job.name, "nodes": job.nodes, "simulated": job.simulated,
-        "start": _at(job.start_s), "end": _at(job.end_s), "named": named,
+        "start": _at(job.start_s), "end": _at_if_known(job.end_s), "named": named,
         "shared_routers": one.shared_routers, "shared_groups": one.shared_groups, "shared_links": one.shared_links, "exposure": one.exposure, "footprint": one.footprint,
-        "change": one.change, "changed": _at(one.changed_s), "sent_before_bytes_per_s": job.sent_before, "sent_after_bytes_per_s": job.sent_after,
+        "change": one.change, "changed": _at_if_known(one.changed_s), "sent_before_bytes_per_s": job.sent_before, "sent_after_bytes_per_s": job.sent_after,
         "blame": None if blamed is None else {"estimate_id": blamed.estimate_id, "q": blamed.q, "verdict": blamed.verdict, "found": blamed.found},
         "score": one.score, "parts": {"timing": one.timing, "load": one.load, "presence": one.presence, "blame": one.blame}, "why_not": one.why_not,
     }  # fmt: skip

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
-from typing import Any
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.explanation.chain import LEAST_SHARE
 from flitwatch_domain.explanation.pictures import Line, picture
-
-Row = dict[str, Any]
+from flitwatch_domain.explanation.result import Explanation
 
 _PARTS = {"steps": "How slow", "links": "What carries it", "jobs": "Who feeds it", "since": "Since when"}
 _PARTS |= {"certainty": "How sure", "help": "What would help"}
@@ -49,7 +47,7 @@ _HELD = re.compile(r'<code id="hash">([0-9a-f]{64})</code>')
 class Evidence:
     """What a case is made from: an explanation, the lines of its step times (none without steps), and those of its counters."""
 
-    made: Row
+    made: Explanation
     steps: Sequence[Line]
     counters: Sequence[tuple[str, Line]]
 
@@ -122,7 +120,7 @@ def _main(evidence: Evidence, address: str | None, at: datetime) -> str:
     return "<main>\n" + "\n".join(one for one in parts if one) + "\n</main>"
 
 
-def _window(made: Row) -> str:
+def _window(made: Explanation) -> str:
     if made["start"] is None:
         return "the job has not begun"
     return f"window {_moment(made['start'])} to {_moment(made['end'] or made['as_of'])}"
@@ -132,7 +130,7 @@ def _section(title: str, content: str) -> str:
     return f"<section><h2>{title}</h2>{content}</section>"
 
 
-def _chain(made: Row) -> str:
+def _chain(made: Explanation) -> str:
     told = ""
     before = None
     for one in made["chain"]:
@@ -142,7 +140,7 @@ def _chain(made: Row) -> str:
     return f"<dl>{told}</dl>"
 
 
-def _marks(made: Row) -> list[tuple[float, str]]:
+def _marks(made: Explanation) -> list[tuple[float, str]]:
     """Moments that the pictures name: the onset, and the start of who is named."""
     slow = made["slowdown"]
     if slow is None or slow["from_start"]:
@@ -154,7 +152,7 @@ def _marks(made: Row) -> list[tuple[float, str]]:
     return [(slow["since"].timestamp(), "slower from here on")]
 
 
-def _figures(made: Row) -> str:
+def _figures(made: Explanation) -> str:
     slow, tables = made["slowdown"], ""
     if slow is not None:
         rows = [
@@ -178,7 +176,7 @@ def _figures(made: Row) -> str:
     return tables + _jobs(made) or "<p>There are no figures: the job was not found to be slow.</p>"
 
 
-def _jobs(made: Row) -> str:
+def _jobs(made: Explanation) -> str:
     """The likely jobs; a person stands only beside the job that is named, since whoever reads this takes a name for a finding."""
     likely = [one for one in made["candidates"] if one["score"] >= LEAST_SHARE]
     if not likely:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from flitwatch_domain.explanation.result import CandidateJob, ChainSentence, Finding, JobSlowdown, Part, Remedy
 from flitwatch_domain.explanation.words import counted, percent
-
-Row = dict[str, Any]
 
 #: Links and jobs that are spelled out; the answer lists the others.
 MOST_LINKS, MOST_JOBS = 3, 3
@@ -15,15 +15,15 @@ MOST_LINKS, MOST_JOBS = 3, 3
 LEAST_SHARE = 0.01
 
 
-def chain(made: Row) -> list[Row]:
-    """Sentences of a finished explanation: {part, text}; they name jobs by number and nobody by name. Empty where the job is not slow.
+def chain(made: Finding) -> list[ChainSentence]:
+    """Sentences of a finding; they name jobs by number and nobody by name. Empty where the job is not slow.
 
     `part` is steps, links, jobs, since, certainty or help (one sentence a remedy).
     """
     slow = made["slowdown"]
     if slow is None:
         return []
-    told = [
+    told: list[tuple[Part, str]] = [
         ("steps", _steps(slow)),
         ("links", _links(made)),
         ("jobs", _jobs(made)),
@@ -42,7 +42,7 @@ def minutes_and_seconds(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{left:02} h" if hours else f"{minutes}:{left:02} min"
 
 
-def help_text(remedy: Row) -> str:
+def help_text(remedy: Remedy) -> str:
     """A remedy with what it saves, or with the reason why that is unknown."""
     if remedy["minutes_saved"] is not None:
         saved = minutes_and_seconds(remedy["minutes_saved"] * 60)
@@ -54,7 +54,7 @@ def help_text(remedy: Row) -> str:
     return f"{remedy['text']} Minutes saved are unknown: {remedy['why_unknown']}."
 
 
-def _steps(slow: Row) -> str:
+def _steps(slow: JobSlowdown) -> str:
     percent = f"{round((slow['factor'] - 1) * 100)} %"
     lost = f"{minutes_and_seconds(slow['lost_s'])} lost{' so far' if slow['until'] is None else ''}"
     if slow["basis"] == "counters":
@@ -70,12 +70,12 @@ def _steps(slow: Row) -> str:
     return f"{which} {percent} longer than in {runs}; {lost}."
 
 
-def _links(made: Row) -> str:
+def _links(made: Finding) -> str:
     root = made.get("root")
     return _stalled(made) if root is None else f"{_stalled(made)} {root_text(root)}"
 
 
-def root_text(root: Row) -> str:
+def root_text(root: Mapping[str, Any]) -> str:
     """Where congestion begins, as one sentence."""
     waiting = root["victims_total"]
     behind = f"{counted(waiting, 'link')} wait{'s' if waiting == 1 else ''} behind it"
@@ -89,7 +89,7 @@ def root_text(root: Row) -> str:
     )
 
 
-def _stalled(made: Row) -> str:
+def _stalled(made: Finding) -> str:
     own = made["routers"]
     if own is None:
         return "Which links carry it is unknown: its place on a fabric with counters over time is not known."
@@ -105,7 +105,7 @@ def _stalled(made: Row) -> str:
     return "No link at its routers or between its groups stalls more than before."
 
 
-def _jobs(made: Row) -> str:
+def _jobs(made: Finding) -> str:
     likely = [one for one in made["candidates"] if one["score"] >= LEAST_SHARE][:MOST_JOBS]
     if not likely:
         count = made["candidates_total"]
@@ -115,7 +115,7 @@ def _jobs(made: Row) -> str:
     return " ".join(_job(one) for one in likely)
 
 
-def _job(one: Row) -> str:
+def _job(one: CandidateJob) -> str:
     nodes = "" if one["nodes"] is None else f" on {one['nodes']} nodes"
     did = f"started{nodes}" if one["change"] == "started" else f"began to send more{nodes}"
     changed = one["changed"] or one["start"]
@@ -130,7 +130,7 @@ def _job(one: Row) -> str:
     )
 
 
-def _since(slow: Row) -> str:
+def _since(slow: JobSlowdown) -> str:
     if slow["from_start"]:
         return "It was slow from its first step on, so its onset is not known."
     by = "the counters of its routers" if slow["since_by"] == "counters" else "its steps"
@@ -141,7 +141,7 @@ def _since(slow: Row) -> str:
     )
 
 
-def _certainty(made: Row) -> str:
+def _certainty(made: Finding) -> str:
     if made["verdict"] == "named":
         scores = [one["score"] for one in made["candidates"]]
         rest = f"the next job's is {percent(scores[1])}" if len(scores) > 1 else "no other job ran beside it"

@@ -4,70 +4,94 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Literal
 
+from flitwatch_domain.explanation.result import (
+    CandidateJob,
+    CarryingLink,
+    Explanation,
+    Incident,
+    JobSlowdown,
+    Judged,
+    SlowJob,
+    Story,
+)
 from flitwatch_domain.explanation.words import clock
-
-Row = dict[str, Any]
 
 MOST_LINKS = 6
 
 
-def incident(fabric: str, told: Sequence[Row], running: int, now_s: float, snapshot: bool = False) -> Row:
+def incident(fabric: str, told: Sequence[Explanation], running: int, now_s: float, snapshot: bool = False) -> Incident:
     """The present incident: the job that is named for most of what is lost now, and whom it slows.
 
     Parameters
     ----------
     fabric : str
-    told : sequence of dict     explanations of running jobs, of this moment
+    told : explanations of running jobs, of this moment
     running : int               jobs that run, looked at or not
     now_s : float               epoch seconds
     snapshot : bool             the machine has one sample without time: nothing can be slow since anything
 
     Returns
     -------
-    dict
-        As docs/contracts/explanation.md describes it; `last` is left to the caller.
+    Incident
+        `last` is left to the caller.
     """
     slow = [one for one in told if one["slowdown"] is not None and one["slowdown"]["until"] is None]
     at_speed = sum(one["verdict"] == "not slow" for one in told)
-    judged = {"running": running, "slow": len(slow), "not_slow": at_speed, "unknown": running - len(slow) - at_speed}
+    judged: Judged = {
+        "running": running,
+        "slow": len(slow),
+        "not_slow": at_speed,
+        "unknown": running - len(slow) - at_speed,
+    }
     named = [one for one in slow if one["named"] is not None]
-    head: Row = {"fabric": fabric, "as_of": datetime.fromtimestamp(now_s, UTC), "judged": judged, "last": None}
+    as_of = datetime.fromtimestamp(now_s, UTC)
     if named:
-        return head | {"verdict": "incident", "reasons": []} | _story(named, slow)
+        story = _story(named, slow)
+        return {
+            "fabric": fabric,
+            "as_of": as_of,
+            "judged": judged,
+            "last": None,
+            "verdict": "incident",
+            "reasons": [],
+            **story,
+        }
     reasons = _unknown(slow, judged, snapshot)
-    verdict = "cannot tell" if reasons else "none"
-    since = min((one["slowdown"]["since"] for one in slow), default=None)
-    return head | {
-        "verdict": verdict, "reasons": reasons, "title": _quiet_title(slow, verdict), "detail": _quiet_detail(slow, reasons, judged),
+    verdict: Literal["none", "cannot tell"] = "cannot tell" if reasons else "none"
+    since = min((_slowdown(one)["since"] for one in slow), default=None)
+    return {
+        "fabric": fabric, "as_of": as_of, "judged": judged, "last": None, "verdict": verdict, "reasons": reasons, "title": _quiet_title(slow, verdict), "detail": _quiet_detail(slow, reasons, judged),
         "since": since, "until": None, "aggressor": None, "links": _links(slow), "victims": [], "others": [_victim(one) for one in _worst(slow)],
         "remedies": _worst(slow)[0]["remedies"] if slow else [],
     }  # fmt: skip
 
 
-def last(told: Sequence[Row]) -> Row | None:
+def last(told: Sequence[Explanation]) -> Story | None:
     """The newest incident among explanations of jobs that were slow; None where none of them names anybody."""
     named = [one for one in told if one["named"] is not None]
     if not named:
         return None
-    newest = max(named, key=lambda one: one["slowdown"]["since"])
+    newest = max(named, key=lambda one: _slowdown(one)["since"])
     return _story([one for one in named if one["named"] == newest["named"]], [])
 
 
-def _story(named: Sequence[Row], slow: Sequence[Row]) -> Row:
+def _story(named: Sequence[Explanation], slow: Sequence[Explanation]) -> Story:
     """What the explanations say together that name the job for which most node-seconds are lost."""
     lost: dict[str, float] = {}
     for one in named:
-        lost[one["named"]] = lost.get(one["named"], 0.0) + _weight(one)
+        if (job := one["named"]) is not None:
+            lost[job] = lost.get(job, 0.0) + _weight(one)
     who = max(sorted(lost), key=lambda job: lost[job])
     victims = _worst([one for one in named if one["named"] == who])
     others = _worst([one for one in slow if one["named"] != who])
     aggressor = next(one for one in victims[0]["candidates"] if one["named"])
     # The onset that is known best is that of counters; a job that began later was slow later.
-    since = min(one["slowdown"]["since"] for one in victims)
-    ends = [one["slowdown"]["until"] or one["end"] for one in victims]
-    until = None if any(end is None for end in ends) else max(ends)
+    since = min(_slowdown(one)["since"] for one in victims)
+    ends = [_slowdown(one)["until"] or one["end"] for one in victims]
+    over = [end for end in ends if end is not None]
+    until = max(over) if len(over) == len(ends) else None
     return {
         "title": _title(who, victims, since, until), "detail": _detail(victims, aggressor), "since": since, "until": until, "aggressor": aggressor,
         "links": _links(victims), "victims": [_victim(one) for one in victims], "others": [_victim(one) for one in others],
@@ -75,24 +99,34 @@ def _story(named: Sequence[Row], slow: Sequence[Row]) -> Row:
     }  # fmt: skip
 
 
-def _weight(one: Row) -> float:
+def _weight(one: Explanation) -> float:
     """Nodes that a job's slowness wastes."""
-    return float((one["nodes"] or 1) * (one["slowdown"]["factor"] - 1))
+    return float((one["nodes"] or 1) * (_slowdown(one)["factor"] - 1))
 
 
-def _worst(told: Sequence[Row]) -> list[Row]:
+def _worst(told: Sequence[Explanation]) -> list[Explanation]:
     return sorted(told, key=lambda one: (-_weight(one), one["job_id"]))
 
 
-def _victim(one: Row) -> Row:
-    slow = one["slowdown"]
-    kept = ("job_pk", "job_id", "user", "account", "name", "nodes", "state", "simulated", "verdict", "reasons")
-    return {name: one[name] for name in kept} | {name: slow[name] for name in ("factor", "lost_s", "since", "until")}
+def _slowdown(one: Explanation) -> JobSlowdown:
+    """The slow stretch of a job that has one."""
+    found = one["slowdown"]
+    assert found is not None
+    return found
 
 
-def _links(told: Sequence[Row]) -> list[Row]:
+def _victim(one: Explanation) -> SlowJob:
+    slow = _slowdown(one)
+    return {
+        "job_pk": one["job_pk"], "job_id": one["job_id"], "user": one["user"], "account": one["account"], "name": one["name"], "nodes": one["nodes"],
+        "state": one["state"], "simulated": one["simulated"], "verdict": one["verdict"], "reasons": one["reasons"],
+        "factor": slow["factor"], "lost_s": slow["lost_s"], "since": slow["since"], "until": slow["until"],
+    }  # fmt: skip
+
+
+def _links(told: Sequence[Explanation]) -> list[CarryingLink]:
     """Carrying links of several jobs, those with most stalls per flit first, each once."""
-    best: dict[int, Row] = {}
+    best: dict[int, CarryingLink] = {}
     for link in (link for one in told for link in one["links"]):
         held = best.get(link["link"])
         if held is None or (link["stall_ratio_after"] or 0) > (held["stall_ratio_after"] or 0):
@@ -100,31 +134,31 @@ def _links(told: Sequence[Row]) -> list[Row]:
     return sorted(best.values(), key=lambda link: (-(link["stall_ratio_after"] or 0), link["link"]))[:MOST_LINKS]
 
 
-def _percent(one: Row) -> str:
-    return f"job {one['job_id']} is {round((one['slowdown']['factor'] - 1) * 100)} % slower"
+def _percent(one: Explanation) -> str:
+    return f"job {one['job_id']} is {round((_slowdown(one)['factor'] - 1) * 100)} % slower"
 
 
-def _title(who: str, victims: Sequence[Row], since: datetime, until: datetime | None) -> str:
+def _title(who: str, victims: Sequence[Explanation], since: datetime, until: datetime | None) -> str:
     whom = f"job {victims[0]['job_id']}" if len(victims) == 1 else f"{len(victims)} jobs"
     if until is None:
         return f"Job {who} slows {whom} since {clock(since.timestamp())}"
     return f"Job {who} slowed {whom} from {clock(since.timestamp())} to {clock(until.timestamp())}"
 
 
-def _detail(victims: Sequence[Row], aggressor: Row) -> str:
+def _detail(victims: Sequence[Explanation], aggressor: CandidateJob) -> str:
     held = "" if aggressor["nodes"] is None else f" on {aggressor['nodes']} nodes"
     did = "It started" if aggressor["change"] == "started" else "It began to send more"
     return f"{did}{held}. {_some(victims)} That is timing and load, not proof."
 
 
-def _some(slow: Sequence[Row]) -> str:
+def _some(slow: Sequence[Explanation]) -> str:
     shown = [_percent(one) for one in slow[:3]]
     more = len(slow) - len(shown)
     text = ", ".join(shown) + (f", and {more} more" if more else "")
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _unknown(slow: Sequence[Row], judged: Row, snapshot: bool) -> list[str]:
+def _unknown(slow: Sequence[Explanation], judged: Judged, snapshot: bool) -> list[str]:
     """Why no incident is shown and none is ruled out; empty where none is there."""
     if snapshot:
         return ["the machine has one sample without time"]
@@ -135,13 +169,13 @@ def _unknown(slow: Sequence[Row], judged: Row, snapshot: bool) -> list[str]:
     return []
 
 
-def _quiet_title(slow: Sequence[Row], verdict: str) -> str:
+def _quiet_title(slow: Sequence[Explanation], verdict: str) -> str:
     if slow:
         return f"{len(slow)} job{'s are' if len(slow) > 1 else ' is'} slow; cannot tell who caused it"
     return "No incident" if verdict == "none" else "Cannot tell whether a job is slow"
 
 
-def _quiet_detail(slow: Sequence[Row], reasons: Sequence[str], judged: Row) -> str:
+def _quiet_detail(slow: Sequence[Explanation], reasons: Sequence[str], judged: Judged) -> str:
     if reasons:
         text = "; ".join(reasons)
         return f"{_some(_worst(slow))} " * bool(slow) + f"{text[:1].upper()}{text[1:]}."

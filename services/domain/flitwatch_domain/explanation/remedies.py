@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flitwatch_domain.explanation.candidates import Candidate
+from flitwatch_domain.explanation.result import Kind, Remedy
 from flitwatch_domain.explanation.slowdown import Slowdown
 
 #: Why the minutes that a remedy saves are unknown.
@@ -15,8 +16,8 @@ NO_REPLAY = "only a replay of that moment can estimate them"
 
 def remedies(
     job: dict[str, Any], found: Slowdown | None, named: Candidate | None, now_s: float, rose: bool | None
-) -> list[dict[str, Any]]:
-    """Remedies, the most certain first: {kind, job_id, text, minutes_saved, why_unknown, in_past}.
+) -> list[Remedy]:
+    """Remedies, the most certain first.
 
     `minutes_saved` of `hold` is what the steps to come would take longer at the present pace than they usually do: the most that it can
     save, since how long the other would run is not known. Where the other or the job itself is over, it is what the job lost. It is None
@@ -27,7 +28,7 @@ def remedies(
         return []
     running = job["end_s"] is None and job["state"] == "RUNNING"
     ongoing = running and found.end_s is None
-    made: list[dict[str, Any]] = []
+    made: list[Remedy] = []
     if named is not None:
         other = named.job
         ran = other.end_s is None or other.end_s > now_s
@@ -82,7 +83,7 @@ def _saveable_minutes(found: Slowdown) -> float | None:
     return None if found.left_s is None else found.left_s * (found.factor - 1) / 60
 
 
-def _one(kind: str, job_id: str, text: str, minutes: float | None, in_past: bool, why_unknown: str) -> dict[str, Any]:
+def _one(kind: Kind, job_id: str, text: str, minutes: float | None, in_past: bool, why_unknown: str) -> Remedy:
     return {
         "kind": kind,
         "job_id": job_id,

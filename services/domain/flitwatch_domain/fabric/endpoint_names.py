@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TypedDict
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric.model import Fabric
@@ -20,8 +20,20 @@ _GUID = re.compile(r"(0x|H-)[0-9a-fA-F]{1,16}|[0-9a-fA-F]{16}|([0-9a-fA-F]{4}:){
 Find = Callable[[str, str], int]
 
 
-def endpoint_table(fabric: Fabric) -> list[dict[str, Any]]:
-    """One row an endpoint, in their order: number, node, adapter, guid, lid, switch and port; None is unknown."""
+class EndpointRow(TypedDict):
+    """An endpoint by its names and by where it attaches; None is unknown."""
+
+    endpoint: int
+    node: str
+    adapter: str | None
+    guid: str | None
+    lid: int | None
+    switch: str
+    port: int | None
+
+
+def endpoint_table(fabric: Fabric) -> list[EndpointRow]:
+    """One row an endpoint, in their order."""
     ends, count = fabric.endpoints, len(fabric.endpoints)
     adapters, lids = (fabric.attributes.get(key) or [None] * count for key in ("adapters", "lids"))
     return [

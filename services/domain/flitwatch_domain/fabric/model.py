@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,21 @@ def check_name(what: str, name: str, where: str = "") -> None:
         raise BadInput(f"a {what}'s name has {len(name):,} characters; at most {LONGEST_NAME}", where=where)
     if _CONTROL.search(name):
         raise BadInput(f"a {what}'s name holds a control character: {name[:80]!r}", where=where)
+
+
+class FabricSummary(TypedDict):
+    """The figures of a fabric; links are directed and include those to endpoints."""
+
+    fabric: str
+    kind: str
+    technology: str
+    switches: int
+    endpoints: int
+    nodes: int
+    links: int
+    links_by_class: dict[str, int]
+    groups: list[int]
+    warnings: list[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +176,8 @@ class Fabric:
             self.warnings,
         )
 
-    def summary(self) -> dict[str, Any]:
-        """The figures of `flitwatch import fabric`: links are directed and include those to endpoints."""
+    def summary(self) -> FabricSummary:
+        """The figures of `flitwatch import fabric`."""
         by_class = np.bincount(
             self.links.link_class, weights=self.links.multiplicity, minlength=len(self.links.classes)
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,44 @@ class Adviser(Protocol):
         ...
 
 
+class PastRun(TypedDict):
+    """A run as advice reads it of the database: seconds, epoch seconds of its start, and its groups' stalls per flit, None where unknown."""
+
+    application: str
+    nodes: int
+    user: str
+    time_s: float
+    start_s: float
+    fabric_id: int
+    groups: list[int]
+    congestion: float | None
+
+
+class RunTimes(TypedDict):
+    """Seconds of each run."""
+
+    time_s: list[float]
+
+
+class BlamedUser(TypedDict):
+    """A user that an application's estimate names, with the exposure of each of its runs."""
+
+    user: str
+    application: str
+    nodes: int
+    estimate_id: int
+    place: int
+    q: float
+    exposure: list[float]
+    runs: RunTimes
+
+
+class RunningBlamed(BlamedUser):
+    """One that runs jobs now, and in which groups."""
+
+    groups: list[str]
+
+
 @dataclass(eq=False)
 class Served:
     """The adviser that REST uses, with some of its parts, and estimates made anew each week from what ended until then.
@@ -101,7 +139,7 @@ class Served:
     _hours: dict[tuple[int, int, int], float | None] = field(default_factory=dict)
     _hour: tuple[int, int, Float] | None = None
     _pending: list[tuple[Seen, float]] = field(default_factory=list)
-    _blamed: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    _blamed: dict[str, list[BlamedUser]] = field(default_factory=dict)
     _next_estimate_s: float = WEEK_S
     _basis: Basis | None = None
     _renewed_s: float = -1.0
@@ -134,8 +172,8 @@ class Served:
             self._basis = Basis(EPOCH_S, 1, "", nodes=nodes)
         return self._basis
 
-    def _run(self, seen: Seen, end_s: float) -> dict[str, Any]:
-        row = {
+    def _run(self, seen: Seen, end_s: float) -> PastRun:
+        row: PastRun = {
             "application": seen.application,
             "nodes": seen.nodes,
             "user": seen.user,
@@ -143,8 +181,10 @@ class Served:
             "start_s": EPOCH_S + seen.start_s,
             "fabric_id": 0,
             "groups": np.flatnonzero(seen.groups).tolist(),
+            "congestion": None,
         }
-        return row | {"congestion": congestion_then(self._hours, row)}
+        row["congestion"] = congestion_then(self._hours, row)
+        return row
 
     def started(self, job: Seen) -> None:
         """Keep who runs where."""
@@ -191,20 +231,20 @@ class Served:
             groups,
             basis.nodes,
             basis.runs,
-            self._running_blamed(),
+            {application: [*rows] for application, rows in self._running_blamed().items()},
             memo=basis.memo,
             ahead=ahead,
         )
         return self._basis
 
-    def _running_blamed(self) -> dict[str, list[dict[str, Any]]]:
+    def _running_blamed(self) -> dict[str, list[RunningBlamed]]:
         """Blamed users with jobs that run now, and in which groups."""
         places: dict[str, set[int]] = defaultdict(set)
         for seen in self._running.values():
             places[seen.user] |= set(np.flatnonzero(seen.groups).tolist())
         return {
             application: [
-                row | {"groups": [f"0/{group}" for group in sorted(places[row["user"]])]}
+                {**row, "groups": [f"0/{group}" for group in sorted(places[row["user"]])]}
                 for row in rows
                 if row["user"] in places
             ]
@@ -228,7 +268,7 @@ class Served:
 
     def _blame(
         self, application: str, jobs: Sequence[tuple[Seen, float]], names: list[str], table: Jobs
-    ) -> list[dict[str, Any]]:
+    ) -> list[BlamedUser]:
         rows = [row for row, (seen, end_s) in enumerate(jobs) if seen.application == application and np.isfinite(end_s)]
         own = np.array(rows[-MOST_RUNS:], np.int64)
         windows = Windows(table.begin_s[own], table.end_s[own], own)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -29,15 +29,29 @@ def carried_at(url: str, order: Order, limit_s: float) -> float:
     return time.time()
 
 
-def checked(url: str, order: Order, seconds: int | None = None) -> dict[str, Any]:
-    """Count what is stored after the first `seconds` of the order, or all of it.
+class CheckedRows(TypedDict):
+    """What the tables hold.
 
-    Returns
-    -------
-    dict
-        `lost` and `duplicated`: samples that are missing from a router's seconds, or too many; `wrong`: routers whose sums of flits or stalls
-        differ from what their counters grew by, in any of the tables; `wrong_in`: how many by table; `examples`; `rows` by table; `gaps`, `dead_letters`.
+    Attributes
+    ----------
+    lost, duplicated : samples that are missing from a router's seconds, or too many
+    wrong : routers whose sums of flits or stalls differ from what their counters grew by, in any of the tables
+    wrong_in : how many by table;  rows : by table
     """
+
+    lost: int
+    duplicated: int
+    wrong: int
+    wrong_in: dict[str, int]
+    examples: list[str]
+    rows: dict[str, int]
+    rows_expected: int
+    gaps: int
+    dead_letters: int
+
+
+def checked(url: str, order: Order, seconds: int | None = None) -> CheckedRows:
+    """Count what is stored after the first `seconds` of the order, or all of it."""
     from flitwatch_db import connect
     from flitwatch_db.counters import sums
 

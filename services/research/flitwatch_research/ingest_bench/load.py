@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from flitwatch_research.ingest_bench.pool import Format, Pool
 from flitwatch_research.ingest_bench.sets import MetricSet
@@ -105,19 +105,45 @@ def _slices(records: list[bytes]) -> list[list[bytes]]:
     return [records[a:b] for a, b in itertools.pairwise(bounds)]
 
 
-def told(pipe: Connection, timeout_s: float) -> dict[str, Any]:
-    """The next message of the process.
+class LoadStart(TypedDict):
+    """The process has made its records; `values` of them a second."""
+
+    ready: bool
+    values: int
+
+
+class LoadReport(TypedDict):
+    """What the process sent, how late at most, and when it ended (epoch seconds)."""
+
+    records: int
+    bytes: int
+    cpu_s: float
+    late_max_s: float
+    ended_at: float
+
+
+def told(pipe: Connection, timeout_s: float) -> LoadStart:
+    """The first message of the process.
 
     Raises
     ------
     Unavailable
         It says nothing, or has ended.
     """
+    return cast(LoadStart, _message(pipe, timeout_s))
+
+
+def sent(pipe: Connection, timeout_s: float) -> LoadReport:
+    """Its report, once it has sent everything; errors as of `told`."""
+    return cast(LoadReport, _message(pipe, timeout_s))
+
+
+def _message(pipe: Connection, timeout_s: float) -> Any:
     from flitwatch_domain.errors import Unavailable
 
     try:
         if pipe.poll(timeout_s):
-            return dict(pipe.recv())
+            return pipe.recv()
     except EOFError:
         raise Unavailable("the load ended before its time") from None
     raise Unavailable(f"the load said nothing for {timeout_s:.0f} s")

@@ -43,11 +43,12 @@ def _parameters(pattern: str, size: Size, megabytes: float | None = None, slots:
 def _looped(pattern: str, relative_to: str, slots: int = 1) -> Measure:
     def measure(size: Size) -> dict[str, float]:
         made = turn(_parameters(pattern, size, slots=slots)).summary()
-        times = made["time_ms"]
+        times, gap = made["time_ms"], made["true_gap"]
+        assert gap is not None, "traffic that crosses no switch"
         found = {name: time_ms / times[relative_to] for name, time_ms in times.items() if name != relative_to}
         return {
             **found,
-            "true gap, %": 100 * made["true_gap"],
+            "true gap, %": 100 * gap,
             "recommended": float(made["recommended"]),
             "seconds": made["wall_s"],
         }

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from flitwatch_domain.blame import NAMED
-from flitwatch_ml.blame import ExposureBlame, PresenceBlame
+from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.strata import days, hour_and_weekend, normal_scores
 from flitwatch_ml.work.blame import fitted as served
-from flitwatch_research.scoring import score_all
+from flitwatch_research.scoring import BlameEstimate, BlameFigures, BlameScore, DeviationScore, score_all
 from flitwatch_twin.campaign import Campaign, generate
 
 Rows = Iterator[dict[str, Any]]
 
 
-def _estimate(fitted: Any) -> dict[str, Any]:
+def _estimate(fitted: Any) -> BlameEstimate:
     """The ranking, and the q-value of each user; an estimator that gives verdicts names nobody beyond them."""
     q_values = [None if np.isnan(q) else float(q) for q in fitted.q_value_]
     if hasattr(fitted, "verdict_"):
@@ -26,7 +26,7 @@ def _estimate(fitted: Any) -> dict[str, Any]:
     return {"ranking": [int(user) for user in fitted.ranking_], "q": q_values}
 
 
-def methods(campaign: Campaign) -> dict[str, Any]:
+def methods(campaign: Campaign) -> dict[str, PresenceBlame | ExposureBlame | CalendarBlame]:
     """The fitted estimator of each method on one set."""
     times, strata = campaign.run_time_s, hour_and_weekend(campaign.run_start_s)
     return {
@@ -70,5 +70,5 @@ def pooled_rows(scenarios: tuple[str, ...], seed: int, users: int) -> Rows:
         yield row | {"cpu_s": cpu_s if fitted[name] is ours else None}
 
 
-def _figures(scored: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in scored.items() if name != "truth"}
+def _figures(scored: BlameScore | DeviationScore) -> BlameFigures:
+    return cast(BlameFigures, {name: value for name, value in scored.items() if name != "truth"})

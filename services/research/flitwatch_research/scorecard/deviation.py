@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import TypedDict, cast
 
 from flitwatch_ml.deviation import DeviationModel
-from flitwatch_research.scoring import score_all
+from flitwatch_research.scoring import DeviationScore, score_all
 from flitwatch_twin.campaign import COUNTER_NAMES, generate
 
 #: (inputs, split, learner): ours, the paper's counts over a step, and its division by row.
@@ -16,10 +16,30 @@ VARIANTS = (OURS, ("deltas", "run", "lightgbm"), ("deltas", "row", "lightgbm"))
 FOLDS = 5
 
 
-def rows(scenario: str, seed: int, users: int, variants: tuple[tuple[str, str, str], ...]) -> Iterator[dict[str, Any]]:
+class DeviationFit(TypedDict):
+    """A variant's model: errors in percent, also where counters were chosen, and of the mean curve; ranks and relevance by counter."""
+
+    scenario: str
+    seed: int
+    inputs: str
+    split: str
+    learner: str
+    mape: float
+    chosen_mape: float
+    baseline_mape: float
+    rank: dict[str, float]
+    relevance: dict[str, float]
+    cpu_s: float
+
+
+class DeviationRow(DeviationFit, DeviationScore):
+    """The same with its score."""
+
+
+def rows(scenario: str, seed: int, users: int, variants: tuple[tuple[str, str, str], ...]) -> Iterator[DeviationRow]:
     """One row a variant."""
     campaign = generate(scenario, seed, users)
-    found: list[dict[str, Any]] = []
+    found: list[DeviationFit] = []
     for inputs, split, learner in variants:
         begun = time.process_time()
         model = DeviationModel(inputs=inputs, split=split, learner=learner, folds=FOLDS, seed=seed)
@@ -41,4 +61,4 @@ def rows(scenario: str, seed: int, users: int, variants: tuple[tuple[str, str, s
         )
     scores = score_all("deviation", scenario, seed, users, [{"rank": row["rank"]} for row in found])
     for row, scored in zip(found, scores, strict=True):
-        yield row | scored
+        yield cast(DeviationRow, {**row, **scored})

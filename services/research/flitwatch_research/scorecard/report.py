@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from flitwatch_research.scorecard import worlds
 from flitwatch_research.scorecard.deviation import FOLDS
@@ -21,6 +21,7 @@ with **{seeds} {word}** of each world{fewer}; the command's default is 10.
 FORECASTERS = ("attention alone", "attention", "ridge", "lightgbm", "ratio", "curve", "last steps")
 HOLDS = {True: "yes", False: "**no**", None: "–"}
 Card = dict[str, Any]
+Row = TypeVar("Row", bound=Mapping[str, Any])
 
 
 def markdown(card: Card) -> str:
@@ -57,8 +58,8 @@ def _cell(value: Any) -> str:
     return f"{value:.2f}" if isinstance(value, float) else str(value)
 
 
-def _grouped(rows: list[dict[str, Any]], *keys: str) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
-    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
+def _grouped(rows: list[Row], *keys: str) -> dict[tuple[Any, ...], list[Row]]:
+    groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for row in rows:
         groups[tuple(row[key] for key in keys)].append(row)
     return groups

@@ -1,4 +1,4 @@
-"""Timings on the scorecard: what the issue bounds, each measured alone by CPU and by wall clock, beside what it does."""
+"""TimeBound on the scorecard: what the issue bounds, each measured alone by CPU and by wall clock, beside what it does."""
 
 from __future__ import annotations
 
@@ -6,23 +6,33 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
-Rows = Iterator[dict[str, Any]]
+
+class TimeBound(TypedDict):
+    """What was done, its seconds by the clock and on processors, the bound, and what others needed where that is published."""
+
+    what: str
+    wall_s: float
+    cpu_s: float
+    bound_s: float
+    published: NotRequired[str]
+
+
 RUNS, USERS, PERMUTATIONS = 200, 2000, 10_000
 JOBS = 1000
 
 
-def rows(scenarios: tuple[str, ...], users: int) -> Rows:
+def rows(scenarios: tuple[str, ...], users: int) -> Iterator[TimeBound]:
     """One row a bound: what, seconds, the bound."""
     yield from _blame()
     yield from _deviation(scenarios, users)
     yield from _forecast(scenarios[0], users)
 
 
-def _blame() -> Rows:
+def _blame() -> Iterator[TimeBound]:
     from flitwatch_ml.blame.information import exact_p_values
     from flitwatch_ml.blame.permutation import permutation_p_values
 
@@ -33,7 +43,8 @@ def _blame() -> Rows:
     permutation_p_values(amounts[:20], times[:20], strata[:20], 10)
     what = f"{RUNS} runs x {USERS} users"
     loop = "a loop of mutual_info_classif about 4 h"
-    yield _timed(f"exact p-values, {what}, one core", 0.1, lambda: exact_p_values(present, slow)) | {"published": loop}
+    exact = _timed(f"exact p-values, {what}, one core", 0.1, lambda: exact_p_values(present, slow))
+    yield {**exact, "published": loop}
     yield _timed(
         f"{PERMUTATIONS} stratified permutations, {what}, one core",
         0.5,
@@ -41,7 +52,7 @@ def _blame() -> Rows:
     )
 
 
-def _deviation(scenarios: tuple[str, ...], users: int) -> Rows:
+def _deviation(scenarios: tuple[str, ...], users: int) -> Iterator[TimeBound]:
     from flitwatch_twin.campaign import generate
 
     sets = [(campaign.counters, campaign.times_s) for campaign in (generate(name, 1, users) for name in scenarios)]
@@ -49,9 +60,8 @@ def _deviation(scenarios: tuple[str, ...], users: int) -> Rows:
         list(pool.map(_fit, [tuple(part[:12] for part in sets[0])] * 2))  # both processes load libraries
         sets.sort(key=lambda parts: -parts[1].size)
         what = f"deviation of {len(sets)} sets, 10 folds, 13 counters, two cores"
-        yield _timed(what, 60.0, lambda: list(pool.map(_fit, sets))) | {
-            "published": "the paper's learner about 10 min a set"
-        }
+        timed = _timed(what, 60.0, lambda: list(pool.map(_fit, sets)))
+        yield {**timed, "published": "the paper's learner about 10 min a set"}
 
 
 def _fit(parts: tuple[Any, Any]) -> None:
@@ -60,7 +70,7 @@ def _fit(parts: tuple[Any, Any]) -> None:
     DeviationModel().fit(*parts)
 
 
-def _forecast(scenario: str, users: int) -> Rows:
+def _forecast(scenario: str, users: int) -> Iterator[TimeBound]:
     from flitwatch_ml.forecast import AttentionForecaster, StepSeries
     from flitwatch_ml.forecast.series import Standard
     from flitwatch_ml.forecast.serving import Serving
@@ -79,7 +89,7 @@ def _forecast(scenario: str, users: int) -> Rows:
     yield _timed(f"forecasts for {JOBS} running jobs, one core", 1.0, lambda: serving.forecast(running))
 
 
-def _timed(what: str, bound_s: float, call: Callable[[], Any]) -> dict[str, Any]:
+def _timed(what: str, bound_s: float, call: Callable[[], Any]) -> TimeBound:
     cpu, wall = time.process_time(), time.perf_counter()
     call()
     return {"what": what, "wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu, "bound_s": bound_s}

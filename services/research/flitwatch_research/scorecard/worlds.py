@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -55,7 +55,23 @@ def said(value: tuple[float, float, float], form: str = ".2f") -> str:
     return f"{mean:{form}}" if math.isnan(low) else f"{mean:{form}} ({low:{form}} to {high:{form}})"
 
 
-def blame_line(rows: Rows) -> dict[str, Any]:
+#: A figure, and the ends of its interval; NaN where there is none.
+Interval = tuple[float, float, float]
+
+
+class BlameLine(TypedDict):
+    """One method in one world, over seeds; `recall` and `with_effect` are by size of the effect."""
+
+    average_precision: Interval
+    precision_at_10: Interval
+    best_at_10: float
+    recall: list[Interval]
+    with_effect: list[int]
+    false_share: Interval
+    found: float
+
+
+def blame_line(rows: Rows) -> BlameLine:
     """One method in one world, over seeds."""
     with_effect, found = (np.sum([row[name] for row in rows], axis=0) for name in ("with_effect", "found_by_size"))
     return {

@@ -7,7 +7,7 @@ seed, so its noise is that of the traffic beside it. Times, L and s come from th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -112,10 +112,57 @@ def _setting(parameters: Parameters, *own: str) -> tuple[int, int, float, Machin
     return seed, repeats, load, build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
 
 
-def _summary(runs: list[PingPong], size: int) -> dict[str, Any]:
+class TimeBand(TypedDict):
+    """Quartiles of times in microseconds."""
+
+    q1: float
+    median: float
+    q3: float
+
+
+def quartiles(times_us: list[float]) -> TimeBand:
+    """Quartiles of times in microseconds."""
+    first, median, third = np.percentile(times_us, [25, 50, 75]).tolist()
+    return {"q1": first, "median": median, "q3": third}
+
+
+class PingPongFigures(TypedDict):
+    """What the repeats of a ping-pong say: times, their quartile dispersion, NIC latency in cycles, stalls per flit, and the model's one-way time."""
+
+    time_us: TimeBand
+    qcd_time: float
+    qcd_latency: float
+    latency_cycles: float
+    stalls_per_flit: float
+    predicted_one_way_us: float
+    conserved: bool
+    repeats: int
+
+
+class ModeFigures(PingPongFigures):
+    """The same in a routing mode."""
+
+    mode: str
+
+
+class ChoiceFigures(ModeFigures):
+    """The same where the application chose, and the share of messages with high bias."""
+
+    high_bias_share: float
+
+
+class ModelFigures(TypedDict):
+    """Correlation of the message model with simulated times, with and without the window."""
+
+    correlation: float
+    correlation_without_window: float
+    allocations: int
+
+
+def _summary(runs: list[PingPong], size: int) -> PingPongFigures:
     times = [run.time_s * 1e6 for run in runs]
     return {
-        "time_us": dict(zip(("q1", "median", "q3"), np.percentile(times, [25, 50, 75]).tolist(), strict=True)),
+        "time_us": quartiles(times),
         "qcd_time": quartile_dispersion(times),
         "qcd_latency": quartile_dispersion([run.latency_cycles for run in runs]),
         "latency_cycles": float(np.mean([run.latency_cycles for run in runs])),
@@ -132,10 +179,10 @@ def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     """Figure 3: a 16 KiB ping-pong on one blade, on two blades, two chassis, two groups. Parameters: seed, repeats, load_gib_per_s, topology."""
     seed, repeats, load, machine = _setting(parameters, "repeats")
 
-    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+    def compute(case: Parameters, stop: Cancelled) -> list[PingPongFigures]:
         pair = pair_of(machine, case["place"], np.random.default_rng(seed))
         runs = [ping_pong(machine, pair, 16384, MODES["adaptive"], seed + k, load, stop) for k in range(repeats)]
-        return [{**case, **_summary(runs, 16384)}]
+        return [_summary(runs, 16384)]
 
     return sweep("desensi-fig3", [{"place": p} for p in PLACES], compute, report, cancelled, parameters, seed=seed)
 
@@ -145,12 +192,12 @@ def run_fig5(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     seed, repeats, load, machine = _setting(parameters, "repeats", "largest_bytes")
     pair = pair_of(machine, "inter-groups", np.random.default_rng(seed))
 
-    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+    def compute(case: Parameters, stop: Cancelled) -> list[PingPongFigures]:
         runs = [
             ping_pong(machine, pair, case["size_bytes"], MODES["adaptive"], seed + k, load, stop)
             for k in range(repeats)
         ]
-        return [{**case, **_summary(runs, case["size_bytes"])}]
+        return [_summary(runs, case["size_bytes"])]
 
     sizes = [128, 1024, 16384, 262144, whole(parameters, "largest_bytes", 1 << 20, 128, 1 << 24)]
     return sweep("desensi-fig5", [{"size_bytes": s} for s in sizes], compute, report, cancelled, parameters, seed=seed)
@@ -161,10 +208,10 @@ def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     seed, repeats, load, machine = _setting(parameters, "repeats", "size_bytes")
     size = whole(parameters, "size_bytes", 1 << 20, 64, 1 << 24)
 
-    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+    def compute(case: Parameters, stop: Cancelled) -> list[PingPongFigures]:
         pair = pair_of(machine, case["place"], np.random.default_rng(seed))
         runs = [ping_pong(machine, pair, size, MODES[case["mode"]], seed + k, load, stop) for k in range(repeats)]
-        return [{**case, **_summary(runs, size)}]
+        return [_summary(runs, size)]
 
     cases = [{"place": p, "mode": m} for p in ("inter-chassis", "inter-groups") for m in MODES]
     return sweep("desensi-fig7", cases, compute, report, cancelled, parameters, seed=seed)
@@ -174,12 +221,12 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     """Figure 8, the ping-pong: adaptive, high bias and application-aware over sizes and two allocations."""
     seed, repeats, load, machine = _setting(parameters, "repeats", "largest_bytes")
 
-    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+    def compute(case: Parameters, stop: Cancelled) -> list[ModeFigures]:
         pair, size = pair_of(machine, case["place"], np.random.default_rng(seed)), case["size_bytes"]
-        points = []
+        points: list[ModeFigures] = []
         for name, mode in MODES.items():
             runs = [ping_pong(machine, pair, size, mode, seed + k, load, stop) for k in range(repeats)]
-            points.append({**case, "mode": name, **_summary(runs, size)})
+            points.append({"mode": name, **_summary(runs, size)})
         choice = packet.RoutingChoice()
         runs, taken = [], []
         for k in range(repeats):
@@ -188,7 +235,8 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
             if choice.decided:
                 choice.observe(runs[-1].latency_cycles, runs[-1].stalls_per_flit)
         share = float(np.mean(np.array(taken) == MODES["high-bias"]))
-        return [*points, {**case, "mode": "application-aware", "high_bias_share": share, **_summary(runs, size)}]
+        chosen: ChoiceFigures = {"mode": "application-aware", "high_bias_share": share, **_summary(runs, size)}
+        return [*points, chosen]
 
     sizes = (128, 4096, 65536, whole(parameters, "largest_bytes", 1 << 20, 128, 1 << 24))
     cases = [{"place": p, "size_bytes": s} for p in ("inter-chassis", "inter-groups") for s in sizes]
@@ -207,7 +255,7 @@ def run_model(parameters: Parameters, report: Report, cancelled: Cancelled) -> P
     allocations = whole(parameters, "allocations", whole(parameters, "runs", 40, 3, 1000), 3, 1000)
     sizes = [int(s) for s in numbers(parameters, "sizes", [128, 1024, 16384, 262144, 1 << 20], 1, 1 << 24)]
 
-    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+    def compute(case: Parameters, stop: Cancelled) -> list[ModelFigures]:
         size, runs = case["size_bytes"], []
         for k in range(allocations):
             rng = np.random.default_rng([seed, k])
@@ -217,7 +265,6 @@ def run_model(parameters: Parameters, report: Report, cancelled: Cancelled) -> P
         correlation = np.atleast_2d(np.corrcoef(rows, rowvar=False))[0]
         return [
             {
-                **case,
                 "correlation": float(correlation[1]),
                 "correlation_without_window": float(correlation[2]),
                 "allocations": allocations,

@@ -7,7 +7,7 @@ by one and, after an iteration, what its own NIC counted. All-to-all takes ADAPT
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.network_noise.observations import NIC_HZ, quartile_dispersion
 from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research.studies.desensi import TimeBand, quartiles
 from flitwatch_research.studies.packet_common import known, number, sweep, text, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.packet.background import background_generators
@@ -133,7 +134,7 @@ def _study(
     fabric = fabric_of(text(parameters, "topology", "dragonfly:4,6,16,24"))
     machine = build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
 
-    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+    def compute(case: Parameters, stop: Cancelled) -> list[ApplicationFigures]:
         pattern = pattern_of[case["application"]]
         messages = patterns.make(pattern, ranks, size, seed)
         endpoints = place(machine.fabric, ranks, case["allocation"], np.random.default_rng(seed))
@@ -148,16 +149,28 @@ def _study(
                 modes = np.full(messages.src.size, _HIGH_BIAS if case["mode"] == "high-bias" else usual, np.uint8)
             runs.append(iterate(machine, messages, endpoints, modes, seed + k, load, stop))
             choosers.observe(runs[-1])
-        return [{**case, **_summary(runs)}]
+        return [_summary(runs)]
 
     cases = [{"application": a, "allocation": w, "mode": m} for a in pattern_of for w in ALLOCATIONS for m in MODES]
     return sweep(name, cases, compute, report, cancelled, parameters, seed=seed, ranks=ranks)
 
 
-def _summary(runs: list[Iteration]) -> dict[str, Any]:
+class ApplicationFigures(TypedDict):
+    """What the repeats of an application say: times, their quartile dispersion, mean NIC latency in cycles, stalls per flit, and the share with high bias."""
+
+    time_us: TimeBand
+    qcd_time: float
+    latency_cycles: float
+    stalls_per_flit: float
+    high_bias_share: float
+    conserved: bool
+    repeats: int
+
+
+def _summary(runs: list[Iteration]) -> ApplicationFigures:
     times = [run.time_s * 1e6 for run in runs]
     return {
-        "time_us": dict(zip(("q1", "median", "q3"), np.percentile(times, [25, 50, 75]).tolist(), strict=True)),
+        "time_us": quartiles(times),
         "qcd_time": quartile_dispersion(times),
         "latency_cycles": float(np.mean([run.latency_cycles.mean() for run in runs])),
         "stalls_per_flit": float(np.mean([run.stalls_per_flit.mean() for run in runs])),

@@ -10,13 +10,12 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_research.studies.hoefler_sizes import TABLE1
 from flitwatch_research.studies.parameters import known, number, numbers, text, texts, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_research.studies.sweep import Point, assemble_points, compute
+from flitwatch_research.studies.sweep import Point, SweepRuns, assemble_points, compute
 
 #: Parameters of every sweep.
 COMMON = ("runs", "seed", "threads", "semantics", "pattern", "routing")
@@ -68,11 +67,12 @@ class Sweep:
         ]
 
     def answer(
-        self, points: list[Point], parts: list[list[dict[str, Any]]], parameters: Parameters, wall_s: float
+        self, points: list[Point], parts: list[list[SweepRuns]], parameters: Parameters, wall_s: float
     ) -> Parameters:
         """The study's JSON from the parts of every point."""
         answers = [one for point, results in zip(points, parts, strict=True) for one in assemble_points(point, results)]
-        cpu_s, increments = (sum(part[key] for results in parts for part in results) for key in ("cpu_s", "increments"))
+        cpu_s = sum(part["cpu_s"] for results in parts for part in results)
+        increments = sum(part["increments"] for results in parts for part in results)
         return {
             "study": self.study,
             "x_label": self.x_label,

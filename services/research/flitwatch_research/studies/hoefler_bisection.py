@@ -7,7 +7,7 @@ largest number of messages on a link of its path; the mean over the messages is 
 from __future__ import annotations
 
 from time import monotonic
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from flitwatch_research.studies.parameters import known, text, whole
 from flitwatch_research.studies.registry import Cancelled as IsCancelled
 from flitwatch_research.studies.registry import Parameters, Report
 from flitwatch_simulation import routings, topologies
-from flitwatch_simulation.collectives import mean_with_ci95
+from flitwatch_simulation.collectives import MeanFigure, mean_with_ci95
 
 #: Bisections between two looks at whether to go on.
 STEP = 50
@@ -77,7 +77,22 @@ def run(parameters: Parameters, report: Report, cancelled: IsCancelled) -> Param
     )
 
 
-def _point(name: str, spec: str, routes: flow.Routes, share: NDArray[np.float64], seed: int) -> dict[str, Any]:
+class BisectionPoint(TypedDict):
+    """A topology's effective bisection bandwidth as a share of the links' bandwidth, over random bisections, beside the published one."""
+
+    series: str
+    topology: str
+    routing: str
+    endpoints: int
+    runs: int
+    seed: int
+    effective_bisection_bandwidth: MeanFigure
+    smallest: float
+    largest: float
+    published: float | None
+
+
+def _point(name: str, spec: str, routes: flow.Routes, share: NDArray[np.float64], seed: int) -> BisectionPoint:
     printed = published.rows("hoefler2009", "section 3.1")
     machine = next(
         (one for one, row in printed.items() if one in name and "effective bisection bandwidth" in row), None

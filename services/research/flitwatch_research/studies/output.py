@@ -57,7 +57,11 @@ def write_csv(points: list[dict[str, Any]], path: Path) -> None:
         writer.writerows(rows)
 
 
-def _flat(value: Any, prefix: str = "") -> dict[str, Any]:
+#: What a cell of a CSV file holds.
+Cell = str | int | float | bool | None
+
+
+def _flat(value: Any, prefix: str = "") -> dict[str, Cell]:
     if isinstance(value, dict):
         pairs = value.items()
     elif isinstance(value, list):

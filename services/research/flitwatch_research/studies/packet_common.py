@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from threading import Event
 from time import monotonic
@@ -19,13 +19,16 @@ __all__ = ["known", "number", "numbers", "sweep", "text", "whole"]
 def sweep(
     study: str,
     cases: list[Parameters],
-    compute: Callable[[Parameters, IsCancelled], list[dict[str, Any]]],
+    compute: Callable[[Parameters, IsCancelled], Sequence[Mapping[str, Any]]],
     report: Report,
     cancelled: IsCancelled,
     parameters: Parameters,
     **extra: Any,
 ) -> Parameters:
-    """Compute the cases, `threads` at a time (1); the answer holds all points in the order of the cases, whatever the threads."""
+    """Compute the cases, `threads` at a time (1); the answer holds all points in the order of the cases, whatever the threads.
+
+    A point is a case with the figures that `compute` gives for it.
+    """
     started = monotonic()
     threads = whole(parameters, "threads", 1, 1, 1024)
     points: list[dict[str, Any]] = []
@@ -44,7 +47,7 @@ def sweep(
                         raise Cancelled(f"{study} was cancelled after {done} of {len(cases)} cases")
                     if wait([one], 0.5).done:
                         break
-                points += one.result()
+                points += [{**case, **figures} for figures in one.result()]
         finally:  # an interrupt, a cancel or one case's fault ends them all
             ended.set()
             pool.shutdown(wait=False, cancel_futures=True)

@@ -4,19 +4,64 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
 from flitwatch_core import flow
 from flitwatch_domain.errors import Cancelled
 from flitwatch_simulation import routings, topologies
-from flitwatch_simulation.collectives import mean_with_ci95, simulate_all
+from flitwatch_simulation.collectives import CollectiveMeans, MeanFigure, mean_with_ci95, simulate_all
 
 #: Runs of one part: a part is what one worker takes at a time.
 RUNS_PER_PART = 1000
+
+
+class SweepPart(TypedDict):
+    """Runs of a point that one worker takes at a time: the point's fields, the first run and how many; `semantics` is a list after JSON."""
+
+    series: str
+    x: float | None
+    topology: str
+    ratio: float
+    runs: int
+    seed: int
+    semantics: Sequence[str]
+    pattern: str
+    routing: str | None
+    first_run: int
+    part_runs: int
+
+
+class SweepRuns(TypedDict):
+    """Costs of a part's runs by semantics, processor seconds, increments, and what they ran on."""
+
+    quiet: list[list[int]]
+    perturbed: list[list[int]]
+    cpu_s: float
+    increments: int
+    routing: str
+    endpoints: int
+
+
+class SweepPoint(TypedDict):
+    """A point of a figure: means and their confidence intervals over all runs."""
+
+    series: str
+    x: float
+    semantics: str
+    slowdown: MeanFigure
+    overhead: MeanFigure
+    cost: CollectiveMeans
+    topology: str
+    routing: str
+    endpoints: int
+    pattern: str
+    ratio: float
+    runs: int
+    seed: int
 
 
 @dataclass(frozen=True)
@@ -42,10 +87,22 @@ class Point:
         text = f"{self.seed}/{self.topology}/{self.routing}/{self.pattern}/{self.ratio!r}"
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") >> 1
 
-    def parts(self) -> list[dict[str, Any]]:
+    def parts(self) -> list[SweepPart]:
         """JSON descriptions of runs that any worker can compute, in any order."""
         return [
-            {**asdict(self), "first_run": first, "part_runs": min(RUNS_PER_PART, self.runs - first)}
+            {
+                "series": self.series,
+                "x": self.x,
+                "topology": self.topology,
+                "ratio": self.ratio,
+                "runs": self.runs,
+                "seed": self.seed,
+                "semantics": self.semantics,
+                "pattern": self.pattern,
+                "routing": self.routing,
+                "first_run": first,
+                "part_runs": min(RUNS_PER_PART, self.runs - first),
+            }
             for first in range(0, self.runs, RUNS_PER_PART)
         ]
 
@@ -55,9 +112,7 @@ def _routes(topology: str, routing: str | None) -> flow.Routes:
     return routings.routes_of(topologies.parse(topology), routing)
 
 
-def compute_part(
-    part: dict[str, Any], threads: int = 1, watch: Callable[[int, int], bool] | None = None
-) -> dict[str, Any]:
+def compute_part(part: SweepPart, threads: int = 1, watch: Callable[[int, int], bool] | None = None) -> SweepRuns:
     """Simulate one part; the costs of its runs come back, for parts are put together before any mean is taken.
 
     Raises
@@ -65,9 +120,18 @@ def compute_part(
     Cancelled
         Where `watch` says so.
     """
-    part = dict(part)
-    first_run, runs = int(part.pop("first_run")), int(part.pop("part_runs"))
-    point = Point(**part | {"semantics": tuple(part["semantics"])})  # JSON has lists
+    first_run, runs = part["first_run"], part["part_runs"]
+    point = Point(
+        part["series"],
+        part["x"],
+        part["topology"],
+        part["ratio"],
+        part["runs"],
+        part["seed"],
+        tuple(part["semantics"]),  # JSON has lists
+        part["pattern"],
+        part["routing"],
+    )
     results = simulate_all(
         _routes(point.topology, point.routing),
         point.pattern,
@@ -89,12 +153,12 @@ def compute_part(
     }
 
 
-def assemble_points(point: Point, parts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def assemble_points(point: Point, parts: Sequence[SweepRuns]) -> list[SweepPoint]:
     """Means and 95 % confidence intervals over all runs of a place's parts, given in order: one point a semantics."""
     return [_assemble(point, name, number, parts) for number, name in enumerate(point.semantics)]
 
 
-def _assemble(point: Point, semantics: str, number: int, parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _assemble(point: Point, semantics: str, number: int, parts: Sequence[SweepRuns]) -> SweepPoint:
     quiet = np.concatenate([np.array(part["quiet"][number], np.uint32) for part in parts])
     perturbed = np.concatenate([np.array(part["perturbed"][number], np.uint32) for part in parts])
     return {
@@ -116,7 +180,7 @@ def _assemble(point: Point, semantics: str, number: int, parts: Sequence[dict[st
 
 def compute(
     points: Sequence[Point], threads: int, report: Callable[[int, int, str], None], cancelled: Callable[[], bool]
-) -> list[list[dict[str, Any]]]:
+) -> list[list[SweepRuns]]:
     """Compute the parts of all points on this machine, in the order given.
 
     Raises
@@ -125,7 +189,7 @@ def compute(
         As soon as `cancelled` says so, also inside a point.
     """
     total, done = sum(point.runs for point in points), 0
-    answers: list[list[dict[str, Any]]] = []
+    answers: list[list[SweepRuns]] = []
     for point in points:
         parts = []
         for part in point.parts():

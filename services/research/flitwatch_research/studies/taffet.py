@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,52 @@ TABLE_51 = (
 )
 
 
+class TableFigures(TypedDict):
+    """A case of table 5.1: simulated and published milliseconds, latencies, and the largest load of a link over the least."""
+
+    time_ms: float
+    published_ms: float
+    conserved: bool
+    mean_latency_us: float
+    max_latency_us: float
+    load_ratio: float
+
+
+class SamplingFigures(TypedDict):
+    """Errors of both sampling variants in percent, those that the formulas foresee, and those published."""
+
+    standard_traffic_percent: float
+    standard_congested_percent: float
+    one_bit_traffic_percent: float
+    one_bit_congested_percent: float
+    formula_standard_percent: float
+    formula_one_bit_percent: float
+    packets: int
+    links: int
+    published_percent: list[float]
+
+
+class DiagnosisFigures(TypedDict):
+    """A mapping's time, and what its packets say of where congestion begins."""
+
+    time_ms: float
+    conserved: bool
+    causes: list[str]
+    first_root: str | None
+
+
+class GhostFigures(TypedDict):
+    """A stencil's time, and how many roots lie at endpoints and inside the network; `published_s` is None where the source has none."""
+
+    time_ms: float
+    conserved: bool
+    endpoint_roots: int
+    interior_roots: int
+    endpoint_roots_by_direction: dict[str, int]
+    rows_of_south_roots: Any
+    published_s: float | None
+
+
 def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Table 5.1: bisection shift and random shuffle on quartz1, ftree and hardware-adaptive routes.
 
@@ -38,14 +84,13 @@ def run_table51(parameters: Parameters, report: Report, cancelled: Cancelled) ->
     packet_bytes = whole(parameters, "packet_bytes", 4096, 64, 8192)
     fabric = fabric_of(text(parameters, "topology", "quartz1"))
 
-    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+    def compute(case: Parameters, stop: Cancelled) -> list[TableFigures]:
         machine = build(fabric, case["routing"], packet_bytes=packet_bytes)
         made = patterns.make(case["pattern"], machine.endpoints, size, seed)
         workload = packet.Workload(ops=to_ops([(made, np.arange(machine.endpoints))]), default_mode=machine.mode)
         result = execute(machine, workload, cancelled=stop, packet_bytes=packet_bytes, seed=seed)
         return [
             {
-                **case,
                 "time_ms": result.time_s * 1e3,
                 "published_ms": published.value(
                     "taffet2021", "table 5.1", TABLE_51[0][case["routing"]], TABLE_51[1][case["pattern"]]
@@ -108,24 +153,25 @@ def run_table21(parameters: Parameters, report: Report, cancelled: Cancelled) ->
     )
     share = number(parameters, "congested", 0.42, 0.0, 1.0)
 
-    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+    def compute(case: Parameters, stop: Cancelled) -> list[SamplingFigures]:
         run, flows = stencil_experiment(packets, leaves, nodes, spines, share, seed)
         run.downsampling = case["downsampling"]
         result = run.run()
-        exact, points = result["exact"], {}
+        exact = result["exact"]
         carries = exact["traffic"] > 0
-        for variant in ("standard", "one_bit"):
-            for what in ("traffic", "congested"):
-                error = result[variant][what][carries] - exact[what][carries]
-                points[f"{variant}_{what}_percent"] = 100 * float(
-                    np.linalg.norm(error) / np.linalg.norm(exact[what][carries])
-                )
+
+        def percent(variant: str, what: str) -> float:
+            error = result[variant][what][carries] - exact[what][carries]
+            return 100 * float(np.linalg.norm(error) / np.linalg.norm(exact[what][carries]))
+
         expected = expected_errors(flows, run.links, case["downsampling"])
         printed = published.row("taffet2021", "table 2.1", str(case["downsampling"]))
         return [
             {
-                **case,
-                **points,
+                "standard_traffic_percent": percent("standard", "traffic"),
+                "standard_congested_percent": percent("standard", "congested"),
+                "one_bit_traffic_percent": percent("one_bit", "traffic"),
+                "one_bit_congested_percent": percent("one_bit", "congested"),
                 "formula_standard_percent": 100 * expected[0],
                 "formula_one_bit_percent": 100 * expected[1],
                 "packets": result["packets"],
@@ -281,7 +327,7 @@ def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     incast_src, incast_dst = np.arange(24), 24 + np.repeat(np.arange(6), 4)
     incast = in_rounds(30, [(incast_src, incast_dst, 12 * size)])
 
-    def compute(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+    def compute(case: Parameters, stop: Cancelled) -> list[DiagnosisFigures]:
         jobs = [(job, mappings[case["mapping"]])]
         if case["background"]:
             jobs.append((incast, np.concatenate([senders.ravel(), receivers])))
@@ -291,7 +337,6 @@ def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
         roots = diagnose(congestion_of(machine, result, 0))
         return [
             {
-                **case,
                 "time_ms": time_s * 1e3,
                 "conserved": result.conserved,
                 "causes": sorted({one.cause for one in roots}),
@@ -349,7 +394,7 @@ def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) 
     line_bps = float(np.asarray(machine.fabric.links.bandwidth_bps).max())
     compute_ns = compute * size * 8 / line_bps * 1e9 / variables
 
-    def solve(case: Parameters, stop: Cancelled) -> list[dict[str, Any]]:
+    def solve(case: Parameters, stop: Cancelled) -> list[GhostFigures]:
         # The same computation for every strategy and mapping.
         made = minighost(
             faces[case["mapping"]],
@@ -371,7 +416,6 @@ def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) 
         ends = {name: sum(root.cause == "communication-pattern" for root in found) for name, found in roots.items()}
         return [
             {
-                **case,
                 "time_ms": result.time_s * 1e3,
                 "conserved": result.conserved,
                 "endpoint_roots": len(

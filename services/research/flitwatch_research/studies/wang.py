@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -23,9 +23,30 @@ APPLICATIONS = {"crystal-router": (1000, 190), "fill-boundary": (1000, 760), "am
 PLACEMENTS = ("contiguous", "random-cabinet", "random-chassis", "random-router", "random-node")
 
 
+class TimeRange(TypedDict):
+    """Milliseconds of ranks: extremes and quartiles."""
+
+    min: float
+    q1: float
+    median: float
+    q3: float
+    max: float
+
+
+class PlacementFigures(TypedDict):
+    """Times of an application's ranks, hops and latency of its packets, and how long local and global links waited for credit."""
+
+    time_ms: TimeRange
+    mean_hops: float
+    conserved: bool
+    local_saturation_ms: float
+    global_saturation_ms: float
+    mean_latency_us: float
+
+
 def _run(
     case: Parameters, seed: int, stop: Cancelled, fabric: Any, packet_bytes: int, ranks: int | None
-) -> dict[str, Any]:
+) -> PlacementFigures:
     routing = "minimal" if case["routing"] == "minimal" else "adaptive0"
     # The paper's adaptive packets go through a random intermediate router.
     machine = build(fabric, routing, packet_bytes=packet_bytes, through_router=True)
@@ -54,7 +75,6 @@ def _run(
     local = machine.fabric.of_class("green", "black")
     low, first, median, third, high = np.percentile(times_ms, [0, 25, 50, 75, 100]).tolist()
     return {
-        **case,
         "time_ms": {"min": low, "q1": first, "median": median, "q3": third, "max": high},
         "mean_hops": job["hops"] / max(job["packets"], 1),
         "conserved": result.conserved,

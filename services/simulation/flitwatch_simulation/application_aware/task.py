@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, TypedDict
 
 from flitwatch_db import connect
 from flitwatch_db.estimates import recommendations
@@ -24,7 +24,20 @@ from flitwatch_simulation.application_aware.advice import (
 from flitwatch_simulation.application_aware.check import CheckedPlacement, checked
 
 
-def advice(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+class AdviceResult(TypedDict):
+    """The mode and the placement that are recommended, with the factor and interval that the mode would gain, and the rows that say so."""
+
+    mode: str | None
+    factor: float
+    low: float | None
+    high: float | None
+    times_s: dict[str, float]
+    placement: str
+    recommendation_id: int
+    placement_recommendation_id: int
+
+
+def advice(args: dict[str, Any], context: TaskContext) -> AdviceResult:
     """`routing.advice {application, job?, user?, fabric?, message_bytes, observations | intervals: {MODE: [{...}]}, check?, simulated?}`."""
     asked = Advice.of(args)
     observed = _observed(asked, context)
@@ -177,5 +190,5 @@ def _of_placement(
     )
 
 
-def _side(time_s: float, label: str) -> dict[str, Any]:
+def _side(time_s: float, label: str) -> recommendations.RecommendationSide:
     return {"time_s": time_s, "max_load_bytes": None, "congested_links": None, "label": label}

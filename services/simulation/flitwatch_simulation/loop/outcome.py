@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_db.estimates.recommendations import Part, Recommendation, as_json
+from flitwatch_db.estimates.recommendations import (
+    Part,
+    Recommendation,
+    RecommendationReason,
+    RecommendationSide,
+    as_json,
+)
 from flitwatch_domain.fabric import Fabric, LinkClass
 from flitwatch_routing import lft
 from flitwatch_simulation.loop.machine import Carried
@@ -80,7 +87,7 @@ def recommendation(
     )
 
 
-def _why(text: str, value: float | None, unit: str | None) -> dict[str, Any]:
+def _why(text: str, value: float | None, unit: str | None) -> RecommendationReason:
     return {"text": text, "value": value, "unit": unit}
 
 
@@ -92,7 +99,7 @@ def _congested(carried: Carried, between: NDArray[np.bool_]) -> int:
     return int((np.nan_to_num(carried.congested[between]) > CONGESTED_ABOVE).sum())
 
 
-def _side(carried: Carried, load: float, between: NDArray[np.bool_], label: str) -> dict[str, Any]:
+def _side(carried: Carried, load: float, between: NDArray[np.bool_], label: str) -> RecommendationSide:
     return {
         "time_s": carried.time_s,
         "max_load_bytes": load,
@@ -111,7 +118,17 @@ def _parts(turn: Turn, between: NDArray[np.bool_]) -> dict[Part, bytes]:
     return parts
 
 
-def _matrix(turn: Turn, by: str) -> dict[str, Any]:
+class _Matrix(TypedDict):
+    """Bytes between places, as they were, as they were reconstructed, and the difference."""
+
+    by: str
+    labels: Sequence[str]
+    true: NDArray[np.float64]
+    reconstructed: NDArray[np.float64] | None
+    difference: NDArray[np.float64] | None
+
+
+def _matrix(turn: Turn, by: str) -> _Matrix:
     true, found = turn.score.matrices[by], turn.found
     none = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     guess = by_place(turn.fabric, none if found is None else (found.pairs.src, found.pairs.dst, found.size), by)
@@ -124,7 +141,33 @@ def _matrix(turn: Turn, by: str) -> dict[str, Any]:
     }
 
 
-def links_of(fabric: Fabric, before: Carried, after: Carried, between: NDArray[np.bool_]) -> dict[str, Any]:
+#: Links between switches by their ends, and the switches by level and group; `class` says whether a link rises.
+_Drawing = TypedDict("_Drawing", {"class": list[str]})
+
+
+class LinkLoads(TypedDict):
+    """Of each link its bytes and the congested share of its packets."""
+
+    traffic_bytes: NDArray[np.float64]
+    congested: NDArray[np.float64]
+
+
+class LinkColumns(_Drawing):
+    """Columns of links between switches, before and after, and of the switches that are drawn; level and group are None where unknown."""
+
+    link: NDArray[np.int64]
+    src: NDArray[np.int64]
+    dst: NDArray[np.int64]
+    router: NDArray[np.int64]
+    name: list[str]
+    level: list[int | None]
+    group: list[int | None]
+    nodes: NDArray[np.int64]
+    before: LinkLoads
+    after: LinkLoads
+
+
+def links_of(fabric: Fabric, before: Carried, after: Carried, between: NDArray[np.bool_]) -> LinkColumns:
     """Columns of links between switches, and the switches that are drawn."""
     links, routers = fabric.links, fabric.routers
     at = np.flatnonzero(between)
@@ -136,7 +179,7 @@ def links_of(fabric: Fabric, before: Carried, after: Carried, between: NDArray[n
         ("up" if up else "down") if one in (LinkClass.UP, LinkClass.DOWN) else one
         for up, one in zip(rises, named, strict=True)
     ]
-    columns = {
+    return {
         "link": at,
         "src": links.src[at].astype(np.int64),
         "dst": links.dst[at].astype(np.int64),
@@ -146,7 +189,10 @@ def links_of(fabric: Fabric, before: Carried, after: Carried, between: NDArray[n
         "level": [None if v < 0 else int(v) for v in level.tolist()],
         "group": [None if v < 0 else int(v) for v in group.tolist()],
         "nodes": nodes,
+        "before": _loads(before, at),
+        "after": _loads(after, at),
     }
-    for name, carried in (("before", before), ("after", after)):
-        columns[name] = {"traffic_bytes": carried.link_bytes[at], "congested": np.round(carried.congested[at], 4)}
-    return columns
+
+
+def _loads(carried: Carried, at: NDArray[np.int64]) -> LinkLoads:
+    return {"traffic_bytes": carried.link_bytes[at], "congested": np.round(carried.congested[at], 4)}

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import psycopg
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from flitwatch_db.diagnosis import measured
 from flitwatch_db.diagnosis.measured import LinkSums
-from flitwatch_db.estimates.recommendations import Part, Recommendation, as_json
+from flitwatch_db.estimates.recommendations import Part, Recommendation, RecommendationSide, as_json
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
@@ -67,6 +67,50 @@ class Window:
     counted: LinkSums
 
 
+class StoredReconstruction(TypedDict):
+    """How the window's traffic was found; the error is None where it could not be estimated."""
+
+    basis: str
+    pairs: int
+    estimated_error: float | None
+    residual: float
+    noise: float
+    iterations: int
+    converged: bool
+    wall_s: float
+
+
+class BusyLoads(TypedDict):
+    """Bytes on the busiest link between switches: as counted, as predicted for both tables, and the least that any tables allow; None is unknown."""
+
+    measured: float
+    before: float | None
+    after: float | None
+    least_possible: float | None
+
+
+#: The window as ISO times.
+_Window = TypedDict("_Window", {"from": str, "to": str})
+
+
+class StoredSummary(_Window):
+    """What `loop run --fabric` prints."""
+
+    fabric: str
+    verdict: str
+    reason: str
+    links: int
+    links_counted: int
+    bytes_counted: float
+    quiet_bytes: float
+    reconstruction: StoredReconstruction | None
+    max_load_bytes: BusyLoads
+    entries_changed: int | None
+    lanes: int
+    simulated: bool
+    wall_s: float
+
+
 @dataclass(frozen=True)
 class StoredTurn:
     """What a turn found, its verdict `load`, `keep` or `cannot tell`; `found`, `routes` and loads are None where the counters cannot tell, and `reason` says why.
@@ -86,7 +130,7 @@ class StoredTurn:
     load_before: Floats | None = None
     load_after: Floats | None = None
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> StoredSummary:
         """What the command prints."""
         between, fabric = self.window.fabric.router_links(), self.window.fabric
         counted = self.window.counted
@@ -307,25 +351,17 @@ def recommendation(turn: StoredTurn) -> Recommendation:
     """The row of a turn: tables and matrices as parts only where there is something to load."""
     fabric, made = turn.window.fabric, turn.summary()
     load = turn.verdict == "load"
-    sides = {
-        side: {
-            "time_s": None,
-            "max_load_bytes": made["max_load_bytes"][side],
-            "congested_links": None,
-            "label": label,
-        }
-        for side, label in (("before", "loaded tables"), ("after", "optimised for the reconstructed traffic"))
-    }
-    reconstruction = made["reconstruction"]
+    largest, reconstruction = made["max_load_bytes"], made["reconstruction"]
     detail = {
         "why": [
             {"text": "busiest link between switches, as counted", "value": made["max_load_bytes"]["measured"], "unit": "bytes"},
             {"text": "the same, predicted for the loaded tables", "value": made["max_load_bytes"]["before"], "unit": "bytes"},
             {"text": "the same, predicted for the new tables", "value": made["max_load_bytes"]["after"], "unit": "bytes"},
-            {"text": "estimated error of the reconstruction", "value": (reconstruction or {}).get("estimated_error"), "unit": None},
+            {"text": "estimated error of the reconstruction", "value": None if reconstruction is None else reconstruction["estimated_error"], "unit": None},
             {"text": f"counters from {made['from']} to {made['to']}", "value": None, "unit": None},
         ],
-        **sides,
+        "before": _side(largest["before"], "loaded tables"),
+        "after": _side(largest["after"], "optimised for the reconstructed traffic"),
         "alternatives": [],
         "reconstruction": None
         if reconstruction is None
@@ -368,6 +404,10 @@ def recommendation(turn: StoredTurn) -> Recommendation:
         authorised=True,
         parts=_parts(turn) if load else {},
     )
+
+
+def _side(load: float | None, label: str) -> RecommendationSide:
+    return {"time_s": None, "max_load_bytes": load, "congested_links": None, "label": label}
 
 
 def _parts(turn: StoredTurn) -> dict[Part, bytes]:

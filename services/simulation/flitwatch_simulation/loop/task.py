@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,65 @@ from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.outcome import recommendation
 from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
-from flitwatch_simulation.loop.turn import optimised_turn, turn
+from flitwatch_simulation.loop.turn import TurnSummary, optimised_turn, turn
 
 #: Pairs that a task's result lists, the strongest first.
 MOST_PAIRS = 10_000
 
 
-def loop(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+class LoopResult(TurnSummary):
+    """A turn of the loop, and the row that it wrote."""
+
+    recommendation_id: int
+
+
+class RoutesResult(LoopResult):
+    """The same, with what is known of the routes: largest load `z` in bytes, its lower bound `z_ar`, and relative gaps to both bounds."""
+
+    z: float
+    z_ar: float
+    ar_gap: float | None
+    bound_gap: float | None
+    proven: bool
+    worst_links: int
+
+
+class TrafficPairs(TypedDict):
+    """Columns of pairs of endpoints: bytes with their interval."""
+
+    src: list[Any]
+    dst: list[Any]
+    bytes: list[Any]
+    low: list[Any]
+    high: list[Any]
+
+
+class TrafficMatrix(TypedDict):
+    """Bytes between places."""
+
+    by: str
+    labels: Sequence[str]
+    bytes: list[list[float]]
+
+
+class ReconstructionResult(TypedDict):
+    """A machine's traffic as its counters give it: errors, what the search took, the strongest pairs, and the matrix by router."""
+
+    relative_error: float
+    estimated_error: float | None
+    residual: float
+    iterations: int
+    converged: bool
+    wall_s: float
+    basis: str
+    held_out: dict[str, float | None]
+    simulated: bool
+    pairs: TrafficPairs
+    pairs_left_out: int
+    matrix: TrafficMatrix
+
+
+def loop(args: dict[str, Any], context: TaskContext) -> LoopResult:
     """Run the loop with progress by stage; a cancelled task stops within a stage. The result names the row that it wrote."""
     parameters = parameters_of(Loop.of(args))
     made = turn(parameters, context.report, context.cancelled)
@@ -35,7 +88,7 @@ def loop(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     return {**made.summary(), "recommendation_id": number}
 
 
-def optimise(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+def optimise(args: dict[str, Any], context: TaskContext) -> RoutesResult:
     """Optimise routes for traffic that the caller knows, simulate before and after, and write the recommendation."""
     asked = Optimise.of(args)
     parameters = parameters_of(asked)
@@ -46,18 +99,19 @@ def optimise(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
         fabric_id = recommendations.fabric_named(conn, made.fabric.name)
         number = recommendations.save(conn, recommendation(made, fabric_id, context.task_id, dict(args)))
     r = made.routes
-    found = {
+    return {
         "z": r.z,
         "z_ar": r.z_ar,
         "ar_gap": r.ar_gap,
         "bound_gap": r.bound_gap,
         "proven": r.proven,
         "worst_links": r.worst_links,
+        **made.summary(),
+        "recommendation_id": number,
     }
-    return {**found, **made.summary(), "recommendation_id": number}
 
 
-def reconstruct(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+def reconstruct(args: dict[str, Any], context: TaskContext) -> ReconstructionResult:
     """Reconstruct a simulated machine's traffic; the strongest pairs and the matrix by router are the result."""
     parameters = parameters_of(Loop.of(args))
 
@@ -76,13 +130,6 @@ def reconstruct(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     strongest = np.argsort(-found.size, kind="stable")[:MOST_PAIRS]
     strongest = strongest[found.size[strongest] > 0]
     matrix = by_place(fabric, (found.pairs.src, found.pairs.dst, found.size), "router")
-    columns: dict[str, NDArray[Any]] = {
-        "src": found.pairs.src,
-        "dst": found.pairs.dst,
-        "bytes": found.size,
-        "low": found.low,
-        "high": found.high,
-    }
     return {
         "relative_error": error,
         "estimated_error": found.estimated_error,
@@ -93,7 +140,13 @@ def reconstruct(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
         "basis": choice.basis,
         "held_out": choice.missed,
         "simulated": True,
-        "pairs": {name: _known(column[strongest]) for name, column in columns.items()},
+        "pairs": {
+            "src": _known(found.pairs.src[strongest]),
+            "dst": _known(found.pairs.dst[strongest]),
+            "bytes": _known(found.size[strongest]),
+            "low": _known(found.low[strongest]),
+            "high": _known(found.high[strongest]),
+        },
         "pairs_left_out": int((found.size > 0).sum()) - len(strongest),
         "matrix": {"by": "router", "labels": matrix.labels, "bytes": np.rint(matrix.values).tolist()},
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,39 @@ EVEN = 1.01
 UNSURE = 0.1
 
 
+class TurnReconstruction(TypedDict):
+    """How the matrix was found: errors relative to the truth and as estimated, and what the search took.
+
+    Attributes
+    ----------
+    held_out : by basis, how far counters that were left out are missed; None where a basis does not fit the jobs
+    """
+
+    basis: str
+    held_out: dict[str, float | None]
+    relative_error: float | None
+    estimated_error: float | None
+    residual: float
+    iterations: int
+    converged: bool
+    wall_s: float
+
+
+class TurnSummary(TypedDict):
+    """What the command prints and the task's result holds; gaps are relative to the lower bound."""
+
+    time_ms: dict[str, float]
+    speedup_over_ftree: float
+    true_gap: float | None
+    ftree_gap: float | None
+    time_structure: str
+    reconstruction: TurnReconstruction | None
+    recommended: bool
+    reason: str
+    simulated: bool
+    wall_s: float
+
+
 @dataclass(frozen=True)
 class Turn:
     """Everything that a turn found; `score` comes from the process that knows the traffic and took no part in the rest.
@@ -55,7 +88,7 @@ class Turn:
     reason: str
     wall_s: float
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> TurnSummary:
         """What the command prints and the task's result holds."""
         times = {"ftree": self.before, "adaptive": self.adaptive, "loop": self.after}
         return {
@@ -71,7 +104,7 @@ class Turn:
             "wall_s": self.wall_s,
         }
 
-    def reconstruction(self) -> dict[str, Any] | None:
+    def reconstruction(self) -> TurnReconstruction | None:
         """How the matrix was found."""
         found = self.found
         if found is None or self.choice is None:
@@ -90,7 +123,7 @@ class Turn:
 
 def run(
     parameters: LoopRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
-) -> tuple[dict[str, Any], Ints]:
+) -> tuple[TurnSummary, Ints]:
     """One turn; returns the object that the command prints, and the new tables."""
     made = turn(parameters, report, cancelled)
     return made.summary(), made.routes.ports

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,58 @@ _VARIANTS = {"one-bit": Variant.ONE_BIT, "standard": Variant.STANDARD}
 Report = Callable[[int, int, str], None]
 
 
+class LinkEstimate(TypedDict):
+    """Packets of a link, as they arrived and as estimated, with the deviation that the variance formulas foresee; `true_congested` is None where packets were lost."""
+
+    link: str
+    true: int
+    estimate: float
+    deviation: float
+    true_congested: int | None
+    congested: float
+    congested_deviation: float
+    dropped: int
+
+
+class EstimateSeries(TypedDict):
+    """Cumulative estimates by slice and link, as in figure 2.15."""
+
+    slice_s: float
+    traffic: list[list[float]]
+    congested: list[list[float]]
+
+
+class LabEstimates(TypedDict):
+    """Estimates beside what arrived, their errors, and how many samples a ring buffer lost."""
+
+    links: list[LinkEstimate]
+    packets: int
+    overruns: int
+    rms_deviations: float
+    relative_rms_error: float
+    series: EstimateSeries
+
+
+class PacketRoot(TypedDict):
+    """Where congestion begins by sampled packets, and why."""
+
+    vertex: str
+    cause: str
+    evidence: Any
+
+
+class LabStudy(LabEstimates):
+    """The estimates with the study's settings and its diagnosis."""
+
+    study: str
+    speedup: float
+    variant: str
+    downsampling: int
+    seed: int
+    simulated: bool
+    diagnosis: list[PacketRoot]
+
+
 def figure_215(
     *,
     speedup: float = 20.0,
@@ -37,7 +89,7 @@ def figure_215(
     seed: int = 1,
     report: Report = lambda done, total, message: None,
     cancelled: Cancelled = lambda: False,
-) -> dict[str, Any]:
+) -> LabStudy:
     """Flows h1 -> h2 and h3 -> h2 are sampled; h11 -> h22 is another user's, from 50 to 175 s.
 
     Parameters
@@ -49,9 +101,8 @@ def figure_215(
 
     Returns
     -------
-    dict
-        `links`: estimates beside what arrived, with the deviation that the variance formulas foresee; `series`: cumulative estimates as in
-        figure 2.15; `diagnosis` of the time with background traffic.
+    LabStudy
+        `diagnosis` is of the time with background traffic.
     """
     if not 1 <= speedup <= 200:
         raise BadRequest("speedup must lie between 1 and 200")
@@ -74,7 +125,7 @@ def figure_215(
         found = observe(lab, flows, ["h2"], slice_s, cancelled)
         answer = _answer(lab, found)
         begin, end = (int(at / END_S * SLICES) for at in BACKGROUND_S)
-        answer["diagnosis"] = _diagnosis(lab, found, slice(begin + 1, end))
+        diagnosis = _diagnosis(lab, found, slice(begin + 1, end))
     report(1, 1, "done")
     return {
         "study": "taffet-fig2.15",
@@ -84,6 +135,7 @@ def figure_215(
         "seed": seed,
         "simulated": True,
         **answer,
+        "diagnosis": diagnosis,
     }
 
 
@@ -94,7 +146,7 @@ def three_causes(
     variant: str = "one-bit",
     seed: int = 1,
     cancelled: Cancelled = lambda: False,
-) -> dict[str, Any]:
+) -> dict[str, list[PacketRoot]]:
     """One case a cause: two senders to one host, a job's own traffic on a slow link, another user's traffic there. {case: diagnosis}."""
     end, rate = seconds, speedup / (8 * OBSERVED_BYTES)
     cases: dict[str, tuple[list[Flow], list[str]]] = {
@@ -109,7 +161,7 @@ def three_causes(
         ),
         "background-traffic": ([_flow("h1", "h2", 200e3 * rate, end), _flow("h11", "h22", 900e3 * rate, end)], ["h2"]),
     }
-    found = {}
+    found: dict[str, list[PacketRoot]] = {}
     for cause, (flows, receivers) in cases.items():
         others = {"h11"} if cause == "background-traffic" else set()
         hosts = [flow.sender for flow in flows if flow.sender not in others]
@@ -123,13 +175,13 @@ def _flow(sender: str, receiver: str, packets_per_s: float, end_s: float) -> Flo
     return Flow(sender, receiver, packets_per_s, OBSERVED_BYTES, 0.0, end_s)
 
 
-def _answer(lab: Lab, found: Observation) -> dict[str, Any]:
+def _answer(lab: Lab, found: Observation) -> LabEstimates:
     fabric = lab.fabric
     true, estimate = found.true_traffic(lab), found.traffic.sum(axis=0)
     deviation = np.sqrt(found.traffic_variance.sum(axis=0))
     congested = found.congested.sum(axis=0)
     congested_deviation = np.sqrt(found.congested_variance.sum(axis=0))
-    links = []
+    links: list[LinkEstimate] = []
     for link, exact in sorted(found.exact.items()):
         # What a switch counted is the truth for arrivals only where none of its packets was lost further on.
         whole = exact["marked"] == round(true[link])
@@ -160,7 +212,7 @@ def _answer(lab: Lab, found: Observation) -> dict[str, Any]:
     }
 
 
-def _diagnosis(lab: Lab, found: Observation, slices: slice, duration_s: float | None = None) -> list[dict[str, Any]]:
+def _diagnosis(lab: Lab, found: Observation, slices: slice, duration_s: float | None = None) -> list[PacketRoot]:
     """Roots by the sampled map of some slices."""
     congestion = sampled_map(lab, found, slices, duration_s)
     return [{"vertex": one.vertex, "cause": one.cause, "evidence": one.evidence} for one in diagnose(congestion)]

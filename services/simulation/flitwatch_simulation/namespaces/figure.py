@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from flitwatch_simulation.namespaces.experiment import LabStudy
 
-def draw(answer: dict[str, Any], path: Path) -> None:
+
+def draw(answer: LabStudy, path: Path) -> None:
     """Cumulative traffic (solid) and congested packets (dashed) of the links that carried sampled traffic, by the paper's seconds."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

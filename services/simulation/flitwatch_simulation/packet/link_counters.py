@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,20 @@ from flitwatch_core import packet
 from flitwatch_simulation.packet.machine import Machine
 
 _TOTALS = ("bytes", "packets", "flits", "stall_ns")
+
+
+#: A directed link by the names of its ends.
+LinkEnds = TypedDict("LinkEnds", {"link": int, "src": str, "dst": str, "src_port": int, "dst_port": int, "class": str})
+
+
+class LinkStalls(LinkEnds):
+    """A link with its sums over VCs; stall and wait for credit in ns."""
+
+    bytes: int
+    packets: int
+    flits: int
+    stall_ns: int
+    credit_wait_ns: int
 
 
 def per_vc(result: packet.Result) -> NDArray[np.int64]:
@@ -41,14 +55,17 @@ def write_links_csv(path: Path, machine: Machine, result: packet.Result) -> None
             )
 
 
-def worst_links(machine: Machine, result: packet.Result, count: int) -> list[dict[str, Any]]:
+def worst_links(machine: Machine, result: packet.Result, count: int) -> list[LinkStalls]:
     """The links whose packets stalled longest, worst first; links without a stall are left out."""
     totals = per_vc(result).sum(axis=1)
     order = np.argsort(-totals[:, 3], kind="stable")[:count]
     return [
         {
             **_ends(machine, int(link)),
-            **dict(zip(_TOTALS, totals[link].tolist(), strict=True)),
+            "bytes": int(totals[link, 0]),
+            "packets": int(totals[link, 1]),
+            "flits": int(totals[link, 2]),
+            "stall_ns": int(totals[link, 3]),
             "credit_wait_ns": int(result.raw["link_wait_ps"][link]) // 1000,
         }
         for link in order
@@ -56,7 +73,7 @@ def worst_links(machine: Machine, result: packet.Result, count: int) -> list[dic
     ]
 
 
-def _ends(machine: Machine, link: int) -> dict[str, Any]:
+def _ends(machine: Machine, link: int) -> LinkEnds:
     fabric, links = machine.fabric, machine.fabric.links
     return {
         "link": link,

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotYet
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -28,9 +28,53 @@ Report = Callable[[int, int, str], None]
 _LOOK_EVERY_S = 0.5
 
 
+class PacketJob(TypedDict):
+    """What a job sent, and how far and how long its packets went on average."""
+
+    bytes: float
+    mean_hops: float
+    mean_latency_ns: float
+
+
+class PacketSummary(TypedDict):
+    """What a run's answer says of all packets and of each job.
+
+    Attributes
+    ----------
+    time_s : simulated seconds;  wall_s : seconds of the clock
+    packets_of_hops : packets by routers passed
+    latency_ns : by quantile
+    conserved : nothing was lost or made up;  violations : what was, present only then
+    """
+
+    time_s: float
+    delivered_bytes: int
+    local_bytes: int
+    packet_hops: int
+    events_per_hop: float
+    hops_per_s_per_core: float
+    wall_s: float
+    peak_rss_mb: float
+    mean_hops: float
+    packets_of_hops: list[int]
+    conserved: bool
+    latency_ns: dict[str, float]
+    simulated: bool
+    non_minimal_share: float
+    jobs: list[PacketJob]
+    violations: NotRequired[list[str]]
+
+
+class PacketReport(PacketSummary):
+    """The same with the file of the links' counters, and the simulated times of replicas where several ran."""
+
+    links_csv: str
+    replica_time_s: NotRequired[list[float]]
+
+
 def run(
     parameters: PacketRun, report: Report | None = None, cancelled: Callable[[], bool] | None = None
-) -> dict[str, Any]:
+) -> PacketReport:
     """Simulate; returns the object that `flitwatch sim packet --json` prints. The links' counters go to a CSV file.
 
     Raises
@@ -99,9 +143,9 @@ def simulate(
     return machine, workload, result
 
 
-def summary(workload: packet.Workload, result: packet.Result) -> dict[str, Any]:
+def summary(workload: packet.Workload, result: packet.Result) -> PacketSummary:
     """What a run's answer says of all packets and of each job."""
-    return {
+    made: PacketSummary = {
         "time_s": result.time_s,
         "delivered_bytes": result.delivered_bytes,
         "local_bytes": local_bytes(workload),
@@ -126,8 +170,10 @@ def summary(workload: packet.Workload, result: packet.Result) -> dict[str, Any]:
             }
             for j in result.jobs
         ],
-        **({"violations": result.violations} if result.violations else {}),
     }
+    if result.violations:
+        made["violations"] = result.violations
+    return made
 
 
 ENGINES = {
@@ -177,7 +223,7 @@ def execute(
 
 def run_replicas(
     parameters: PacketRun, threads: int, report: Report | None = None, cancelled: Callable[[], bool] | None = None
-) -> dict[str, Any]:
+) -> PacketReport:
     """One run, or `threads` of them side by side with consecutive seeds; the first seed's result carries the others' times.
 
     A single run uses one core: replicas scale, a parallel run of one simulation does not.
@@ -191,14 +237,14 @@ def run_replicas(
 
     others = [replace(parameters, seed=parameters.seed + k, links_csv=None, vendor_csv=None) for k in range(1, threads)]
     with ThreadPoolExecutor(threads) as pool:
-        running = [pool.submit(run, parameters, report, ended)]
-        running += [pool.submit(_time_s, other, ended) for other in others]
+        whole = pool.submit(run, parameters, report, ended)
+        timed = [pool.submit(_time_s, other, ended) for other in others]
         try:
-            first, *times = [one.result() for one in running]
+            first, times = whole.result(), [one.result() for one in timed]
         finally:  # an interrupt or one replica's fault ends them all
             stop.set()
     return {**first, "replica_time_s": [first["time_s"], *times]}
 
 
-def _time_s(parameters: PacketRun, cancelled: Callable[[], bool]) -> Any:
+def _time_s(parameters: PacketRun, cancelled: Callable[[], bool]) -> float:
     return simulate(parameters, None, cancelled)[2].time_s

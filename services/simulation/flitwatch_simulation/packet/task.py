@@ -7,15 +7,22 @@ from typing import Any
 from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.task_models.simulations import Packet
 from flitwatch_simulation.packet.jobs import JobLine
-from flitwatch_simulation.packet.link_counters import worst_links
-from flitwatch_simulation.packet.run import simulate, summary
+from flitwatch_simulation.packet.link_counters import LinkStalls, worst_links
+from flitwatch_simulation.packet.run import PacketSummary, simulate, summary
 from flitwatch_simulation.packet.workload import PacketRun
 
 #: The result holds this many links; all of them are a matter for the command's CSV file.
 WORST_LINKS = 100
 
 
-def packet(args: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+class PacketResult(PacketSummary):
+    """A run's summary with its seed and the links that stalled most."""
+
+    seed: int
+    worst_links: list[LinkStalls]
+
+
+def packet(args: dict[str, Any], context: TaskContext) -> PacketResult:
     """Run the options of `flitwatch sim packet`; the answer is the command's, with `worst_links` in place of the CSV file.
 
     Raises

@@ -84,7 +84,7 @@ def import_jobs(
             through.publisher.reject(item, listed, number)
         through.sources.add(listed)
         through.write(quiet=True)
-        report = imports.jobs_counted(through.conn)._asdict() | through.rejected()
+        report = imports.jobs_counted(through.conn)._asdict() | dict(through.rejected())
     emit(report, as_json)
     finish(report)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 
@@ -78,7 +78,42 @@ def save(conn: psycopg.Connection[Any], snapshot: Snapshot, *, source: str) -> i
     return fabric_id
 
 
-def report(snapshot: Snapshot) -> dict[str, Any]:
+class RejectionReason(TypedDict):
+    """What was refused, and why."""
+
+    where: str
+    reason: str
+
+
+class SnapshotJob(TypedDict):
+    """A job with the routers and groups that its nodes are on."""
+
+    job_id: str
+    nodes: int | None
+    routers: int
+    groups: list[int]
+
+
+class SnapshotReport(TypedDict):
+    """What was imported, what matched no link, which jobs hold exactly the routers that counted, and what was refused."""
+
+    fabric: str
+    routers: int
+    groups: list[int]
+    links_counted: int
+    links_unmatched: int
+    unmatched: list[RejectionReason]
+    counted_routers: int
+    counted_groups: list[int]
+    counted_jobs: list[str]
+    stall_to_flit: dict[str, float | None]
+    jobs: list[SnapshotJob]
+    rejected: list[RejectionReason]
+    rejected_rows: int
+    warnings: list[str]
+
+
+def report(snapshot: Snapshot) -> SnapshotReport:
     """The result's keys (issue contract), and which jobs hold exactly the routers that counted."""
     import numpy as np
 

@@ -59,7 +59,7 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
             "unplaced_reasons": imports.why_unplaced(
                 through.conn, [t for t, count in nowhere.items() if count], MOST_REASONS
             ),
-        } | through.rejected()
+        } | dict(through.rejected())
     if late:
         say(
             f"{late} records are older than the last samples kept of their instance, or repeat older ones, and were not added. Import old"

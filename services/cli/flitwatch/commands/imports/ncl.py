@@ -31,6 +31,6 @@ def ncl(folder: Path, run_json: Path | None, db_url: str | None, ephemeral: bool
         through.sources |= collector.sources
         through.write()
         counts = imports.runs(through.conn, [found.run.run_key for found in collector.runs])
-        report = counts._asdict() | through.rejected()
+        report = counts._asdict() | dict(through.rejected())
     emit(report, as_json)
     finish(report)

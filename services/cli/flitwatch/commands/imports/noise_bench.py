@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from flitwatch.console import database_options, emit, json_option
+
+if TYPE_CHECKING:
+    from flitwatch_db.runs.noise_bench import Measurement
 
 
 @click.command("noise-bench")
@@ -28,7 +31,7 @@ def noise_bench(file: Path, source: str | None, db_url: str | None, ephemeral: b
     emit({"measurements": len(measurements), "new": new, "slowdowns": summary}, as_json)
 
 
-def read(path: Path) -> list[dict[str, Any]]:
+def read(path: Path) -> list[Measurement]:
     """Measurements, one a line; raises BadInput with file and line."""
     import orjson
 
@@ -48,7 +51,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     return measurements
 
 
-def checked(record: Any) -> dict[str, Any]:
+def checked(record: Any) -> Measurement:
     """The record, if it is a measurement of a version that we know; ValueError otherwise."""
     if not isinstance(record, dict) or record.get("kind") != "noise-bench" or record.get("version") != 1:
         raise ValueError("is no noise-bench record of version 1")
@@ -73,7 +76,7 @@ def checked(record: Any) -> dict[str, Any]:
         times = record.get(key)
         if not isinstance(times, list) or not all(_is_number(one) and one >= 0 for one in times):
             raise ValueError(f"{key} is no list of seconds")
-    return record
+    return cast("Measurement", record)
 
 
 def _is_number(value: Any) -> bool:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from flitwatch.console import progress, stderr
 
@@ -20,6 +20,20 @@ MOST_LISTED = 1000
 _PATIENCE_S = 60.0
 #: Exit statuses of an import that is done: some records were refused; counters came and no fabric has a place for any of them.
 SOME_REFUSED, NOTHING_PLACED = 3, 4
+
+
+class RejectedRecord(TypedDict):
+    """Where a record is that was refused, and why."""
+
+    where: str
+    reason: str
+
+
+class RejectedRecords(TypedDict):
+    """The first records that were refused, and how many in all."""
+
+    rejected: list[RejectedRecord]
+    rejected_total: int
 
 
 @dataclass
@@ -54,7 +68,7 @@ class ImportLog:
             task = display.add_task("writing", total=None)
             drain(self.url, log_url, progress=lambda done, total: display.update(task, completed=done, total=total))
 
-    def rejected(self) -> dict[str, Any]:
+    def rejected(self) -> RejectedRecords:
         """The report's keys about what was refused, by the decoder or by the writer."""
         from flitwatch_db.ingest import imports
 

@@ -1,0 +1,68 @@
+"""Functions return models, dataclasses or typed dictionaries, so that a reader and mypy know the fields of every result."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+UNTYPED = ("dict[str, Any]", "dict[str, object]")
+#: Functions whose result has fields that others decide, each with the reason.
+EXCEPTIONS = {
+    "db/flitwatch_db/archive/parts.py:rows": "the columns of whichever table is read",
+    "db/flitwatch_db/estimates/store.py:data_and_result_of": "documents whose fields the kind of estimate decides",
+    "db/flitwatch_db/tasks/sweeps.py:collect": "results of a study's parts, with fields of the study's own",
+    "db/flitwatch_db/tasks/sweeps.py:take": "arguments of a study's part, with fields of the study's own",
+    "ingest/flitwatch_ingest/collectors/checkpoint.py:_load": "the fields of whichever collector keeps it",
+    "ingest/flitwatch_ingest/exporters/table.py:record": "labels and counters as an exporter names them, a record at a time",
+    "ingest/flitwatch_ingest/sources/sacct_text.py:_checked": "the columns that sacct prints",
+    "ingest/flitwatch_ingest/sources/sacct_text.py:_values": "the columns that sacct prints",
+    "ingest/flitwatch_ingest/sources/sacct_text.py:values": "the columns that sacct prints",
+    "services/api/flitwatch_api/answers.py:_fields": "a model on its way to JSON",
+    "services/api/flitwatch_api/description.py:complete": "OpenAPI's own document",
+    "services/api/flitwatch_api/events/hub.py:_public": "an event, with fields of its kind",
+    "services/api/flitwatch_api/people/access.py:requires": "OpenAPI's own fields",
+    "services/api/flitwatch_api/people/oidc.py:_claims": "claims of an identity provider",
+    "services/api/flitwatch_api/refusals.py:public": "a record or an event, with fields of its kind",
+    "services/api/flitwatch_api/tasks/http.py:_meant": "arguments, with fields of the task's own",
+    "services/cli/flitwatch/commands/study.py:_settings": "parameters, which the study's own model reads",
+    "services/client/flitwatch_client/table.py:to_pylist": "the columns of whichever table was asked for",
+    "services/domain/flitwatch_domain/task_models/base.py:given": "arguments, with fields of the task's own",
+    "services/research/flitwatch_research/papers/measured.py:_run": "the points of whichever study is named",
+    "services/research/flitwatch_research/study_tasks.py:study": "the answer of whichever study is named",
+    "services/twin/flitwatch_twin/accounting.py:slurm_json": "a document of Slurm's, with the keys of `sacct --json`",
+}
+
+
+def untyped(path: Path) -> set[str]:
+    """Functions of a file whose result is, or holds, a dictionary of anything."""
+    functions = (
+        node
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.returns is not None
+    )
+    return {
+        function.name
+        for function in functions
+        if function.returns is not None and any(form in ast.unparse(function.returns) for form in UNTYPED)
+    }
+
+
+def test_results_have_named_fields() -> None:
+    packages = [path.parent for path in ROOT.glob("*/flitwatch_*/__init__.py")]
+    packages += [path.parent for path in ROOT.glob("services/*/flitwatch*/__init__.py")]
+    assert len(packages) > 14
+    found = {
+        f"{path.relative_to(ROOT)}:{function}"
+        for package in packages
+        for path in package.rglob("*.py")
+        for function in untyped(path)
+    }
+    assert found == EXCEPTIONS.keys()
+
+
+def test_a_dictionary_of_anything_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(
+        "def a() -> list[dict[str, Any]]: ...\nasync def b() -> dict[str, object] | None: ...\ndef c() -> dict[str, int]: ...\ndef d(): ..."
+    )
+    assert untyped(tmp_path / "a.py") == {"a", "b"}
