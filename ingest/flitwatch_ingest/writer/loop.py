@@ -22,7 +22,7 @@ from flitwatch_ingest.writer.assigned_topics import OURS, AssignedTopics
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.commit_pipeline import CommitPipeline
 from flitwatch_ingest.writer.database import AWAY, LONGEST_PAUSE_S, Database, first_line
-from flitwatch_ingest.writer.gathered import header, letter_of
+from flitwatch_ingest.writer.gathered import header, letter_of, source_of
 from flitwatch_ingest.writer.marks import Mark
 from flitwatch_ingest.writer.measures import Measures
 from flitwatch_ingest.writer.memory import Memory
@@ -253,6 +253,8 @@ class Writer:
         rates = found.rates[topic]
         rates.records += len(records)
         rates.bytes += sum(len(record.value) for record in records)
+        if topic != topics.REJECTED:
+            found.arrived.update((source_of(record), topic) for record in records)
         times = [record.timestamp_ms for record in (records[0], records[-1]) if record.timestamp_ms > 0]
         if times:
             found.oldest_ms = min(found.oldest_ms or times[0], *times)

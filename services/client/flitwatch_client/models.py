@@ -1273,6 +1273,13 @@ class Reconstruction(TypedDict):
     wall_s: float | None
 
 
+class RefusedHere(TypedDict):
+    count: int
+    at: str
+    where: str
+    reason: str
+
+
 class Relevance(TypedDict):
     estimate: Head
     relevance: list[float | None]
@@ -1301,6 +1308,13 @@ Node: TypeAlias = str
 class ReportedStep(TypedDict):
     step: int
     time_s: float
+
+
+class ReportingMachine(TypedDict):
+    fabric: str
+    simulated: bool
+    devices: int
+    reporting: int
 
 
 class RouterFigures(TypedDict):
@@ -2134,6 +2148,19 @@ class Deviation(TypedDict):
     caveat: str
 
 
+class DoorArrivals(TypedDict):
+    key: str
+    title: str
+    about: str
+    commands: list[str]
+    needs: list[str]
+    scope: str | None
+    records: int
+    recent: int
+    last_at: str | None
+    refused: list[RefusedHere]
+
+
 DryRun = TypedDict(
     'DryRun',
     {
@@ -2580,6 +2607,15 @@ class AdviceOutput(TypedDict):
 
 class AdviceBatchAnswer(TypedDict):
     items: list[AdviceOutput]
+
+
+class Arrivals(TypedDict):
+    now: str
+    recent_s: int
+    doors: list[DoorArrivals]
+    simulated: int
+    unknown: int
+    machines: list[ReportingMachine]
 
 
 class Incident(TypedDict):
