@@ -69,7 +69,7 @@ def test_every_door_says_what_came_through_it(site: tuple[Served, str], tmp_path
     assert after["prometheus"]["records"] == after["prometheus"]["recent"] == 2
     assert after["prometheus"]["last_at"] is not None
     assert any("made_up" in one["where"] or "made_up" in one["reason"] for one in after["prometheus"]["refused"])
-    assert sum(one["count"] for one in after["slurm"]["refused"]) == 1
+    assert sum(one["records"] for one in after["slurm"]["refused"]) == 1
     assert "alice" not in str(after["slurm"]["refused"]) and str(tmp_path) not in str(after["slurm"]["refused"])
     untouched = set(after) - {"prometheus", "slurm"}
     assert {key for key in untouched if after[key]["last_at"] or after[key]["refused"]} == set()

@@ -18,7 +18,7 @@ REFUSED_S = 86_400
 REPORTING_S = 600
 
 
-class Arrived(NamedTuple):
+class Arrival(NamedTuple):
     """Records of one source and topic."""
 
     source: str
@@ -28,18 +28,18 @@ class Arrived(NamedTuple):
     last_at: datetime
 
 
-class RefusedHere(NamedTuple):
+class DoorRefusal(NamedTuple):
     """Refused records of one source and topic, and the newest of them."""
 
     source: str
     topic: str
-    count: int
+    records: int
     at: datetime
     where: str
     reason: str
 
 
-class Reporting(NamedTuple):
+class MachineReport(NamedTuple):
     """A machine: its devices, and how many of them have counters of the last minutes."""
 
     fabric: str
@@ -69,9 +69,9 @@ def add_arrivals(conn: psycopg.Connection[Any], arrived: Mapping[tuple[str, str]
     )
 
 
-async def arrived(conn: Connection, now: datetime) -> list[Arrived]:
+async def arrived(conn: Connection, now: datetime) -> list[Arrival]:
     """All sources and topics that ever came."""
-    async with conn.cursor(row_factory=class_row(Arrived)) as cursor:
+    async with conn.cursor(row_factory=class_row(Arrival)) as cursor:
         await cursor.execute(
             "SELECT a.source, a.topic, a.records, coalesce(m.recent, 0)::bigint AS recent, a.last_at FROM arrival a LEFT JOIN ("
             " SELECT source, topic, sum(records) AS recent FROM arrival_minute"
@@ -82,12 +82,12 @@ async def arrived(conn: Connection, now: datetime) -> list[Arrived]:
         return await cursor.fetchall()
 
 
-async def refused(conn: Connection, now: datetime) -> list[RefusedHere]:
+async def refused(conn: Connection, now: datetime) -> list[DoorRefusal]:
     """Refused records of the last day by the kind of their source, its whole text before the first colon or #."""
-    async with conn.cursor(row_factory=class_row(RefusedHere)) as cursor:
+    async with conn.cursor(row_factory=class_row(DoorRefusal)) as cursor:
         await cursor.execute(
             "SELECT DISTINCT ON (1, 2) split_part(split_part(source, '#', 1), ':', 1) AS source, topic,"
-            " count(*) OVER (PARTITION BY split_part(split_part(source, '#', 1), ':', 1), topic) AS count, at,"
+            " count(*) OVER (PARTITION BY split_part(split_part(source, '#', 1), ':', 1), topic) AS records, at,"
             ' where_ AS "where", reason FROM dead_letter WHERE at > %s::timestamptz - make_interval(secs => %s)'
             " ORDER BY 1, 2, dead_letter_id DESC LIMIT 1000",
             [now, REFUSED_S],
@@ -95,9 +95,9 @@ async def refused(conn: Connection, now: datetime) -> list[RefusedHere]:
         return await cursor.fetchall()
 
 
-async def reporting(conn: Connection, now: datetime) -> list[Reporting]:
+async def reporting(conn: Connection, now: datetime) -> list[MachineReport]:
     """All machines: switches and network cards that have counters of the last ten minutes, of how many."""
-    async with conn.cursor(row_factory=class_row(Reporting)) as cursor:
+    async with conn.cursor(row_factory=class_row(MachineReport)) as cursor:
         await cursor.execute(
             "SELECT f.name AS fabric, f.simulated, f.created_at AS imported_at,"
             " (SELECT count(*) FROM router r WHERE r.fabric_id = f.fabric_id) AS devices,"

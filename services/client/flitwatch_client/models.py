@@ -391,6 +391,13 @@ class DeadLetters(TypedDict):
     recent: list[DeadLetter]
 
 
+class DoorRefusal(TypedDict):
+    records: int
+    at: str
+    where: str
+    reason: str
+
+
 class Drift(TypedDict):
     checked: str
     forecasts: int
@@ -872,6 +879,13 @@ class Machine(TypedDict):
     spec: str
 
 
+class MachineReport(TypedDict):
+    fabric: str
+    simulated: bool
+    devices: int
+    reporting: int
+
+
 class MadeToken(TypedDict):
     token_id: int
     secret: str
@@ -1273,13 +1287,6 @@ class Reconstruction(TypedDict):
     wall_s: float | None
 
 
-class RefusedHere(TypedDict):
-    count: int
-    at: str
-    where: str
-    reason: str
-
-
 class Relevance(TypedDict):
     estimate: Head
     relevance: list[float | None]
@@ -1308,13 +1315,6 @@ Node: TypeAlias = str
 class ReportedStep(TypedDict):
     step: int
     time_s: float
-
-
-class ReportingMachine(TypedDict):
-    fabric: str
-    simulated: bool
-    devices: int
-    reporting: int
 
 
 class RouterFigures(TypedDict):
@@ -2158,7 +2158,7 @@ class DoorArrivals(TypedDict):
     records: int
     recent: int
     last_at: str | None
-    refused: list[RefusedHere]
+    refused: list[DoorRefusal]
 
 
 DryRun = TypedDict(
@@ -2615,7 +2615,7 @@ class Arrivals(TypedDict):
     doors: list[DoorArrivals]
     simulated: int
     unknown: int
-    machines: list[ReportingMachine]
+    machines: list[MachineReport]
 
 
 class Incident(TypedDict):

@@ -13,7 +13,7 @@ const doorShape = v.object({
   records: v.number(),
   recent: v.number(),
   last_at: v.nullable(v.string()),
-  refused: v.array(v.object({ count: v.number(), at: v.string(), where: v.string(), reason: v.string() })),
+  refused: v.array(v.object({ records: v.number(), at: v.string(), where: v.string(), reason: v.string() })),
 });
 export type DoorArrivals = v.InferOutput<typeof doorShape>;
 

@@ -181,8 +181,8 @@ export function Shell() {
         <Menu
           trigger={
             <>
-              Help
-              <Icon name="down" />
+              <span aria-hidden="true">?</span>
+              <span className="visually-hidden">Help</span>
             </>
           }
           entries={[

@@ -11,7 +11,7 @@ from flitwatch_api.answers import shape
 from flitwatch_api.ingest import schemas, shown
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.ingest import arrivals as stored
-from flitwatch_db.ingest.arrivals import Arrived, RefusedHere, Reporting
+from flitwatch_db.ingest.arrivals import Arrival, DoorRefusal, MachineReport
 from flitwatch_domain.doors import DOORS, TWIN, Door, door_of, kind_of
 
 #: Topologies are read from files into the database, past the log.
@@ -37,7 +37,7 @@ async def arrivals_of(request: Request, conn: Connection, now: datetime) -> sche
         simulated=sum(one.recent for one in came if one.source == TWIN),
         unknown=sum(one.recent for one in came if one.source != TWIN and door_of(one.source, one.topic) is None),
         machines=[
-            schemas.ReportingMachine(
+            schemas.MachineReport(
                 fabric=one.fabric, simulated=one.simulated, devices=one.devices, reporting=one.reporting
             )
             for one in machines
@@ -48,9 +48,9 @@ async def arrivals_of(request: Request, conn: Connection, now: datetime) -> sche
 def _through(
     request: Request,
     door: Door,
-    came: list[Arrived],
-    refused: list[RefusedHere],
-    machines: list[Reporting],
+    came: list[Arrival],
+    refused: list[DoorRefusal],
+    machines: list[MachineReport],
     now: datetime,
 ) -> schemas.DoorArrivals:
     mine = [one for one in came if door_of(one.source, one.topic) == door.key]
@@ -64,5 +64,5 @@ def _through(
         records=sum(one.records for one in mine) + len(imported),
         recent=sum(one.recent for one in mine) + fresh,
         last_at=max([*(one.last_at for one in mine), *imported], default=None),
-        refused=[shape(schemas.RefusedHere, row) for row in shown.readable(request, letters)],
+        refused=[shape(schemas.DoorRefusal, row) for row in shown.readable(request, letters)],
     )

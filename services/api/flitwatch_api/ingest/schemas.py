@@ -86,10 +86,10 @@ class DeadLetterList(BaseModel):
     next_cursor: str | None
 
 
-class RefusedHere(BaseModel):
+class DoorRefusal(BaseModel):
     """Records that a door could not use, by their source and topic."""
 
-    count: int = Field(description="Over the last day.")
+    records: int = Field(description="Over the last day.")
     at: datetime = Field(description="The newest.")
     where: str
     reason: str = Field(description="Of the newest.")
@@ -107,10 +107,10 @@ class DoorArrivals(BaseModel):
     records: int = Field(description="Since counting began.")
     recent: int = Field(description="Over the last `recent_s`.")
     last_at: datetime | None = Field(description="Null: nothing yet.")
-    refused: list[RefusedHere]
+    refused: list[DoorRefusal]
 
 
-class ReportingMachine(BaseModel):
+class MachineReport(BaseModel):
     """A machine, and how many of its switches have counters now."""
 
     fabric: str
@@ -127,4 +127,4 @@ class Arrivals(BaseModel):
     doors: list[DoorArrivals]
     simulated: int = Field(description="Records of the cluster twin over the last `recent_s`; no door counts them.")
     unknown: int = Field(description="Other records over the last `recent_s` that name no door.")
-    machines: list[ReportingMachine]
+    machines: list[MachineReport]

@@ -2139,7 +2139,7 @@ export interface components {
              */
             unknown: number;
             /** Machines */
-            machines: components["schemas"]["ReportingMachine"][];
+            machines: components["schemas"]["MachineReport"][];
         };
         /**
          * AuditEntry
@@ -3298,7 +3298,31 @@ export interface components {
              */
             last_at: string | null;
             /** Refused */
-            refused: components["schemas"]["RefusedHere"][];
+            refused: components["schemas"]["DoorRefusal"][];
+        };
+        /**
+         * DoorRefusal
+         * @description Records that a door could not use, by their source and topic.
+         */
+        DoorRefusal: {
+            /**
+             * Records
+             * @description Over the last day.
+             */
+            records: number;
+            /**
+             * At
+             * Format: date-time
+             * @description The newest.
+             */
+            at: string;
+            /** Where */
+            where: string;
+            /**
+             * Reason
+             * @description Of the newest.
+             */
+            reason: string;
         };
         /**
          * Drift
@@ -4930,6 +4954,23 @@ export interface components {
             spec: string;
         };
         /**
+         * MachineReport
+         * @description A machine, and how many of its switches have counters now.
+         */
+        MachineReport: {
+            /** Fabric */
+            fabric: string;
+            /** Simulated */
+            simulated: boolean;
+            /** Devices */
+            devices: number;
+            /**
+             * Reporting
+             * @description With counters of the last ten minutes.
+             */
+            reporting: number;
+        };
+        /**
          * MadeToken
          * @description A token with its secret, which is shown this once.
          */
@@ -6115,30 +6156,6 @@ export interface components {
             wall_s: number | null;
         };
         /**
-         * RefusedHere
-         * @description Records that a door could not use, by their source and topic.
-         */
-        RefusedHere: {
-            /**
-             * Count
-             * @description Over the last day.
-             */
-            count: number;
-            /**
-             * At
-             * Format: date-time
-             * @description The newest.
-             */
-            at: string;
-            /** Where */
-            where: string;
-            /**
-             * Reason
-             * @description Of the newest.
-             */
-            reason: string;
-        };
-        /**
          * Relevance
          * @description One row of the heat map; arrays in the order of `counters`, null where a set does not have the counter.
          */
@@ -6250,23 +6267,6 @@ export interface components {
              * @description How long it took; kept to the nanosecond.
              */
             time_s: number;
-        };
-        /**
-         * ReportingMachine
-         * @description A machine, and how many of its switches have counters now.
-         */
-        ReportingMachine: {
-            /** Fabric */
-            fabric: string;
-            /** Simulated */
-            simulated: boolean;
-            /** Devices */
-            devices: number;
-            /**
-             * Reporting
-             * @description With counters of the last ten minutes.
-             */
-            reporting: number;
         };
         /**
          * RootsOfCongestion

@@ -123,7 +123,7 @@ function Arrived({ door, at, minutes }: { door: DoorArrivals; at: number; minute
       )}
       {door.refused.map((one) => (
         <p className="connect-refused" key={`${one.at} ${one.where} ${one.reason}`}>
-          <strong className="alarm">{count(one.count)} refused</strong> in the last day: {one.reason}
+          <strong className="alarm">{count(one.records)} refused</strong> in the last day: {one.reason}
           {one.where && <span className="muted"> · {one.where}</span>}
         </p>
       ))}
