@@ -7,6 +7,8 @@ import pty
 import subprocess
 from pathlib import Path
 
+from flitwatch.commands.up import _stages
+
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "services" / "cli" / "stages.sh"
 STAGES = ["one", "61", "The first", "echo noise >&2; echo kept", "do this"]
@@ -58,6 +60,14 @@ def test_on_a_terminal_a_stage_is_one_live_line(tmp_path: Path) -> None:
     assert "noise" in (tmp_path / "build/stages-up.log").read_text()
     # A live line is written over: only the summary, two ends and the address are lines of their own.
     assert text.count("\n") == 4
+
+
+def test_the_platform_numbers_its_stages() -> None:
+    said: list[str] = []
+    stage = _stages(2, said.append)
+    stage("starting the database")
+    stage("starting the services")
+    assert said == ["stage 1 of 2, 0 s: starting the database", "stage 2 of 2, 0 s: starting the services"]
 
 
 def _recipe(*more: str) -> str:
