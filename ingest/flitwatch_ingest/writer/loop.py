@@ -13,6 +13,7 @@ from functools import cached_property
 from flitwatch_db import connect
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.topic_leases import TopicLeases
+from flitwatch_domain.doors import DIRECT
 from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
 from flitwatch_domain.pulse import Pulse
 from flitwatch_ingest.registry import Schemas, open_registry
@@ -254,7 +255,10 @@ class Writer:
         rates.records += len(records)
         rates.bytes += sum(len(record.value) for record in records)
         if topic != topics.REJECTED:
-            found.arrived.update((source_of(record), topic) for record in records)
+            # Most records have no headers: they are counted without a look at each.
+            sourced = [source_of(record) for record in records if record.headers]
+            found.arrived[DIRECT, topic] += len(records) - len(sourced)
+            found.arrived.update((source, topic) for source in sourced)
         times = [record.timestamp_ms for record in (records[0], records[-1]) if record.timestamp_ms > 0]
         if times:
             found.oldest_ms = min(found.oldest_ms or times[0], *times)
