@@ -95,11 +95,16 @@ packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels
 # --- run -------------------------------------------------------------------------------------------------------------
 
 .PHONY: up down status doctor
-up: python web ## set everything up and start the platform (STACK=full: real Kafka and TimescaleDB; PORT=8765)
-ifeq ($(STACK),full)
-	@$(SETUP) java timescale
-endif
-	@.venv/bin/flitwatch up --stack $(STACK) --port $(PORT)
+# The seconds are of a first start on a machine with two cores; from then on each stage says how long it took last time.
+STAGES := services/cli/stages.sh
+# By another name: a recipe that names $(MAKE) itself runs under `make -n` too.
+AGAIN = $(MAKE) --no-print-directory
+up: ## set everything up and start the platform (STACK=full: real Kafka and TimescaleDB; PORT=8765)
+	@$(STAGES) up \
+		python 150 "The Python environment and the C++ core" "$(AGAIN) python" "read the message above; a build that broke off is mended by: rm -rf .venv, then make up" \
+		page 40 "The page" "$(AGAIN) web" "read the message above; half-fetched packages are mended by: rm -rf web/node_modules, then make up" \
+		$(if $(filter full,$(STACK)),tools 60 "Java and what unpacks TimescaleDB" "$(SETUP) java timescale" "install what is named above: then make up STACK=full") \
+		platform 30 "The platform at port $(PORT)" ".venv/bin/flitwatch up --stack $(STACK) --port $(PORT)" "see .venv/bin/flitwatch status and doctor; another port: make up PORT=8766"
 
 down: ## stop the platform
 	@.venv/bin/flitwatch down

@@ -147,6 +147,18 @@ def test_the_database_goes_away_under_the_page(browser: dict[str, str]) -> None:
     assert said[-1] == "1 of 1 passed", "\n".join(said)
 
 
+@pytest.mark.slow
+def test_what_arrives_shows_at_its_door(embedded_db: str, browser: dict[str, str], tmp_path: Path) -> None:
+    """An empty site: every door says "nothing yet", and a real remote write and import show at theirs with the right count."""
+    from api.test_arrivals import bring_in
+
+    with served(embedded_db) as url:
+        script = [shutil.which("node") or "node", os.fspath(ROOT / "web" / "tests" / "e2e" / "doors.mjs")]
+        verbs = {"import": lambda: bring_in(embedded_db, tmp_path)}
+        said = _conversation(script, {**browser, "FLITWATCH_URL": url}, verbs)
+    assert said[-1] == "1 of 1 passed", "\n".join(said)
+
+
 def _conversation(command: list[str], environment: dict[str, str], verbs: dict[str, Callable[[], object]]) -> list[str]:
     """Run a script, do what a line of it asks for, and return the other lines."""
     said = []

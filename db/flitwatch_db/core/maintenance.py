@@ -30,6 +30,7 @@ KEEP_ROWS = {
     "event": ("at", timedelta(days=7)),
     "dead_letter": ("at", timedelta(days=90)),
     "ingest_minute": ("ts", timedelta(days=400)),
+    "arrival_minute": ("ts", timedelta(days=1)),
     "gap": ("to_ts", timedelta(days=400)),
 }
 TASK_KEEP = timedelta(days=90)

@@ -9,7 +9,9 @@ from typing import Any
 import psycopg
 
 from flitwatch_db.core import events
+from flitwatch_db.ingest.arrivals import add_arrivals
 from flitwatch_db.runs.store import run_id_of, upsert_run, upsert_steps
+from flitwatch_domain.doors import REPORTED
 from flitwatch_domain.errors import Conflict, Forbidden, NotFound
 from flitwatch_domain.runs import Run, RunStep
 
@@ -100,6 +102,7 @@ def _check_owner(conn: Conn, run_id: int, owner: str | None) -> None:
 
 def _stored(conn: Conn, run_id: int, created: bool, steps: Sequence[RunStep]) -> StoredRun:
     new = upsert_steps(conn, run_id, steps)
+    add_arrivals(conn, {REPORTED: created + new})
     if created or new:
         events.emit(conn, "run", {"run_id": run_id, "steps": new})
     return StoredRun(run_id, created, new)

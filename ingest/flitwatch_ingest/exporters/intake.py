@@ -139,7 +139,7 @@ class Intake:
         except InvalidSample as why:
             self._reject(door, sample, str(why), taken)
             return "invalid"
-        self._publisher.publish(series.topic, record, "prometheus", key=series.key)
+        self._publisher.publish(series.topic, record, door, key=series.key)
         return "published"
 
     def _find(self, sample: Sample) -> Series | str:
@@ -166,7 +166,7 @@ class Intake:
         key = f"{what}: {reason}"[:500]
         if key in self._named or len(self._named) >= MOST_NAMED:
             return
-        self._publisher.reject(Rejection(f"{door} metric {what}"[:500], reason, raw), "prometheus")
+        self._publisher.reject(Rejection(f"{door} metric {what}"[:500], reason, raw), door)
         self._named[key] = None
 
 

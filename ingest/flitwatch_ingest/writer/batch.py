@@ -17,6 +17,7 @@ from flitwatch_db.core.events import DeadLetterEvent, GapEvent
 from flitwatch_db.counters import observations
 from flitwatch_db.counters import store as counters
 from flitwatch_db.ingest import store as ingest
+from flitwatch_db.ingest.arrivals import add_arrivals
 from flitwatch_db.ingest.store import DeadLetter, Gap, GapKey, Minute, Position, Reader
 from flitwatch_domain.errors import Conflict
 from flitwatch_ingest.writer.accounts import write_jobs, write_runs, write_samples
@@ -81,6 +82,7 @@ class Batch:
             ingest.count_records(conn, found.schema_records)
         now = datetime.now(UTC)
         ingest.add_minutes(conn, [Minute(now, topic, **vars(rates)) for topic, rates in found.rates.items()])
+        add_arrivals(conn, found.arrived)
         for kind, payload in [*self.happened, *happened[-MOST_EVENTS:], *self._gap_events(), *_letter_events(letters)]:
             events.emit(conn, kind, payload)
 

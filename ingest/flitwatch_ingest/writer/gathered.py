@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from flitwatch_db.counters.observations import Observation
 from flitwatch_db.counters.samples import Summary
 from flitwatch_db.ingest.store import RAW_BYTES, DeadLetter
+from flitwatch_domain.doors import TWIN, kind_of
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
@@ -44,6 +45,8 @@ class Gathered:
     kept_bytes: int = 0
     observations: list[Observation] = field(default_factory=list)
     rates: dict[str, Rates] = field(default_factory=lambda: defaultdict(Rates))
+    #: Records by what they come from, and topic.
+    arrived: Counter[tuple[str, str]] = field(default_factory=Counter)
     schema_records: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     jobs: list[tuple[Record, Job]] = field(default_factory=list)
     runs: list[tuple[Record, Run | tuple[str, RunStep]]] = field(default_factory=list)
@@ -62,6 +65,11 @@ class Gathered:
         self.letters.append(letter)
         self.kept_bytes += len(letter.raw)
         self.rates[record.topic].dead += 1
+
+
+def source_of(record: Record) -> str:
+    """What a record is counted under as an arrival: its source's kind, or the twin."""
+    return TWIN if header(record, topics.SIMULATED) else kind_of(header(record, topics.SOURCE))
 
 
 def why(record: Record, problem: Exception) -> str:

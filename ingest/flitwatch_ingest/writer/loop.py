@@ -13,6 +13,7 @@ from functools import cached_property
 from flitwatch_db import connect
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.topic_leases import TopicLeases
+from flitwatch_domain.doors import DIRECT
 from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
 from flitwatch_domain.pulse import Pulse
 from flitwatch_ingest.registry import Schemas, open_registry
@@ -22,7 +23,7 @@ from flitwatch_ingest.writer.assigned_topics import OURS, AssignedTopics
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.commit_pipeline import CommitPipeline
 from flitwatch_ingest.writer.database import AWAY, LONGEST_PAUSE_S, Database, first_line
-from flitwatch_ingest.writer.gathered import header, letter_of
+from flitwatch_ingest.writer.gathered import header, letter_of, source_of
 from flitwatch_ingest.writer.marks import Mark
 from flitwatch_ingest.writer.measures import Measures
 from flitwatch_ingest.writer.memory import Memory
@@ -253,6 +254,11 @@ class Writer:
         rates = found.rates[topic]
         rates.records += len(records)
         rates.bytes += sum(len(record.value) for record in records)
+        if topic != topics.REJECTED:
+            # Most records have no headers: they are counted without a look at each.
+            sourced = [source_of(record) for record in records if record.headers]
+            found.arrived[DIRECT, topic] += len(records) - len(sourced)
+            found.arrived.update((source, topic) for source in sourced)
         times = [record.timestamp_ms for record in (records[0], records[-1]) if record.timestamp_ms > 0]
         if times:
             found.oldest_ms = min(found.oldest_ms or times[0], *times)

@@ -391,6 +391,13 @@ class DeadLetters(TypedDict):
     recent: list[DeadLetter]
 
 
+class DoorRefusal(TypedDict):
+    records: int
+    at: str
+    where: str
+    reason: str
+
+
 class Drift(TypedDict):
     checked: str
     forecasts: int
@@ -870,6 +877,13 @@ class Loop(TypedDict):
 class Machine(TypedDict):
     name: str
     spec: str
+
+
+class MachineReport(TypedDict):
+    fabric: str
+    simulated: bool
+    devices: int
+    reporting: int
 
 
 class MadeToken(TypedDict):
@@ -2134,6 +2148,19 @@ class Deviation(TypedDict):
     caveat: str
 
 
+class DoorArrivals(TypedDict):
+    key: str
+    title: str
+    about: str
+    commands: list[str]
+    needs: list[str]
+    scope: str | None
+    records: int
+    recent: int
+    last_at: str | None
+    refused: list[DoorRefusal]
+
+
 DryRun = TypedDict(
     'DryRun',
     {
@@ -2580,6 +2607,15 @@ class AdviceOutput(TypedDict):
 
 class AdviceBatchAnswer(TypedDict):
     items: list[AdviceOutput]
+
+
+class Arrivals(TypedDict):
+    now: str
+    recent_s: int
+    doors: list[DoorArrivals]
+    simulated: int
+    unknown: int
+    machines: list[MachineReport]
 
 
 class Incident(TypedDict):

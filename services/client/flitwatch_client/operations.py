@@ -197,6 +197,10 @@ class Operations:
         """GET /api/v1/incident: The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
         return self._call("GET", "/api/v1/incident", {"fabric": fabric, "at": at})
 
+    def arrivals(self) -> models.Arrivals:
+        """GET /api/v1/ingest/arrivals: Every way in, with what has arrived through it and what was refused; 'nothing yet' is a null `last_at`."""
+        return self._call("GET", "/api/v1/ingest/arrivals", {})
+
     def dead_letters(self, *, limit: int | None = None, cursor: Any | None = None) -> models.DeadLetterList:
         """GET /api/v1/ingest/dead-letters: Records that could not be used, the newest first."""
         return self._call("GET", "/api/v1/ingest/dead-letters", {"limit": limit, "cursor": cursor})

@@ -4,6 +4,7 @@
  */
 import type { GenericSchema, InferInput } from "valibot";
 import type { components } from "./generated/openapi";
+import type * as arrivals from "./arrivals";
 import type * as alerts from "./alertShapes";
 import type * as estimates from "./estimateShapes";
 import type * as incident from "./incident";
@@ -43,6 +44,7 @@ export type Contract = [
   Proof<Accepts<Answers["Incident"], (typeof incident)["incidentShape"]>>,
   Proof<Accepts<Answers["RunList"], Shapes["runsShape"]>>,
   Proof<Accepts<Answers["RunSteps"], Shapes["runStepsShape"]>>,
+  Proof<Accepts<Answers["Arrivals"], (typeof arrivals)["arrivalsShape"]>>,
   Proof<Accepts<Answers["Status"], Shapes["ingestShape"]>>,
   Proof<Accepts<Answers["Hits"], Shapes["searchShape"]>>,
   Proof<Accepts<Answers["Session"], (typeof session)["sessionShape"]>>,

@@ -9,6 +9,7 @@ import { Empty } from "../components/Notice";
 import { useKeys } from "../lib/keys";
 import { currentMachine, machineStore, rememberMachine } from "../lib/machine";
 import { useStore } from "../lib/store";
+import { offerTour, startTour, tourStore } from "../lib/tour";
 import { themeStore, toggleTheme } from "../lib/theme";
 import { devices } from "../machine/scene";
 import { AccountMenu } from "./AccountMenu";
@@ -19,6 +20,7 @@ import { titleOf } from "./title";
 
 const SearchDialog = lazy(() => import("./SearchDialog"));
 const HelpDialog = lazy(() => import("./HelpDialog"));
+const Tour = lazy(() => import("./Tour"));
 
 export function Shell() {
   const navigate = useNavigate();
@@ -42,6 +44,16 @@ export function Shell() {
   useEffect(() => {
     document.title = titleOf(path, { fabric: inAddress, job });
   }, [path, inAddress, job]);
+
+  const touring = useStore(tourStore) !== null;
+  const demo = machine?.simulated === true && path === "/";
+  useEffect(() => {
+    if (demo) offerTour();
+  }, [demo]);
+  const tour = () => {
+    setOpen(null);
+    void navigate({ to: "/" }).then(startTour);
+  };
 
   // Where the pages' row scrolls, the page that is open stands in sight.
   useEffect(() => {
@@ -168,6 +180,20 @@ export function Shell() {
         >
           <Icon name={theme === "dark" ? "sun" : "moon"} />
         </button>
+        <Menu
+          trigger={
+            <>
+              <span aria-hidden="true">?</span>
+              <span className="visually-hidden">Help</span>
+            </>
+          }
+          entries={[
+            { id: "connect", label: "Connect your own data", onSelect: () => void navigate({ to: "/connect" }) },
+            { id: "tour", label: "Take the tour", onSelect: tour },
+            { id: "keys", label: "Keys", onSelect: () => setOpen("help") },
+            { id: "docs", label: "Documentation", onSelect: () => location.assign("/docs/") },
+          ]}
+        />
         <AccountMenu />
         <Freshness fabric={machine ?? null} />
       </header>
@@ -178,6 +204,7 @@ export function Shell() {
       <Suspense>
         {open === "search" && <SearchDialog fabric={machine ?? null} onClose={() => setOpen(null)} />}
         {open === "help" && <HelpDialog onClose={() => setOpen(null)} />}
+        {touring && <Tour />}
       </Suspense>
     </div>
   );

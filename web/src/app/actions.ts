@@ -24,6 +24,7 @@ export function actionsOf(
     ["Hottest links and their jobs", `${fabric}?view=links`],
     ["Difference", `${fabric}?diff=on`],
     ["Replay with another placement", "/lab?replay=on"],
+    ["Connect your own data", "/connect"],
     ["Alert rules", "/alerts?view=rules"],
     ["Silences", "/alerts?view=silences"],
     ["Contacts: where alerts are mailed", "/alerts?view=contacts"],

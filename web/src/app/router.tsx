@@ -88,6 +88,11 @@ const health = createRoute({
   path: "/health",
   component: lazyRouteComponent(() => import("../features/health/HealthPage"), "HealthPage"),
 });
+const connect = createRoute({
+  getParentRoute: () => root,
+  path: "/connect",
+  component: lazyRouteComponent(() => import("../features/connect/ConnectPage"), "ConnectPage"),
+});
 const admin = createRoute({
   getParentRoute: () => root,
   path: "/admin",
@@ -123,6 +128,7 @@ export function makeRouter() {
       recommendations,
       alerts,
       health,
+      connect,
       admin,
       login,
       index,

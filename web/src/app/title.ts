@@ -10,6 +10,7 @@ const NAMES: Record<string, string> = {
   recommendations: "Recommendations",
   alerts: "Alerts",
   health: "Ingest health",
+  connect: "Connect your own data",
   admin: "People",
   login: "Sign in",
 };

@@ -36,6 +36,11 @@ export async function start({ groups = 34, only } = {}) {
   /** One try of a check on a page of its own; gives what went wrong, if anything did. */
   async function attempt({ name, run, viewport, colorScheme }) {
     const context = await browser.newContext({ viewport, colorScheme });
+    // The tour is for a first visit; its own checks ask for one.
+    await context.addInitScript(() => {
+      if (localStorage.getItem("flitwatch-tour") === null && !sessionStorage.getItem("came"))
+        localStorage.setItem("flitwatch-tour", "seen");
+    });
     const page = await context.newPage();
     const errors = [];
     page.on("pageerror", (error) => errors.push(error.message));

@@ -16,6 +16,7 @@ const FIXED = [
   "/alerts?view=rules",
   "/alerts?view=silences",
   "/health",
+  "/connect",
   "/login",
   "/admin",
 ];

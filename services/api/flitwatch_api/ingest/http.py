@@ -9,6 +9,7 @@ from fastapi.responses import Response
 
 from flitwatch_api.answers import answer, shape
 from flitwatch_api.ingest import schemas, shown
+from flitwatch_api.ingest.arrivals import arrivals_of
 from flitwatch_api.ingest.lag import topics
 from flitwatch_api.parameters import CursorText, Id, Limit, make_cursor, read_page_cursor
 from flitwatch_api.people.access import requires
@@ -41,6 +42,12 @@ async def status(request: Request, platform: ThePlatform, conn: Reader) -> Respo
             "position_age_s": await reads.position_age_s(conn, now),
         }
     )
+
+
+@http.get("/arrivals", response_model=schemas.Arrivals)
+async def arrivals(request: Request, conn: Reader) -> Response:
+    """Every way in, with what has arrived through it and what was refused; "nothing yet" is a null `last_at`."""
+    return answer(await arrivals_of(request, conn, datetime.now(UTC)))
 
 
 @http.get("/dead-letters", response_model=schemas.DeadLetterList)

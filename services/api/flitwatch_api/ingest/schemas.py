@@ -84,3 +84,47 @@ class DeadLetterList(BaseModel):
 
     items: list[DeadLetter]
     next_cursor: str | None
+
+
+class DoorRefusal(BaseModel):
+    """Records that a door could not use, by their source and topic."""
+
+    records: int = Field(description="Over the last day.")
+    at: datetime = Field(description="The newest.")
+    where: str
+    reason: str = Field(description="Of the newest.")
+
+
+class DoorArrivals(BaseModel):
+    """A way in, and what came through it."""
+
+    key: str
+    title: str
+    about: str
+    commands: list[str] = Field(description="With {site}, {host} and {fabric} to be filled in.")
+    needs: list[str]
+    scope: str | None = Field(description="The scope of the token that a sender needs at this API; null: none.")
+    records: int = Field(description="Since counting began.")
+    recent: int = Field(description="Over the last `recent_s`.")
+    last_at: datetime | None = Field(description="Null: nothing yet.")
+    refused: list[DoorRefusal]
+
+
+class MachineReport(BaseModel):
+    """A machine, and how many of its switches have counters now."""
+
+    fabric: str
+    simulated: bool
+    devices: int
+    reporting: int = Field(description="With counters of the last ten minutes.")
+
+
+class Arrivals(BaseModel):
+    """What has arrived, by door."""
+
+    now: datetime
+    recent_s: int
+    doors: list[DoorArrivals]
+    simulated: int = Field(description="Records of the cluster twin over the last `recent_s`; no door counts them.")
+    unknown: int = Field(description="Other records over the last `recent_s` that name no door.")
+    machines: list[MachineReport]

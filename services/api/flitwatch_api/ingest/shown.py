@@ -13,10 +13,11 @@ from flitwatch_db.ingest.reads import Row
 
 def dead_letters(request: Request, rows: list[Row]) -> list[schemas.DeadLetter]:
     """Refused records as the caller may read them; noted where a whole reason tells more than the cut one."""
-    return [shape(schemas.DeadLetter, row) for row in _readable(request, rows)]
+    return [shape(schemas.DeadLetter, row) for row in readable(request, rows)]
 
 
-def _readable(request: Request, rows: list[Row]) -> list[Row]:
+def readable(request: Request, rows: list[Row]) -> list[Row]:
+    """Rows with `reason`, `where` and maybe `source` as the caller may read them; noted in the same way."""
     cut = [public(row) for row in rows]
     if hides_jobs_from(request):
         # Reasons quote what was refused, and places may be jobs.

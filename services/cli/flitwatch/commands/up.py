@@ -230,21 +230,23 @@ def _serve(
     supervisor = Supervisor(home(), servers(stack), [])
     known = {"url": url, "stack": stack, "host": host, "port": port, "twin": twin}
     supervisor.begin(known | {"metrics_port": None if metrics is None else metrics[1]})
+    stage = _stages(len(supervisor.servers) + 2, report)
     try:
         urls = []
         for server in supervisor.servers:
-            report(f"starting {server.title}")
+            stage(f"starting {server.title}")
             with supervisor.breaking_off():
                 server.fetch()
             # Not to be broken off: a server of which half was started is nobody's to stop.
             urls.append(server.ensure())
         # The last of them is the log: of the embedded stack the database is both.
         database_url, log_url = urls[0], urls[-1]
-        report("bringing the database's tables up to date")
+        stage("bringing the database's tables up to date")
         with supervisor.breaking_off():
             migrations.migrate(database_url)
         processes = _processes(database_url, log_url, host, port, twin, reached)
         supervisor.add(_with_metrics(processes, metrics), {"database": database_url, "log": log_url})
+        stage("starting the services")
         supervisor.start(report, READY_TIMEOUT_S)
     except BaseException:
         supervisor.stop()
@@ -254,6 +256,18 @@ def _serve(
             report(f"metrics of {child.process.name} at port {child.process.metrics_port} of {metrics[0]}")
     report(f"serving {url}")
     supervisor.run({})
+
+
+def _stages(total: int, report: Callable[[str], None]) -> Callable[[str], None]:
+    """A report of stages: each line says which one of `total` begins, and the seconds since the first."""
+    began, number = time.monotonic(), 0
+
+    def stage(what: str) -> None:
+        nonlocal number
+        number += 1
+        report(f"stage {number} of {total}, {time.monotonic() - began:.0f} s: {what}")
+
+    return stage
 
 
 def servers(stack: str) -> list[Server]:

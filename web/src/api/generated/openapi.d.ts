@@ -1326,6 +1326,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/ingest/arrivals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Arrivals
+         * @description Every way in, with what has arrived through it and what was refused; "nothing yet" is a null `last_at`.
+         */
+        get: operations["arrivals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/ingest/dead-letters": {
         parameters: {
             query?: never;
@@ -2093,6 +2113,33 @@ export interface components {
             kbytes: number;
             /** Applications */
             applications?: ("fft" | "milc" | "sweep" | "amg")[] | null;
+        };
+        /**
+         * Arrivals
+         * @description What has arrived, by door.
+         */
+        Arrivals: {
+            /**
+             * Now
+             * Format: date-time
+             */
+            now: string;
+            /** Recent S */
+            recent_s: number;
+            /** Doors */
+            doors: components["schemas"]["DoorArrivals"][];
+            /**
+             * Simulated
+             * @description Records of the cluster twin over the last `recent_s`; no door counts them.
+             */
+            simulated: number;
+            /**
+             * Unknown
+             * @description Other records over the last `recent_s` that name no door.
+             */
+            unknown: number;
+            /** Machines */
+            machines: components["schemas"]["MachineReport"][];
         };
         /**
          * AuditEntry
@@ -3211,6 +3258,71 @@ export interface components {
             lacking: components["schemas"]["Lacking"][];
             /** Caveat */
             caveat: string;
+        };
+        /**
+         * DoorArrivals
+         * @description A way in, and what came through it.
+         */
+        DoorArrivals: {
+            /** Key */
+            key: string;
+            /** Title */
+            title: string;
+            /** About */
+            about: string;
+            /**
+             * Commands
+             * @description With {site}, {host} and {fabric} to be filled in.
+             */
+            commands: string[];
+            /** Needs */
+            needs: string[];
+            /**
+             * Scope
+             * @description The scope of the token that a sender needs at this API; null: none.
+             */
+            scope: string | null;
+            /**
+             * Records
+             * @description Since counting began.
+             */
+            records: number;
+            /**
+             * Recent
+             * @description Over the last `recent_s`.
+             */
+            recent: number;
+            /**
+             * Last At
+             * @description Null: nothing yet.
+             */
+            last_at: string | null;
+            /** Refused */
+            refused: components["schemas"]["DoorRefusal"][];
+        };
+        /**
+         * DoorRefusal
+         * @description Records that a door could not use, by their source and topic.
+         */
+        DoorRefusal: {
+            /**
+             * Records
+             * @description Over the last day.
+             */
+            records: number;
+            /**
+             * At
+             * Format: date-time
+             * @description The newest.
+             */
+            at: string;
+            /** Where */
+            where: string;
+            /**
+             * Reason
+             * @description Of the newest.
+             */
+            reason: string;
         };
         /**
          * Drift
@@ -4840,6 +4952,23 @@ export interface components {
              * @description A topology; use theta, edison, quartz1, torus:20,20,20 or xgft:h;m1,..;w1,..[;p1,..]: a task reads no file.
              */
             spec: string;
+        };
+        /**
+         * MachineReport
+         * @description A machine, and how many of its switches have counters now.
+         */
+        MachineReport: {
+            /** Fabric */
+            fabric: string;
+            /** Simulated */
+            simulated: boolean;
+            /** Devices */
+            devices: number;
+            /**
+             * Reporting
+             * @description With counters of the last ten minutes.
+             */
+            reporting: number;
         };
         /**
          * MadeToken
@@ -15221,6 +15350,103 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Status"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    arrivals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Arrivals"];
                 };
             };
             /** @description The request cannot be understood */

@@ -71,7 +71,7 @@ export function HomePage() {
     return (
       <Empty page title="No machine is known yet">
         Start the twin with <code>flitwatch up</code>, or read a topology with <code>flitwatch import fabric FILE</code>
-        .
+        , or <Link to="/connect">connect your own data</Link>.
       </Empty>
     );
   return <HomeOf key={fabric.id} fabric={fabric} chosen={parseTime(search.at)} />;
@@ -321,7 +321,8 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
             ) : empty ? (
               <Empty title="No counters yet">
                 The topology of {fabric.name} is known. Start a collector (<code>flitwatch collect</code>) or import
-                counters; this page fills as they come.
+                counters; this page fills as they come. <Link to="/connect">Connect your own data</Link> shows the
+                commands.
               </Empty>
             ) : calm ? (
               <Empty title="Nothing needs attention">

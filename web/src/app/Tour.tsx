@@ -1,0 +1,112 @@
+/** Six steps that tell a demo's story. It stands beside the page and blocks nothing; Escape leaves it at any step. */
+import { useNavigate, useRouterState } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
+import { Icon } from "../components/Icon";
+import { leaveTour, tourStore } from "../lib/tour";
+import { useStore } from "../lib/store";
+import "./tour.css";
+
+interface Step {
+  title: string;
+  text: string;
+  /** What on the home page it speaks of; the first that is there is marked. */
+  marks: string[];
+}
+
+const STEPS: Step[] = [
+  {
+    title: "The machine",
+    text: "This is a simulated machine. Colours are stalls per flit: how long data wait on each part of the network.",
+    marks: ['section[aria-label="Fabric"]', ".home-fabric", ".home-figures"],
+  },
+  {
+    title: "The slow job",
+    text: "The incident card names a job that is slower than its earlier runs, and since when. On a quiet machine it says that there is none.",
+    marks: [".incident-chain > li:nth-child(3)", 'section[aria-label="Incident"]'],
+  },
+  {
+    title: "Who",
+    text: "The job that began just before, and shares links with the slow one. Where the data do not suffice, this says that nobody can tell.",
+    marks: [".incident-chain > li:nth-child(1)", 'section[aria-label="Incident"]'],
+  },
+  {
+    title: "What carries it",
+    text: "The links that both jobs use, hottest first, with the jobs at their ends.",
+    marks: [".incident-chain > li:nth-child(2)", 'section[aria-label="Hottest pairs"]'],
+  },
+  {
+    title: "What would help",
+    text: "Other routes or another placement, simulated before you change anything. The Lab replays the job elsewhere.",
+    marks: [".incident-chain > li:nth-child(4)", 'section[aria-label="Incident"]'],
+  },
+  {
+    title: "Connect your own data",
+    text: "Copy a command for your source, run it, and see its first records arrive.",
+    marks: [],
+  },
+];
+
+export default function Tour() {
+  const at = useStore(tourStore) ?? 0;
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const navigate = useNavigate();
+  const heading = useRef<HTMLHeadingElement>(null);
+  const step = STEPS[at] as Step;
+  const last = at === STEPS.length - 1;
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      // A dialog or menu that is open has its own Escape.
+      if (event.key !== "Escape" || document.querySelector('[role="dialog"], [role="menu"]')) return;
+      event.preventDefault();
+      event.stopPropagation();
+      leaveTour();
+    };
+    window.addEventListener("keydown", onKey, true);
+    return () => window.removeEventListener("keydown", onKey, true);
+  }, []);
+
+  useEffect(() => {
+    const found = step.marks.map((mark) => document.querySelector<HTMLElement>(mark)).find((one) => one !== null);
+    found?.setAttribute("data-tour", "");
+    found?.scrollIntoView({ block: "nearest" });
+    // A reader who works by keys goes on from the step's title. The first step came by itself and takes nobody's focus.
+    if (at > 0) heading.current?.focus({ preventScroll: true });
+    return () => found?.removeAttribute("data-tour");
+  }, [at, step, path]);
+
+  const connect = () => {
+    leaveTour();
+    void navigate({ to: "/connect" });
+  };
+  return (
+    <aside className="tour card" aria-label="Tour">
+      <div className="tour-head">
+        <h2 tabIndex={-1} ref={heading}>
+          {step.title}
+        </h2>
+        <span className="subtitle">
+          Step {at + 1} of {STEPS.length}
+        </span>
+        <button className="button plain" onClick={leaveTour} aria-label="Leave the tour" title="Leave the tour (Esc)">
+          <Icon name="close" />
+        </button>
+      </div>
+      <p>{step.text}</p>
+      <div className="tour-foot">
+        <button className="button" disabled={at === 0} onClick={() => tourStore.set(at - 1)}>
+          Back
+        </button>
+        {last ? (
+          <button className="button primary" onClick={connect}>
+            Connect your own data
+          </button>
+        ) : (
+          <button className="button primary" onClick={() => tourStore.set(at + 1)}>
+            Next
+          </button>
+        )}
+      </div>
+    </aside>
+  );
+}

@@ -1,0 +1,132 @@
+/** Connect your own data: every door with its commands, what it needs, and a live check of what has arrived. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { arrivalsQuery, type DoorArrivals } from "../../api/arrivals";
+import { fabricsQuery } from "../../api/queries";
+import { CopyButton } from "../../components/CopyButton";
+import { Failure, Waiting } from "../../components/Notice";
+import { count, duration, plural } from "../../lib/format";
+import { currentMachine, machineStore } from "../../lib/machine";
+import { useStore } from "../../lib/store";
+import { parseTime } from "../../lib/time";
+import { filled, type Site } from "./commands";
+import "./connect.css";
+
+export function ConnectPage() {
+  const arrivals = useQuery(arrivalsQuery());
+  const fabrics = useQuery(fabricsQuery()).data?.items;
+  const remembered = useStore(machineStore);
+  if (arrivals.error && !arrivals.data)
+    return <Failure page error={arrivals.error} retry={() => void arrivals.refetch()} />;
+  if (!arrivals.data) return <Waiting what="what has arrived" />;
+  const { doors, simulated, unknown, machines, now, recent_s } = arrivals.data;
+  // The commands are for a machine of the reader's own, never for the simulated one.
+  const own = fabrics?.filter((one) => !one.simulated) ?? [];
+  const site: Site = {
+    origin: location.origin,
+    hostname: location.hostname,
+    fabric: currentMachine(own, remembered)?.name ?? null,
+  };
+  const at = parseTime(now) ?? Date.now();
+  const open = doors.filter((door) => door.last_at !== null).length;
+  const minutes = Math.round(recent_s / 60);
+  return (
+    <div className="connect-page">
+      <div className="context">
+        <h1>Connect your own data</h1>
+        <span className="subtitle" role="status">
+          {open ? `${open} of ${doors.length} doors have received data` : "No door has received data yet"}
+        </span>
+      </div>
+      <section className="card connect-summary" aria-label="Machines">
+        <p>
+          Each door shows the commands to run and what has arrived through it. This page looks again every five seconds.
+          {site.fabric === null && " MACHINE stands for the name of your machine: no topology of your own is here yet."}
+        </p>
+        {(simulated > 0 || unknown > 0) && (
+          <p className="muted">
+            {simulated > 0 && `${count(simulated)} records of the simulated machine in ${minutes} minutes. `}
+            {unknown > 0 && `${count(unknown)} records in ${minutes} minutes came through no known door.`}
+          </p>
+        )}
+        {machines.map((machine) => (
+          <p key={machine.fabric} className="muted">
+            <strong>{machine.fabric}</strong>
+            {machine.simulated && " (simulated)"}: {count(machine.reporting)} of{" "}
+            {plural(machine.devices, "switch", "switches")} reported in the last ten minutes
+          </p>
+        ))}
+        <nav aria-label="Doors">
+          {doors.map((door) => (
+            <a key={door.key} href={`#${door.key}`} data-open={door.last_at !== null || undefined}>
+              {door.title}
+            </a>
+          ))}
+        </nav>
+      </section>
+      <div className="connect-grid">
+        {doors.map((door) => (
+          <DoorCard key={door.key} door={door} site={site} at={at} minutes={minutes} />
+        ))}
+      </div>
+      <p className="card-note muted">
+        How each door was tried is in <a href="/docs/doors/">the documentation</a>. Every refused record is listed in{" "}
+        <Link to="/health">Ingest health</Link>.
+      </p>
+    </div>
+  );
+}
+
+function DoorCard({ door, site, at, minutes }: { door: DoorArrivals; site: Site; at: number; minutes: number }) {
+  return (
+    <section className="card connect-door" id={door.key} aria-label={door.title}>
+      <div className="card-head">
+        <div className="card-title">
+          <h2>{door.title}</h2>
+        </div>
+        {door.scope && <span className="tag">token: {door.scope}</span>}
+      </div>
+      <div className="connect-body">
+        <Arrived door={door} at={at} minutes={minutes} />
+        <p>{door.about}</p>
+        {door.commands.map((template, index) => {
+          const command = filled(template, site);
+          return (
+            <div className="connect-command" key={template}>
+              <code>{command}</code>
+              <CopyButton text={command} what={`command ${index + 1} of ${door.title}`} />
+            </div>
+          );
+        })}
+        <h3>Needed</h3>
+        <ul>
+          {door.needs.map((need) => (
+            <li key={need}>{filled(need, site)}</li>
+          ))}
+        </ul>
+      </div>
+    </section>
+  );
+}
+
+function Arrived({ door, at, minutes }: { door: DoorArrivals; at: number; minutes: number }) {
+  const last = parseTime(door.last_at);
+  return (
+    <div className="connect-live" role="status" data-state={last === null ? "nothing" : door.recent ? "now" : "before"}>
+      {last === null ? (
+        <span>Nothing yet</span>
+      ) : (
+        <span>
+          <strong>{plural(door.recent, "record")}</strong> in the last {minutes} minutes · {count(door.records)} in all
+          · the last {duration(Math.max(0, (at - last) / 1000))} ago
+        </span>
+      )}
+      {door.refused.map((one) => (
+        <p className="connect-refused" key={`${one.at} ${one.where} ${one.reason}`}>
+          <strong className="alarm">{count(one.records)} refused</strong> in the last day: {one.reason}
+          {one.where && <span className="muted"> · {one.where}</span>}
+        </p>
+      ))}
+    </div>
+  );
+}
