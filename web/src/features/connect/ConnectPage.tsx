@@ -112,7 +112,7 @@ function DoorCard({ door, site, at, minutes }: { door: DoorArrivals; site: Site;
 function Arrived({ door, at, minutes }: { door: DoorArrivals; at: number; minutes: number }) {
   const last = parseTime(door.last_at);
   return (
-    <div className="connect-live" role="status" data-state={last === null ? "nothing" : door.recent ? "now" : "before"}>
+    <div className="connect-live" data-state={last === null ? "nothing" : door.recent ? "now" : "before"}>
       {last === null ? (
         <span>Nothing yet</span>
       ) : (
