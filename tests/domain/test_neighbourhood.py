@@ -11,8 +11,10 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.neighbourhood import (
     LARGE_JOB_NODES,
     PAPER,
+    THROUGHOUT,
     Jobs,
     Windows,
+    circumstances,
     large_job_nodes,
     neighbourhood,
     present,
@@ -75,3 +77,37 @@ def test_large_is_larger_than_128_nodes_or_a_share_of_a_small_machine() -> None:
 def test_another_rule_is_refused() -> None:
     with pytest.raises(BadInput, match="throughout"):
         present(np.ones((1, 1)), "often")
+
+
+def test_a_run_at_any_time_is_as_one_that_begins_at_nought() -> None:
+    """Every second of every run counted one by one, with jobs that touch its ends, of several names at once."""
+    rng = np.random.default_rng(4)
+    for begin in (0.0, 1000.0, 1_790_000_000.0):
+        rows = [(-1, begin - 50, begin + 250, 64.0, [48.0, 16.0, 0.0])]
+        for _ in range(30):
+            at, size = begin + float(rng.integers(-120, 240)), float(rng.integers(100, 160))
+            spread = rng.multinomial(int(size), [0.5, 0.3, 0.2]).astype(float)
+            rows.append((int(rng.integers(-1, 4)), at, at + float(rng.integers(1, 160)), size, spread.tolist()))
+        rows += [(0, begin - 40, begin, 200.0, [200.0, 0, 0]), (1, begin + 200, begin + 300, 200.0, [200.0, 0, 0])]
+        table = jobs(*rows)
+        windows = Windows(np.array([begin, begin + 50]), np.array([begin + 200, begin + 90]), np.array([0, -1]))
+        found = neighbourhood(windows, table, 4, 129)
+        for run, (first, last) in enumerate(((begin, begin + 200), (begin + 50, begin + 90))):
+            seconds = np.arange(first, last)
+            exposure, covered = np.zeros(4), np.zeros((4, len(seconds)), bool)
+            share = np.array([0.75, 0.25, 0.0]) if run == 0 else np.zeros(3)
+            for number, (name, start, end, size, spread) in enumerate(rows):
+                during = (seconds >= start) & (seconds < end)
+                if name < 0 or (run == 0 and number == 0):
+                    continue
+                exposure[name] += during.mean() * float(np.array(spread) @ share)
+                covered[name] |= during & (size >= 129)
+            assert np.allclose(found.exposure[run], exposure) and np.allclose(found.overlap[run], covered.mean(1))
+        beside = [sum(start < last and end > first for _, start, end, _, _ in rows) for first, last in ((begin, begin + 200), (begin + 50, begin + 90))]  # fmt: skip
+        assert np.array_equal(circumstances(windows, table), [[2, 0.75, beside[0]], [np.nan, np.nan, beside[1]]], True)
+
+
+def test_throughout_is_all_but_a_thousandth_of_a_run_and_any_is_any_part_of_it() -> None:
+    overlap = np.array([[0.0, 1e-9, THROUGHOUT - 1e-9, THROUGHOUT, 1.0]])
+    assert present(overlap, "throughout").tolist() == [[False, False, False, True, True]]
+    assert present(overlap, "any").tolist() == [[False, True, True, True, True]]

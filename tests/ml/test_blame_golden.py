@@ -1,0 +1,121 @@
+"""Every number that blame gives for planted worlds: `python -m ml.test_blame_golden` (in tests/) writes the file anew.
+
+A change of any estimator shows here first, in figures; the tests of truths say whether it is for the better.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
+from flitwatch_ml.blame.calibration import calibrate, drivers
+from flitwatch_ml.blame.information import exact_p_values, mutual_information_bits
+from flitwatch_ml.blame.permutation import permutation_p_values
+from flitwatch_ml.blame.strata import days, hour_and_weekend
+from flitwatch_research.stress import draw
+
+GOLDEN = Path(__file__).parent / "golden" / "blame.json"
+#: World, seed, runs and users of each set; small, so that all are fitted within seconds.
+SETS = (
+    ("none", 300, 120, 50),
+    ("shift-20", 301, 120, 50),
+    ("pairs", 302, 150, 50),
+    ("campaigns", 303, 100, 50),
+    ("drift", 304, 60, 44),
+)
+
+
+def figures(estimator: Any, names: str) -> dict[str, Any]:
+    """Attributes of a fitted estimator."""
+    return {name: plain(getattr(estimator, f"{name}_")) for name in names.split()}
+
+
+def plain(value: Any) -> Any:
+    """Lists and numbers of arrays; NaN as text, as JSON has none."""
+    if isinstance(value, np.ndarray):
+        return [plain(one) for one in value.tolist()]
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, float):
+        return float(f"{value:.8g}") if np.isfinite(value) else str(value)
+    return value
+
+
+def of_set(world: str, seed: int, runs: int, users: int) -> dict[str, Any]:
+    """What the estimators give for a set."""
+    drawn = draw(world, seed, runs, users)
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(1, 9, runs).astype(float)
+    marks = [float(np.median(drawn.start_s))]
+    whole = CalendarBlame().fit(drawn.exposure, drawn.time_s, drawn.start_s)
+    marked = CalendarBlame(alpha=0.3, max_selected=6, min_exposed=8).fit_scores(
+        drawn.exposure, drawn.time_s, drawn.start_s, groups[:, None], marks, below=0.5
+    )
+    strata = hour_and_weekend(drawn.start_s)
+    plainly = ExposureBlame().fit(drawn.exposure, drawn.time_s, strata, days(drawn.start_s))
+    logged = ExposureBlame(alpha=0.2, max_selected=3, response="log").fit(drawn.exposure, drawn.time_s)
+    overlap = np.clip(drawn.exposure / np.quantile(drawn.exposure, 0.97), 0, 1)
+    paper = PresenceBlame(rule="any").fit(overlap, drawn.time_s, strata)
+    return {
+        "calendar": figures(
+            whole, "score p_value q_value sign exposed_runs testable selected ranking verdict reasons runs_needed effect_s effect_interval_s"
+        ),
+        "regimes": plain(whole.calendar_.axes.shape),
+        "marked": figures(marked, "score p_value q_value selected"),
+        "exposure": figures(plainly, "score p_value q_value selected ranking"),
+        "logged": figures(logged, "score p_value q_value selected"),
+        "presence": figures(paper, "score p_value q_value sign ranking"),
+        "drivers": drivers(["groups", "noise"], np.column_stack([groups, rng.normal(size=runs)]), drawn.time_s, drawn.start_s),
+    }  # fmt: skip
+
+
+def of_tables() -> dict[str, Any]:
+    """Mutual information and its chances on drawn tables, all-absent and all-present columns among them; calibration on noise."""
+    rng = np.random.default_rng(9)
+    present, slow = rng.random((60, 12)) < rng.random(12), rng.random(60) < 0.4
+    present[:, 0], present[:, 1] = False, True
+    strata = rng.integers(0, 3, 60)
+    drawn = draw("nobody", 310, 60, 44)
+    return {
+        "bits": plain(mutual_information_bits(present, slow)),
+        "exact": plain(exact_p_values(present, slow)),
+        "exact in strata": plain(exact_p_values(present, slow, strata)),
+        "permuted": plain(permutation_p_values(present, slow, strata=strata, permutations=500, seed=3)),
+        "calibration": calibrate(drawn.exposure, drawn.time_s, drawn.start_s, shuffles=6, seed=2),
+    }
+
+
+def told() -> dict[str, Any]:
+    """Everything that the file holds."""
+    return {**{world: of_set(world, *rest) for world, *rest in SETS}, "tables": of_tables()}
+
+
+def differences(found: Any, kept: Any, where: str = "") -> list[str]:
+    """Places that differ by more than rounding on another processor."""
+    if isinstance(kept, dict) and isinstance(found, dict) and kept.keys() == found.keys():
+        return [one for name in kept for one in differences(found[name], kept[name], f"{where}/{name}")]
+    if isinstance(kept, list) and isinstance(found, list) and len(kept) == len(found):
+        return [one for at, held in enumerate(kept) for one in differences(found[at], held, f"{where}/{at}")]
+    if isinstance(kept, float) and isinstance(found, float | int):
+        return [] if np.isclose(found, kept, rtol=1e-5, atol=1e-9) else [f"{where}: {found} for {kept}"]
+    return [] if found == kept else [f"{where}: {found} for {kept}"]
+
+
+@pytest.mark.parametrize("world", [world for world, *_ in SETS])
+def test_every_number_of_a_set_is_as_committed(world: str) -> None:
+    arguments = next(rest for name, *rest in SETS if name == world)
+    assert differences(json.loads(json.dumps(of_set(world, *arguments))), json.loads(GOLDEN.read_text())[world]) == []
+
+
+def test_every_number_of_the_tables_is_as_committed() -> None:
+    assert differences(json.loads(json.dumps(of_tables())), json.loads(GOLDEN.read_text())["tables"]) == []
+
+
+if __name__ == "__main__":
+    GOLDEN.parent.mkdir(exist_ok=True)
+    GOLDEN.write_text(json.dumps(told()) + "\n")
