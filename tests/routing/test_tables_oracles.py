@@ -140,3 +140,37 @@ def test_dependencies_are_those_of_every_way_followed_link_by_link() -> None:
             ports = np.where(rng.random(ports.shape) < 0.1, rng.integers(-1, 4, ports.shape), ports)
             assert dependencies(fabric, ports).pairs == graph(fabric, ports).number_of_edges()
     assert dependencies(quartz1(), random_tables(quartz1(), 1)).pairs > 0
+
+
+def adapters(fabric: Fabric, number: int) -> Fabric:
+    """The fabric as a topology that knows adapters' GUIDs alone, whose endpoints are cabled by the port of this number."""
+    guid = np.array([f"0x{0x1000 + 0x20 * one:016x}" for one in range(len(fabric.endpoints))], object)
+    links = fabric.links
+    first = links.src >= len(fabric.routers)
+    cabled = replace(links, src_port=np.where(first, number, links.src_port), dst_port=links.dst_port)
+    return replace(fabric, endpoints=replace(fabric.endpoints, guid=guid), links=cabled)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_ports_guid_is_its_adapters_plus_its_number(tmp_path: Path, number: int) -> None:
+    fabric, file = adapters(small(), number), tmp_path / "tables.lfts"
+    ports = np.arange(16).reshape(4, 4)
+    lft.write(file, fabric, ports)
+    ends = lft.guids(fabric)[1]
+    text = file.read_text()
+    for end in ends:
+        text = text.replace(f"Adapter portguid 0x{end:016x}", f"Adapter portguid 0x{end + number:016x}")
+    file.write_text(text)
+    assert (lft.read(file, fabric) == ports).all()
+
+
+def test_a_block_of_lids_ends_where_the_next_begins(tmp_path: Path) -> None:
+    fabric, file = small(), tmp_path / "tables.lfts"
+    lft.write(file, fabric, np.ones((4, 8), np.int64), 1)
+    # The first endpoint's second LID, 7, becomes 8: the first of the next one's block, which is left without it.
+    lines = [line for line in file.read_text().splitlines() if not line.startswith("0x0008")]
+    file.write_text("\n".join(line.replace("0x0007", "0x0008") for line in lines))
+    with pytest.raises(
+        BadInput, match=r"has 2 LIDs of its own, from a multiple of 2; endpoint 0 \(.*\) has 0x0006 to 0x0008"
+    ):
+        lft.read(file, fabric, 1)
