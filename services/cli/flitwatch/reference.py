@@ -85,6 +85,10 @@ OTHERS = {
         "`scorecard`, `twin campaign`, set-up",
         "Folder for what can be made again. [default: .cache of the checkout; installed, flitwatch below XDG_CACHE_HOME]",
     ),
+    "FLITWATCH_KAFKA_PROPERTIES": (
+        "all that reads or writes a log in Kafka",
+        "File of librdkafka's properties for TLS, SASL and the network, a line property=value each; with a password in it only its owner and group may read it.",
+    ),
     "FLITWATCH_VIEWER_PASSWORD": (
         "`db viewer`",
         "The password of the database login for Grafana; without it one is asked for.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from flitwatch_domain.errors import FlitwatchError
 
@@ -51,20 +50,19 @@ def _of_kafka(url: str, topics: Mapping[str, int]) -> LogLimits:
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
-    from flitwatch_stream.kafka_client import RECONNECT, brokers_of, quiet, unavailable
+    from flitwatch_stream.kafka_client import brokers_of, new_client, unavailable
 
     brokers = brokers_of(url)
-    settled: dict[str, Any] = {"bootstrap.servers": brokers, "error_cb": quiet, **RECONNECT}
-    client = AdminClient(settled)
+    admin = new_client(AdminClient, brokers)
     asked = [ConfigResource(ResourceType.TOPIC, name) for name in topics]
     try:
-        told = client.describe_configs(asked, request_timeout=_CALL_TIMEOUT_S) if asked else {}
+        told = admin.describe_configs(asked, request_timeout=_CALL_TIMEOUT_S) if asked else {}
         settings = {
             resource.name: {key: entry.value for key, entry in answer.result(_CALL_TIMEOUT_S).items()}
             for resource, answer in told.items()
         }
     except (KafkaException, TimeoutError) as problem:
-        raise unavailable(brokers, problem) from None
+        raise unavailable(brokers, problem, admin) from None
     ages = [int(held["retention.ms"]) for held in settings.values()]
     sizes = [int(held["retention.bytes"]) for held in settings.values()]
     # A segment goes as a whole, once what is left without it is still over the limit.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from confluent_kafka import Consumer as RdConsumer
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from flitwatch_domain.errors import NotFound
-from flitwatch_stream.kafka_client import CALL_TIMEOUT_S, RECONNECT, brokers_of, quiet, unavailable, watermarks
+from flitwatch_stream.kafka_client import CALL_TIMEOUT_S, brokers_of, metadata, new_client, unavailable, watermarks
 from flitwatch_stream.log import (
     DEFAULT_PARTITIONS,
     Consumer,
@@ -33,8 +32,7 @@ class KafkaLog(Log):
 
     def _client(self) -> AdminClient:
         if self._admin is None:
-            settings: dict[str, Any] = {"bootstrap.servers": self.brokers, "error_cb": quiet, **RECONNECT}
-            self._admin = AdminClient(settings)
+            self._admin = new_client(AdminClient, self.brokers)
         return self._admin
 
     def producer(self, client: str = "flitwatch") -> Producer:
@@ -57,19 +55,13 @@ class KafkaLog(Log):
         return KafkaConsumer(self.brokers, group, topics, pattern, start, on_assign, on_revoke)
 
     def identity(self) -> str:
-        try:
-            found = self._client().list_topics(timeout=CALL_TIMEOUT_S).cluster_id
-        except KafkaException as problem:
-            raise unavailable(self.brokers, problem) from None
+        found = metadata(self._client(), self.brokers).cluster_id
         if not found:
             raise unavailable(self.brokers, "it does not say which cluster it is")
         return f"kafka:{found}"
 
     def topics(self) -> dict[str, int]:
-        try:
-            found = self._client().list_topics(timeout=CALL_TIMEOUT_S).topics
-        except KafkaException as problem:
-            raise unavailable(self.brokers, problem) from None
+        found = metadata(self._client(), self.brokers).topics
         return {name: len(topic.partitions) for name, topic in sorted(found.items()) if not name.startswith("__")}
 
     def create_topic(self, name: str, partitions: int | None = None) -> None:
@@ -82,17 +74,15 @@ class KafkaLog(Log):
             request.result(timeout=CALL_TIMEOUT_S + 5)
         except KafkaException as problem:
             if problem.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                raise unavailable(self.brokers, problem) from None
+                raise unavailable(self.brokers, problem, self._client()) from None
         except TimeoutError as problem:
-            raise unavailable(self.brokers, problem) from None
+            raise unavailable(self.brokers, problem, self._client()) from None
 
     def end_offsets(self, topic: str) -> list[int]:
         partitions = self.topics().get(topic)
         if partitions is None:
             raise NotFound(f"no topic {topic!r}")
-        reader = RdConsumer(
-            {"bootstrap.servers": self.brokers, "group.id": "flitwatch-offsets", "error_cb": quiet, **RECONNECT}
-        )
+        reader = new_client(RdConsumer, self.brokers, {"group.id": "flitwatch-offsets"})
         try:
             return [watermarks(reader, self.brokers, topic, p)[1] for p in range(partitions)]
         finally:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka import TopicPartition as RdTopicPartition
+from confluent_kafka.admin import AdminClient
 
-from flitwatch_domain.errors import BadRequest, Unavailable
+from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
+from flitwatch_stream import kafka_site
 
 #: How soon a broker that came back is found again; a broker that is away shows as a call's time limit, not as lines of librdkafka's log.
 RECONNECT: dict[str, Any] = {
@@ -26,17 +29,91 @@ def brokers_of(url: str) -> str:
     return brokers
 
 
-def unavailable(brokers: str, problem: object) -> Unavailable:
-    """What a failed call means to the caller."""
+Made = TypeVar("Made")
+#: No call on a broker waits longer than this; and after so long a first try, whether it refuses its client is looked at.
+CALL_TIMEOUT_S, REFUSED_S = 10.0, 2.0
+
+#: Errors after which no further try helps: the login and the certificate.
+_REFUSALS = {
+    KafkaError._AUTHENTICATION: "Check the user and the password",
+    KafkaError.SASL_AUTHENTICATION_FAILED: "Check the user and the password",
+    KafkaError.UNSUPPORTED_SASL_MECHANISM: "Check sasl.mechanism",
+    KafkaError._SSL: "Check ssl.ca.location and the certificates",
+}
+#: Why brokers last refused a client, by bootstrap servers: librdkafka tells it in passing, and its calls only end at their time limit.
+_refused: dict[str, tuple[str, str]] = {}
+
+
+def new_client(make: Callable[[dict[str, Any]], Made], brokers: str, settings: dict[str, Any] | None = None) -> Made:
+    """A client made with `settings`, how clients reconnect, and the site's properties.
+
+    Raises
+    ------
+    BadInput
+        The site's properties cannot be read, or librdkafka does not take them.
+    """
+    site = kafka_site.properties()
+    answered(brokers)
+    whole = {"bootstrap.servers": brokers, "error_cb": watcher(brokers), **RECONNECT, **(settings or {}), **site}
+    try:
+        return make(whole)
+    except KafkaException as problem:
+        if not site:
+            raise
+        raise BadInput(
+            f"Kafka's client does not take the site's properties: {problem.args[0].str()}",
+            advice=f"Correct the file that {kafka_site.VARIABLE} names.",
+        ) from None
+
+
+def watcher(brokers: str) -> Callable[[KafkaError], None]:
+    """Notes why brokers refuse a client. Of all else librdkafka reconnects by itself; what lasts shows up as a call that runs into its time limit."""
+
+    def note(problem: KafkaError) -> None:
+        advice = _REFUSALS.get(problem.code())
+        if advice is not None:
+            _refused[brokers] = (problem.str(), advice)
+
+    return note
+
+
+def metadata(admin: AdminClient, brokers: str) -> Any:
+    """What brokers say of themselves and their topics; a client that they refuse is told so after two seconds, not at the time limit."""
+    for limit_s in (REFUSED_S, CALL_TIMEOUT_S - REFUSED_S):
+        try:
+            found = admin.list_topics(timeout=limit_s)
+        except KafkaException as problem:
+            failure = unavailable(brokers, problem, admin)
+            if brokers in _refused:
+                break
+        else:
+            answered(brokers)
+            return found
+    raise failure
+
+
+def answered(brokers: str) -> None:
+    """Forget an earlier refusal: the brokers answer."""
+    _refused.pop(brokers, None)
+
+
+def unavailable(brokers: str, problem: object, asked: Any = None) -> Unavailable:
+    """What a failed call means to the caller; `asked` is a client that nothing else polls, whose errors are heard first."""
+    if asked is not None:
+        asked.poll(0)
     if isinstance(problem, KafkaException) and problem.args and isinstance(problem.args[0], KafkaError):
         problem = problem.args[0].str()
+    if brokers in _refused:
+        said, advice = _refused[brokers]
+        return Unavailable(
+            f"Kafka at {brokers} refuses this client: {said}",
+            advice=f"{advice} in the file that {kafka_site.VARIABLE} names.",
+        )
     return Unavailable(
-        f"Kafka at {brokers} does not answer: {problem}", advice="Check that the broker runs and is reachable."
+        f"Kafka at {brokers} does not answer: {problem}",
+        advice="Check that the broker runs and is reachable, and that its listener speaks the security.protocol in the file that"
+        f" {kafka_site.VARIABLE} names (without one: PLAINTEXT).",
     )
-
-
-def quiet(_: KafkaError) -> None:
-    """librdkafka reconnects by itself; what lasts shows up as a call that runs into its time limit."""
 
 
 def watermarks(consumer: Any, brokers: str, topic: str, partition: int, seen: bool = False) -> tuple[int, int]:
@@ -47,11 +124,7 @@ def watermarks(consumer: Any, brokers: str, topic: str, partition: int, seen: bo
         if found is None or found[1] < 0:
             found = consumer.get_watermark_offsets(at, timeout=CALL_TIMEOUT_S)
     except KafkaException as problem:
-        raise unavailable(brokers, problem) from None
+        raise unavailable(brokers, problem, consumer) from None
     if found is None:
         raise unavailable(brokers, "no offsets within the time limit")
     return found
-
-
-#: No call on a broker waits longer than this.
-CALL_TIMEOUT_S = 10.0

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer as RdConsumer
 from confluent_kafka import TopicPartition as RdTopicPartition
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_stream.kafka_client import RECONNECT, unavailable, watermarks
+from flitwatch_stream.kafka_client import new_client, unavailable, watcher, watermarks
 from flitwatch_stream.log import MAX_RECORD_BYTES, Consumer, OnAssign, OnRevoke, Record, Start, TopicPartition
 
 #: Silence after "all brokers are down" before a broker is asked whether it is there.
@@ -42,9 +42,11 @@ class KafkaConsumer(Consumer):
         # What went wrong in a call-back, and the partitions that wait for their beginning because of it.
         self._failure: BaseException | None = None
         self._waiting: set[TopicPartition] = set()
-        self._consumer: Any = RdConsumer(
+        self._note = watcher(brokers)
+        self._consumer: Any = new_client(
+            RdConsumer,
+            brokers,
             {
-                "bootstrap.servers": brokers,
                 "group.id": group,
                 "client.id": f"flitwatch-{group}",
                 "enable.auto.commit": False,
@@ -68,8 +70,7 @@ class KafkaConsumer(Consumer):
                 # A full queue is looked at again soon: a second, as it comes, is longer than emptying it takes.
                 "fetch.queue.backoff.ms": 20,
                 "error_cb": self._on_error,
-                **RECONNECT,
-            }
+            },
         )
         subscription = [*topics, *([pattern] if pattern is not None else [])]
         try:
@@ -84,6 +85,7 @@ class KafkaConsumer(Consumer):
             ) from None
 
     def _on_error(self, problem: KafkaError) -> None:
+        self._note(problem)
         if problem.code() == KafkaError._ALL_BROKERS_DOWN and self._down_since is None:
             self._down_since = time.monotonic()
 

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from confluent_kafka import Producer as RdProducer
 
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
-from flitwatch_stream.kafka_client import RECONNECT, quiet, unavailable
+from flitwatch_stream.kafka_client import new_client, unavailable
 from flitwatch_stream.log import APPEND_TIMEOUT_S, MAX_RECORD_BYTES, Log, Producer
 
 #: What a record may carry beside its value: key, headers, the batch's own head.
@@ -24,9 +24,10 @@ class KafkaProducer(Producer):
         self._brokers = brokers
         self._topics: dict[str, int] = {}
         self._refused: list[str] = []
-        self._producer = RdProducer(
+        self._producer = new_client(
+            RdProducer,
+            brokers,
             {
-                "bootstrap.servers": brokers,
                 "client.id": client,
                 "acks": "all",
                 "enable.idempotence": True,
@@ -42,9 +43,7 @@ class KafkaProducer(Producer):
                 # CRC-32 of the key, as the table backend does; without a key a partition is kept for one batch.
                 "partitioner": "consistent_random",
                 "sticky.partitioning.linger.ms": 100,
-                "error_cb": quiet,
-                **RECONNECT,
-            }
+            },
         )
 
     def append(

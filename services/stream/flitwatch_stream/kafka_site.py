@@ -1,0 +1,80 @@
+"""What a site's brokers ask of a client: librdkafka's properties for TLS, SASL and the network, from the site's own file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from functools import lru_cache
+from pathlib import Path
+
+from flitwatch_domain.errors import BadInput
+
+#: Names the file, a line `property=value` each.
+VARIABLE = "FLITWATCH_KAFKA_PROPERTIES"
+#: What a site may set. All else decides whether a record is lost or repeated, and Flitwatch sets it.
+ALLOWED = (
+    "security.protocol",
+    "sasl.",
+    "ssl.",
+    "enable.ssl.certificate.verification",
+    "https.ca.location",
+    "https.ca.pem",
+    "broker.address.",
+    "client.dns.lookup",
+    "client.rack",
+    "socket.keepalive.enable",
+    "socket.nagle.disable",
+    "socket.send.buffer.bytes",
+    "socket.receive.buffer.bytes",
+    "connections.max.idle.ms",
+)
+SECRET = ("password", "secret", ".pem", ".passphrase")
+
+
+def properties() -> dict[str, str]:
+    """The site's properties; none where no file is named.
+
+    Raises
+    ------
+    BadInput
+        The file cannot be read, others may read the secrets in it, a line is no property, or a property is not the site's to set. No message holds a value.
+    """
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return {}
+    try:
+        found = os.stat(named)
+    except OSError as problem:
+        raise _wrong(
+            named, f"it cannot be read: {problem.strerror}", "Name a file that this service may read."
+        ) from None
+    return dict(_read(named, found.st_mtime_ns, found.st_mode))
+
+
+@lru_cache(maxsize=4)
+def _read(named: str, _changed_ns: int, mode: int) -> tuple[tuple[str, str], ...]:
+    try:
+        text = Path(named).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else "it is no UTF-8 text"
+        raise _wrong(named, f"it cannot be read: {reason}", "Name a text file that this service may read.") from None
+    kept: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        name, equals, value = (part.strip() for part in line.partition("="))
+        if not equals or not name:
+            raise _wrong(named, f"line {number} is no property", "Write a line as: security.protocol=SASL_SSL")
+        if not name.startswith(ALLOWED):
+            raise _wrong(named, f"line {number}: {name} is not a site's to set", f"Allowed are {', '.join(ALLOWED)}.")
+        if name in kept:
+            raise _wrong(named, f"line {number}: {name} is set twice", "Keep one of the two lines.")
+        kept[name] = value
+    secret = next((name for name in kept if any(part in name for part in SECRET)), None)
+    if secret is not None and mode & (stat.S_IRWXO | stat.S_IWGRP):
+        raise _wrong(named, f"it holds {secret}, and others may read or change it", f"Run: chmod 640 {named}")
+    return tuple(kept.items())
+
+
+def _wrong(named: str, reason: str, advice: str) -> BadInput:
+    return BadInput(f"the file of Kafka's properties: {reason}", where=named, advice=advice)
