@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import ROLES, Fabric, LinkClass, NodeRole, Technology
-from flitwatch_domain.generators import cori_like, dragonfly, edison_like, quartz1, slingshot_like, theta, torus, xgft
+from flitwatch_domain.generators import (
+    cori_like,
+    dragonfly,
+    edison_like,
+    most_blue_routers,
+    quartz1,
+    slingshot_like,
+    theta,
+    torus,
+    xgft,
+)
 from flitwatch_domain.importers import read_fabric
 
 
@@ -233,3 +243,21 @@ def test_tori_are_products_of_cycles(dims: list[int]) -> None:
 def test_impossible_tori_and_trees_are_refused(build: object) -> None:
     with pytest.raises(BadRequest):
         build()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("groups", [2, 34, 42, 85])
+def test_a_cray_of_any_size_is_joined_by_as_many_cables_as_its_tiles_allow(groups: int) -> None:
+    blue = min(12, most_blue_routers(groups))
+    fabric = dragonfly(groups, blue_routers=blue)
+    assert len(fabric.routers) == 96 * groups
+    links, routers = fabric.links, len(fabric.routers)
+    is_blue = fabric.of_class(LinkClass.BLUE)
+    group = np.asarray(fabric.routers.group)
+    ends = Counter(zip(group[links.src[is_blue]].tolist(), group[links.dst[is_blue]].tolist(), strict=True))
+    assert len(ends) == groups * (groups - 1) and set(ends.values()) == {2 * blue}
+    # No router has more cables than tiles, and no tile two.
+    assert np.bincount(links.src[is_blue], minlength=routers).max() <= 10
+    tiles = list(zip(links.src.tolist(), links.src_port.tolist(), strict=True))
+    assert len(tiles) == len(set(tiles))
+    with pytest.raises(BadRequest, match=f"by at most {most_blue_routers(groups)} router pairs"):
+        dragonfly(groups, blue_routers=most_blue_routers(groups) + 1)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from flitwatch_research.ingest_bench.load import LoadReport, Order
     from flitwatch_research.ingest_bench.servers import Servers
 
-ROUTERS_PER_GROUP = 96
+ROUTERS_PER_GROUP, CORI_BLUE_ROUTERS = 96, 12
 PARTITIONS = 4
 READY_S = 120.0
 #: The log may be behind by so much after the load's end before it is called lost.
@@ -35,7 +35,7 @@ DRAIN_S = 300.0
 @click.command("ingest")
 @click.option(
     "--routers",
-    type=click.IntRange(96, 20_000),
+    type=click.IntRange(96, 19_968),
     default=3264,
     show_default=True,
     help="Size of the machine; whole groups of 96.",
@@ -72,12 +72,14 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
     """
     from flitwatch_db import connect
     from flitwatch_db.fabrics import store as fabrics
-    from flitwatch_domain.generators import dragonfly
+    from flitwatch_domain.generators import dragonfly, most_blue_routers
     from flitwatch_research.ingest_bench.baseline import baseline
     from flitwatch_research.ingest_bench.checks import checked
     from flitwatch_research.ingest_bench.servers import servers
 
-    fabric = dragonfly(round(routers / ROUTERS_PER_GROUP), name="bench-ingest")
+    groups = round(routers / ROUTERS_PER_GROUP)
+    # As on Cori, as long as the tiles suffice; larger machines join their groups by fewer cables.
+    fabric = dragonfly(groups, blue_routers=min(CORI_BLUE_ROUTERS, most_blue_routers(groups)), name="bench-ingest")
     with servers(stack) as running, progress("") as shown, tempfile.TemporaryDirectory() as folder:
         order, registry = _order(running.log_url, fabric, sets == "quarter", form, seconds, Path(folder))
         with connect(running.url) as conn:

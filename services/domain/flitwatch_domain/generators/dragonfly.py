@@ -211,8 +211,18 @@ def _check_cray(
         raise BadRequest("a Cray XC group has at most 6 x 16 routers of 4 nodes", advice="Choose another technology.")
     if local > len(cray.LOCAL_TILES):
         raise BadRequest(f"{local} local cables a router exceed its {len(cray.LOCAL_TILES)} local tiles")
-    if blue_cables > 2 or layers > len(_BLUE_PAIRS[0]):
-        raise BadRequest(f"{layers} blue pairs of {blue_cables} cables exceed a router's 10 blue tiles")
+    if blue_cables > 2:
+        raise BadRequest(f"{blue_cables} cables exceed the two blue tiles of a router pair", advice="Give 1 or 2.")
+    if layers > len(_BLUE_PAIRS[0]):
+        raise BadRequest(
+            f"{groups} groups joined by {blue_routers} router pairs each need {layers} pairs of blue tiles a router, which has {len(_BLUE_PAIRS[0])}",
+            advice=f"Join two groups by at most {most_blue_routers(groups, rows * cols)} router pairs.",
+        )
+
+
+def most_blue_routers(groups: int, routers_per_group: int = cray.ROWS * cray.COLS) -> int:
+    """Router pairs by which two groups of a Cray XC can be joined, as its blue tiles allow."""
+    return len(_BLUE_PAIRS[0]) * routers_per_group // max(groups - 1, 1)
 
 
 def _all_to_all(groups: int, rows: int, cols: int, *, along_row: bool, cables: int) -> Cables:
