@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from flitwatch_ml.blame import CalendarBlame, ExposureBlame
+from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.calendar import calendar
 from flitwatch_ml.blame.calibration import drivers
 from flitwatch_ml.blame.selection import Problem, carriers, summed
@@ -65,3 +65,45 @@ def test_a_column_of_which_nothing_is_left_has_no_score() -> None:
     assert np.allclose(problem.scores()[[0, 2]], alone.scores()) and (problem.day_effect() >= 1).all()
     assert carriers(columns)[1] == 0.0
     assert np.array_equal(summed(np.arange(6.0), np.array([2, 0, 2, 1, 0, 2])), [5.0, 3.0, 7.0])
+
+
+def test_within_a_week_the_trend_is_a_line() -> None:
+    rng = np.random.default_rng(4)
+    start = MONDAY_S + np.sort(rng.uniform(0, 3 * DAY_S, 60))
+    fit = calendar(start, rng.normal(size=60))
+    assert np.allclose(fit.without(5.0 - start / DAY_S), 0, atol=1e-6)
+    bent = ((start - start.mean()) / DAY_S) ** 2
+    assert np.abs(fit.without(bent)).max() > 0.1
+
+
+def test_each_mark_is_a_step_whatever_the_runs_show_and_shifts_are_found_beside_it() -> None:
+    rng = np.random.default_rng(5)
+    start = MONDAY_S + np.arange(240) * DAY_S / 2
+    mark, shift = start[60], start[150]
+    response = rng.normal(0, 0.1, 240) + 2.0 * (start >= shift)
+    marked = mark + 60.0 - DAY_S / 2
+    fit = calendar(start, response, marks_s=np.array([marked, start[0]]))
+    # The mark has runs on both sides, the other one has none before it; the shift is found by itself.
+    assert marked in fit.regimes_s and start[0] not in fit.regimes_s
+    assert np.abs(fit.regimes_s - shift).min() <= 2 * DAY_S
+    step = (start >= mark).astype(float)
+    assert np.allclose(fit.without(step), 0, atol=1e-6)
+
+
+def test_of_many_who_come_together_three_are_listed_and_the_others_counted() -> None:
+    rng = np.random.default_rng(6)
+    count = 200
+    start = MONDAY_S + np.sort(rng.uniform(0, 100 * DAY_S, count))
+    there = np.where(rng.random(count) < 0.4, rng.uniform(20, 80, count), 0.0)
+    amounts = np.column_stack([there * rng.uniform(0.98, 1.02, count) for _ in range(6)])
+    times = 100 * np.exp(0.2 * (there > 0) + rng.normal(0, 0.05, count))
+    fitted = CalendarBlame().fit(amounts, times, start)
+    told = [reason for reasons in fitted.reasons_ for reason in reasons if "comes together" in reason]
+    assert "named" not in fitted.verdict_ and len(told) >= 1
+    assert any(reason.endswith("and 2 more: cannot tell which of them") and reason.count("{") == 3 for reason in told)
+
+
+def test_defaults_are_those_that_were_scored() -> None:
+    assert CalendarBlame().get_params() == {"alpha": 0.5, "max_selected": 40, "min_exposed": 5, "seed": 0}
+    assert ExposureBlame().get_params() == {"alpha": 0.05, "max_selected": 40, "min_exposed": 5, "response": "rank"}
+    assert PresenceBlame().get_params() == {"tau": 1.0, "rule": "throughout", "min_exposed": 5}
