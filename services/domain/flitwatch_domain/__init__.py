@@ -11,6 +11,7 @@ Open
 - `neighbourhood` for overlap, presence and exposure; `blame` for what counts as found; `several_sets` for names of several sets;
   `explanation` for why a job is slow; `network_noise` for what network cards say of it; `link_shares` for how much of a link each job uses;
 - `alerts` for rules and the state machine that fires and clears them; `sampling` for packet marks and their estimates;
+- `doors` for the ways by which data come in, and which records came through which;
 - `outlook` for a group's congestion in the next hour, from its usual hours;
 - `trials` for who takes part in a randomised trial of advice, and in which half;
 - `task_models` for the arguments of queued tasks;

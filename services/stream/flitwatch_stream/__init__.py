@@ -7,7 +7,8 @@ Open
 
 - `log` for the interface: append, flush, offsets, groups, errors;
 - `topics` for names, keys and partitions; `shapes` for what a record may hold (docs/contracts/log.md);
-- `kafka` for the Kafka log, `kafka_client` for settings and errors of every client, `kafka_producer` and `kafka_consumer` for both directions;
+- `kafka` for the Kafka log, `kafka_client` for settings and errors of every client, `kafka_site` for what a site sets of them,
+  `kafka_producer` and `kafka_consumer` for both directions;
 - `table` for the log as a PostgreSQL table, `table_connection` for its connections, `table_producer` and `table_consumer` for both directions;
 - `frames` for how the table packs records into a batch.
 
