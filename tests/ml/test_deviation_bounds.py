@@ -125,6 +125,17 @@ def test_the_papers_learner_is_scikit_learns_own_with_seven_tenths_of_the_rows()
     assert np.array_equal(make_learner("gbr", 3).fit(x, y).predict(x), usual.predict(x))
 
 
+def test_the_lean_learner_is_the_one_that_was_scored() -> None:
+    """One thread, the same trees from the same seed, leaves of twenty rows: what the scorecard measured."""
+    set_ = {name: value for name, value in make_learner("lightgbm", 7).get_params().items() if value is not None}  # type: ignore[attr-defined]
+    wanted = {
+        "n_estimators": 60, "num_leaves": 31, "learning_rate": 0.15, "subsample": 0.7, "subsample_freq": 1, "max_bin": 63,
+        "min_child_samples": 20, "importance_type": "gain", "n_jobs": 1, "random_state": 7, "deterministic": True,
+        "force_col_wise": True, "verbose": -1,
+    }  # fmt: skip
+    assert {name: set_[name] for name in wanted} == wanted
+
+
 def test_boosted_leaves_hold_twenty_rows() -> None:
     """LightGBM's own least: 13 rows in a bag of 19 cannot be split off, so nothing is learned from 38 rows of which seven tenths are drawn."""
     x = np.repeat([0.0, 1.0], 19)
