@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import pearsonr
 
 from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.calendar import calendar
 from flitwatch_ml.blame.calibration import drivers
-from flitwatch_ml.blame.selection import Problem, carriers, summed
+from flitwatch_ml.blame.selection import Problem, carriers, chance, summed
 
 DAY_S, MONDAY_S = 86_400.0, 1_767_571_200.0
 
@@ -107,3 +108,14 @@ def test_defaults_are_those_that_were_scored() -> None:
     assert CalendarBlame().get_params() == {"alpha": 0.5, "max_selected": 40, "min_exposed": 5, "seed": 0}
     assert ExposureBlame().get_params() == {"alpha": 0.05, "max_selected": 40, "min_exposed": 5, "response": "rank"}
     assert PresenceBlame().get_params() == {"tau": 1.0, "rule": "throughout", "min_exposed": 5}
+
+
+@pytest.mark.parametrize("count", [3, 4, 30])
+def test_the_chance_of_a_score_is_that_of_the_correlation(count: int) -> None:
+    """One-sided, against scipy's test of Pearson's correlation, down to the fewest runs that have one."""
+    rng = np.random.default_rng(count)
+    columns, outcome = rng.normal(size=(count, 5)), rng.normal(size=count)
+    columns, outcome = columns - columns.mean(0), outcome - outcome.mean()
+    problem = Problem(columns, outcome, np.full((count, 1), count**-0.5), (columns**2).sum(0), ())
+    wanted = [pearsonr(column, outcome, alternative="greater").pvalue for column in columns.T]
+    assert np.allclose(chance(problem.scores(), problem.freedom), wanted)

@@ -129,11 +129,11 @@ class CalendarBlame(BlameEstimator):
 
         It ends early where nobody comes near being selected or having a q-value of at most `below`: permutations only make scores less certain.
         """
-        log_time, known, runs = np.log(self._times), None, len(self._times)
+        log_time, known = np.log(self._times), None
         day = days(self._start)
         centred = self._raw - self._raw.mean(0)
         own = (centred**2).sum(0)
-        enough = (self.exposed_runs_ >= self.min_exposed) & (runs - self.exposed_runs_ >= 0) & (own > 0)
+        enough = (self.exposed_runs_ >= self.min_exposed) & (own > 0)
         self._period, self._unit = controls.periods(self._start)
         self._orders: list[Ints] = []
         for _ in range(2):
