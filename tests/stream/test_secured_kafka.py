@@ -204,6 +204,13 @@ def test_what_a_site_may_not_set_is_refused_by_its_line(site, line: str, said: s
     assert "Sesame" not in str(refused.value)
 
 
+def test_no_value_is_shown_where_a_password_stands_on_the_wrong_line(site) -> None:  # type: ignore[no-untyped-def]
+    site(security_protocol="Sesame-misplaced")
+    with pytest.raises(BadInput, match=r"security\.protocol") as refused:
+        open_log("kafka://127.0.0.1:9").topics()
+    assert "Sesame" not in f"{refused.value} {refused.value.advice}"
+
+
 def test_a_file_with_a_password_that_others_may_read_is_refused(site) -> None:  # type: ignore[no-untyped-def]
     file = site()
     file.chmod(0o644)

@@ -60,8 +60,12 @@ def new_client(make: Callable[[dict[str, Any]], Made], brokers: str, settings: d
     except KafkaException as problem:
         if not site:
             raise
+        said = problem.args[0].str()
+        for value in filter(None, site.values()):
+            # librdkafka quotes what it refuses; a password may stand on the wrong line.
+            said = said.replace(f'"{value}"', "(not shown)")
         raise BadInput(
-            f"Kafka's client does not take the site's properties: {problem.args[0].str()}",
+            f"Kafka's client does not take the site's properties: {said}",
             advice=f"Correct the file that {kafka_site.VARIABLE} names.",
         ) from None
 

@@ -28,7 +28,7 @@ ALLOWED = (
     "socket.receive.buffer.bytes",
     "connections.max.idle.ms",
 )
-SECRET = ("password", "secret", ".pem", ".passphrase")
+SECRET = ("password", "secret", "sasl.oauthbearer.config", ".pem", ".passphrase")
 
 
 def properties() -> dict[str, str]:
