@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import json
 import os
@@ -110,10 +111,12 @@ def test_top_orders_by_what_is_asked_and_takes_machines_by_name(api: Served, cap
 def screen(master: int, wanted: str, timeout_s: float = 180) -> str:
     """What the terminal showed until it shows `wanted`, a regular expression."""
     seen, end = "", time.monotonic() + timeout_s
+    # A read may end within a frame, and within a letter.
+    letters = codecs.getincrementaldecoder("utf-8")("replace")
     while not re.search(wanted, seen, re.DOTALL):
         assert time.monotonic() < end, f"{wanted!r} was not shown:\n{seen[-3000:]}"
         if select.select([master], [], [], 0.5)[0]:
-            seen += os.read(master, 65536).decode("utf-8", "replace")
+            seen += letters.decode(os.read(master, 65536))
     return seen
 
 
@@ -129,8 +132,7 @@ def test_top_on_a_terminal_takes_keys_says_when_it_is_old_and_leaves_the_termina
         command = [sys.executable, "-m", "flitwatch.main", *words, served.url]
         with subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environment) as process:
             try:
-                first = screen(master, "q quit")
-                assert "by stalls per flit" in first and re.search("[▁▂▃▄▅▆▇█]", first)
+                screen(master, "by stalls per flit.*q quit.*[▁▂▃▄▅▆▇█]")
                 os.write(master, b"s")
                 screen(master, "by stall cycles")
                 os.write(master, b"m")
