@@ -1,4 +1,4 @@
-"""Keeping the database small: retention by our own hand, or by the full edition's policies; and how it stands."""
+"""Keeping the database small: rollups, and retention by our own hand or by the full edition's policies; and how it stands."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from psycopg import sql
 from flitwatch_db.core import log_keep
 from flitwatch_db.core.connection import connect
 from flitwatch_db.core.editions import edition
+from flitwatch_db.counters import rollups
 from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, FlitwatchError
 
 log = logging.getLogger(__name__)
@@ -64,7 +65,7 @@ class RetentionArchive(TypedDict, total=False):
 
 
 class Retention(TypedDict):
-    """What maintenance did: rows or chunks dropped by table, tables left to the next round, and reasons by table that refused."""
+    """What maintenance did: rows or chunks dropped by table (`rollup_due`: hours rolled up), tables left to the next round, and reasons by table that refused."""
 
     edition: str
     archive: RetentionArchive | None
@@ -74,7 +75,7 @@ class Retention(TypedDict):
 
 
 def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> Retention:
-    """Archive what is due, then drop what is older than it is kept; return what was done, by table.
+    """Archive what is due, drop what is older than it is kept, and roll counters up; return what was done, by table.
 
     Safe to run at any time and from several processes: what cannot be locked within seconds is left to the next round (`skipped`). What one
     table refuses (`failed`, with its reason) stops no other.
@@ -89,6 +90,8 @@ def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> Rete
         steps |= {"log": partial(log_keep.trim, conn)}
         steps |= {name: partial(_delete_rows, conn, name) for name in KEEP_ROWS}
         steps |= {"task": partial(_delete_tasks, conn)}
+        # Last, because it may take minutes: rows that retention needs gone do not wait for it.
+        steps |= {"rollup_due": partial(rollups.roll, conn)}
         dropped: dict[str, int] = {}
         skipped: list[str] = []
         failed: dict[str, str] = {}

@@ -1,1 +1,1 @@
-"""Counters and packet samples: batches in with their rollups, columns out."""
+"""Counters and packet samples: batches in with their rollups, columns out; long buckets of whole fabrics (`rollups`)."""

@@ -10,6 +10,7 @@ import psycopg
 from numpy.typing import NDArray
 
 from flitwatch_db.core import additive, packing
+from flitwatch_db.counters import rollups
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput
 
@@ -82,7 +83,7 @@ class Batch:
 
 
 def write_batch(conn: psycopg.Connection[Any], batch: Batch) -> None:
-    """Add a batch to the counter tables and to its minutes and hours, within the caller's transaction.
+    """Add a batch to the counter tables and to its minutes and hours, within the caller's transaction, and mark its hours for maintenance.
 
     Keys may repeat within a batch and may be in the tables already: counts add up, and unknown plus known is known.
 
@@ -97,6 +98,8 @@ def write_batch(conn: psycopg.Connection[Any], batch: Batch) -> None:
         _write_rows(conn, "endpoint", "seconds", ENDPOINT_COLUMNS, batch.endpoints)
     if batch.ports is not None and len(batch.ports.ts_s):
         _write_ports(conn, batch.ports)
+    if batch.routers is not None and len(batch.routers.ts_s):
+        rollups.mark(conn, batch.routers.fabric_id, batch.routers.ts_s)
 
 
 def _check(n: int, ts_s: NDArray[np.int64], *arrays: NDArray[Any] | None) -> None:

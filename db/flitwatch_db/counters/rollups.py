@@ -1,0 +1,136 @@
+"""Sums of a whole fabric in long buckets, made from the rows of its routers: what maintenance keeps up to date.
+
+Every batch of the writer marks the hours that it touched (`rollup_due`), in its own transaction. A bucket with a marked hour is not believed by readers, who add up the
+rows of its routers instead; so an answer is right whatever is still to be done here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, LiteralString, cast
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+
+from flitwatch_db.core.additive import ensure_chunks
+from flitwatch_domain.counters import ROUTER_COLUMNS
+
+Conn = psycopg.Connection[Any]
+
+#: Width in seconds: the table, and the table of routers that its rows are sums of.
+TABLES: dict[int, tuple[LiteralString, LiteralString]] = {
+    300: ("fabric_5m", "router_1m"),
+    21_600: ("fabric_6h", "router_1h"),
+    86_400: ("fabric_1d", "router_1h"),
+}
+HOUR_S, DAY_S = 3600, 86_400
+#: An hour is rolled up when no batch has touched it for so long.
+SETTLED_S = 60.0
+#: One round of maintenance rolls up for no longer than this; a database with a past of years takes several rounds.
+ROUND_S = 300.0
+
+_COLUMNS = ("tile_seconds", *ROUTER_COLUMNS)
+_SUMS = ", ".join(f"sum({name}) AS {name}" for name in _COLUMNS)
+# A counter that no router had is unknown as a whole.
+_ARRAYS = ", ".join(
+    f"CASE WHEN count(s.{name}) > 0 THEN array_agg(s.{name} ORDER BY r.router) END" for name in _COLUMNS
+)
+_REPLACED = ", ".join(f"{name} = excluded.{name}" for name in ("counted", *_COLUMNS))
+#: Rows of routers only ever come, save by retention: sums over fewer routers than before are what retention has left, and replace nothing.
+_ROLL = f"""
+    WITH sums AS MATERIALIZED (
+        SELECT date_bin(make_interval(secs => %(width)s), ts, 'epoch') AS ts, router, {_SUMS} FROM {{source}}
+        WHERE fabric_id = %(fabric)s AND ts >= to_timestamp(%(from)s) AND ts < to_timestamp(%(to)s) GROUP BY 1, 2
+    )
+    INSERT INTO {{table}} AS t (fabric_id, ts, counted, {", ".join(_COLUMNS)})
+    SELECT %(fabric)s, b.ts, count(s.router), {_ARRAYS}
+    FROM (SELECT DISTINCT ts FROM sums) b CROSS JOIN (SELECT router FROM router WHERE fabric_id = %(fabric)s) r
+    LEFT JOIN sums s ON s.ts = b.ts AND s.router = r.router
+    GROUP BY b.ts HAVING count(s.router) > 0
+    ON CONFLICT (fabric_id, ts) DO UPDATE SET {_REPLACED} WHERE excluded.counted >= t.counted
+"""  # noqa: S608
+
+
+def mark(conn: Conn, fabric_id: NDArray[Any], ts_s: NDArray[np.int64]) -> None:
+    """Mark the hours of rows of routers as changed, within the transaction that changes them.
+
+    Parameters
+    ----------
+    fabric_id : int[n]
+    ts_s : int64[n]
+        Times of the rows, in seconds since 1970.
+    """
+    hours = np.unique(np.column_stack((fabric_id, ts_s // HOUR_S)), axis=0)
+    conn.execute(
+        "INSERT INTO rollup_due (fabric_id, hour) SELECT fabric_id, to_timestamp(hour * 3600.0) FROM unnest(%s::int[], %s::bigint[]) AS new (fabric_id, hour)",
+        [hours[:, 0].tolist(), hours[:, 1].tolist()],
+    )
+
+
+def roll(
+    conn: Conn,
+    settled_s: float = SETTLED_S,
+    round_s: float = ROUND_S,
+    on_day: Callable[[datetime], object] = lambda day: None,
+) -> int:
+    """Roll up the hours that are marked and settled, the newest day first; return how many.
+
+    Each day is one transaction. A day that another process rolls up at this moment is left to it.
+
+    Parameters
+    ----------
+    conn : Connection
+        In autocommit, of role keeper.
+    settled_s : float
+        Hours that were marked within so many seconds wait for the next round.
+    round_s : float
+        No day is begun later than this.
+    """
+    begun = time.monotonic()
+    days = conn.execute(
+        "SELECT DISTINCT fabric_id, date_bin('1 day', hour, 'epoch') AS day FROM rollup_due ORDER BY day DESC, fabric_id"
+    ).fetchall()
+    rolled = 0
+    for fabric_id, day in days:
+        if time.monotonic() - begun > round_s:
+            break
+        on_day(day)
+        try:
+            with conn.transaction():
+                # Marks and rows are of one moment: whoever writes meanwhile adds a mark that is not seen here, and so is not deleted.
+                conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+                rolled += _roll_day(conn, int(fabric_id), day, settled_s)
+        except psycopg.errors.SerializationFailure:
+            continue
+    return rolled
+
+
+def _roll_day(conn: Conn, fabric_id: int, day: datetime, settled_s: float) -> int:
+    """Roll up what has settled of one day, in the caller's transaction; return how many hours."""
+    marked = conn.execute(
+        "SELECT hour, max(marked_at) < clock_timestamp() - make_interval(secs => %s) FROM rollup_due"
+        " WHERE fabric_id = %s AND hour >= %s AND hour < %s GROUP BY hour",
+        [settled_s, fabric_id, day, day + timedelta(days=1)],
+    ).fetchall()
+    start = int(day.timestamp())
+    settled = {int(hour.timestamp()) for hour, is_settled in marked if is_settled}
+    waiting = {int(hour.timestamp()) for hour, is_settled in marked if not is_settled}
+    if not settled:
+        return 0
+    for width, (table, source) in TABLES.items():
+        for at in range(start, start + DAY_S, max(width, HOUR_S)):
+            inside = range(at, at + max(width, HOUR_S), HOUR_S)
+            if settled.intersection(inside) and not waiting.intersection(inside):
+                ensure_chunks(conn, table, np.array([at]))
+                conn.execute(
+                    cast(LiteralString, _ROLL.format(table=table, source=source)),
+                    {"fabric": fabric_id, "width": width, "from": at, "to": inside.stop},
+                )
+    conn.execute(
+        "DELETE FROM rollup_due WHERE fabric_id = %s AND hour = ANY(ARRAY(SELECT to_timestamp(unnest(%s::float8[]))))",
+        [fabric_id, sorted(map(float, settled))],
+    )
+    return len(settled)
