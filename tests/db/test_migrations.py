@@ -22,7 +22,7 @@ TIME_TABLES = {
     "router_1m",
     "router_1h",
     "fabric_5m",
-    "fabric_6h",
+    "fabric_2h",
     "fabric_1d",
     "endpoint_1s",
     "endpoint_1m",

@@ -65,11 +65,12 @@ class RetentionArchive(TypedDict, total=False):
 
 
 class Retention(TypedDict):
-    """What maintenance did: rows or chunks dropped by table (`rollup_due`: hours rolled up), tables left to the next round, and reasons by table that refused."""
+    """What maintenance did: rows or chunks dropped by table, hours rolled up, tables left to the next round, and reasons by table that refused."""
 
     edition: str
     archive: RetentionArchive | None
     dropped: dict[str, int]
+    rolled_up: int
     skipped: list[str]
     failed: dict[str, str]
 
@@ -105,9 +106,17 @@ def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> Rete
                 if conn.closed:
                     raise
                 failed[name] = problem.diag.message_primary or str(problem)
-                log.error("nothing of %s is dropped: %s", name, failed[name])
+                log.error("maintenance of %s failed: %s", name, failed[name])
         on_step(len(steps), len(steps), "")
-    return {"edition": kind, "archive": archived, "dropped": dropped, "skipped": skipped, "failed": failed}
+    rolled_up = dropped.pop("rollup_due", 0)
+    return {
+        "edition": kind,
+        "archive": archived,
+        "dropped": dropped,
+        "rolled_up": rolled_up,
+        "skipped": skipped,
+        "failed": failed,
+    }
 
 
 def _archive(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> RetentionArchive | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,14 @@ from psycopg import sql
 from psycopg.sql import SQL
 
 from flitwatch_db.core import packing
-from flitwatch_db.core.columns import Columns, Connection, columns, packed_arrays, unpack_arrays
+from flitwatch_db.core.columns import Columns, Connection, columns, packed_arrays, unpack_array, unpack_arrays
+from flitwatch_db.counters import rollups
 from flitwatch_domain.counters import ROUTER_COLUMNS
 
 #: Table by bucket width in seconds.
 TABLES = {1: SQL("router_1s"), 60: SQL("router_1m"), 3600: SQL("router_1h")}
+#: Widths of buckets that are kept as one row of the whole fabric.
+FABRIC_WIDTHS = tuple(rollups.TABLES)
 PORT_BUCKET_S = 10
 
 #: What may be asked for; a name that is not here never reaches a statement.
@@ -38,7 +42,7 @@ async def router_rows(
     names : sequence of str
         Value columns, or `tile_seconds`.
     width_s : int
-        1, 60, 3600, or another multiple of 1 that is summed from the seconds.
+        1, 60, 3600, or another multiple of 1 that is summed: one of `FABRIC_WIDTHS` from minutes or hours, others from the seconds.
 
     Returns
     -------
@@ -57,10 +61,51 @@ async def router_rows(
         sums = SQL(", ").join(SQL("sum({0}) AS {0}").format(value) for value in values)
         source = SQL(
             "SELECT router, extract(epoch FROM date_bin(make_interval(secs => %s), ts, 'epoch'::timestamptz))::bigint AS ts, {}"
-            " FROM router_1s WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts < to_timestamp(%s) GROUP BY 1, 2"
-        ).format(sums)
+            " FROM {} WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts < to_timestamp(%s) GROUP BY 1, 2"
+        ).format(sums, SQL(rollups.TABLES[width_s][1]) if width_s in rollups.TABLES else TABLES[1])
         parameters = [width_s, fabric_id, from_s, to_s]
     return await columns(conn, source, parameters, {"router": "i4", "ts": "i8", **dict.fromkeys(names, "f8")})
+
+
+@dataclass(frozen=True)
+class FabricRows:
+    """Buckets of a whole fabric.
+
+    Attributes
+    ----------
+    values : dict of int to dict
+        By start in epoch seconds, float64[n] a name, by router; None where no router had it, and shorter than the fabric where routers came later.
+    due_s : list of int
+        Starts of the buckets that have to be summed from the rows of routers, in order.
+    """
+
+    values: dict[int, dict[str, NDArray[np.float64] | None]]
+    due_s: list[int]
+
+
+async def fabric_rows(
+    conn: Connection, fabric_id: int, names: Sequence[str], from_s: int, to_s: int, width_s: int
+) -> FabricRows:
+    """Buckets of `FABRIC_WIDTHS` that begin in [from, to), which are multiples of the width: those that are rolled up, and which are due."""
+    arrays = [SQL("array_send(array_replace({}, NULL, 'NaN'))").format(name) for name in _identifiers(names)]
+    # One statement, so that a bucket that is rolled up meanwhile is either due or there.
+    query = SQL(
+        "SELECT extract(epoch FROM ts)::bigint, NULL, {} FROM {} f WHERE fabric_id = %(fabric)s AND ts >= to_timestamp(%(from)s)"
+        " AND ts < to_timestamp(%(to)s) AND NOT EXISTS (SELECT FROM rollup_due d WHERE d.fabric_id = f.fabric_id"
+        " AND d.hour > f.ts - interval '3600 s' AND d.hour < f.ts + make_interval(secs => %(width)s))"
+        " UNION ALL SELECT NULL, hour_s, {} FROM (SELECT DISTINCT extract(epoch FROM hour)::bigint AS hour_s FROM rollup_due"
+        " WHERE fabric_id = %(fabric)s AND hour > to_timestamp(%(from)s) - interval '3600 s' AND hour < to_timestamp(%(to)s)) due"
+    ).format(SQL(", ").join(arrays), SQL(rollups.TABLES[width_s][0]), SQL(", ").join([SQL("NULL::bytea")] * len(names)))
+    values: dict[int, dict[str, NDArray[np.float64] | None]] = {}
+    due: set[int] = set()
+    async with conn.cursor(binary=True) as cursor:
+        await cursor.execute(query, {"fabric": fabric_id, "from": from_s, "to": to_s, "width": width_s})
+        async for ts, hour_s, *sent in cursor:
+            if hour_s is None:
+                values[ts] = {n: None if raw is None else unpack_array(raw) for n, raw in zip(names, sent, strict=True)}
+            else:
+                due |= set(range(hour_s // width_s * width_s, hour_s + rollups.HOUR_S, width_s))
+    return FabricRows(values, sorted(ts for ts in due if from_s <= ts < to_s))
 
 
 async def some_router_rows(

@@ -23,7 +23,7 @@ Conn = psycopg.Connection[Any]
 #: Width in seconds: the table, and the table of routers that its rows are sums of.
 TABLES: dict[int, tuple[LiteralString, LiteralString]] = {
     300: ("fabric_5m", "router_1m"),
-    21_600: ("fabric_6h", "router_1h"),
+    7200: ("fabric_2h", "router_1h"),
     86_400: ("fabric_1d", "router_1h"),
 }
 HOUR_S, DAY_S = 3600, 86_400

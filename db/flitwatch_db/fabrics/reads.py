@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypedDict, cast
+from typing import Any, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from psycopg.rows import class_row, dict_row
-from psycopg.sql import SQL
+from psycopg.sql import SQL, Composed, Literal
 
 from flitwatch_db.core.columns import Connection, columns
+from flitwatch_db.counters import rollups
 from flitwatch_db.fabrics.rows import COLUMNS, StoredFabric
 from flitwatch_domain.errors import NotFound
 
@@ -67,20 +68,31 @@ class Reach:
     first_s, last_s : int or None
         Start of the first bucket, end of the newest.
     oldest_s : dict
-        By bucket width in seconds: start of the oldest bucket that is still kept; a width without rows is left out.
+        By bucket width in seconds: start of the oldest bucket of routers that is still kept; a width without rows is left out.
+    oldest_of_fabric_s : dict
+        The same of the buckets of the whole fabric, whether rolled up or still due.
+    oldest_of_ports_s : int or None
+    due_s : tuple of int
+        Hours whose buckets of the whole fabric are still to be rolled up, in order.
     """
 
     first_s: int | None
     last_s: int | None
     oldest_s: dict[int, int]
+    oldest_of_fabric_s: dict[int, int] = field(default_factory=dict)
+    oldest_of_ports_s: int | None = None
+    due_s: tuple[int, ...] = ()
 
     def kept(self, width_s: int, from_s: float) -> bool:
         """Whether rows of that width reach back to a time, or as far as any rows do."""
-        oldest = self.oldest_s.get(width_s)
+        of_fabric = width_s in rollups.TABLES
+        oldest = (self.oldest_of_fabric_s if of_fabric else self.oldest_s).get(width_s)
         if oldest is None:
             return not self.oldest_s
-        # A coarser table that begins in an earlier bucket knows of data that this one has dropped.
-        dropped = any(start + width <= oldest for width, start in self.oldest_s.items() if width > width_s)
+        # A table of routers that begins in an earlier bucket, and is not finer, knows of data that this one has dropped.
+        dropped = any(
+            start + width <= oldest for width, start in self.oldest_s.items() if of_fabric or width > width_s
+        )
         return from_s >= oldest or not dropped
 
 
@@ -95,6 +107,17 @@ _EDGE = {
     )
     for width, table in ((1, "router_1s"), (60, "router_1m"), (3600, "router_1h"))
 }
+
+
+_FABRIC_EDGE = {
+    width: SQL(
+        "SELECT extract(epoch FROM least((SELECT ts FROM {} WHERE fabric_id = %(f)s ORDER BY ts LIMIT 1),"
+        " (SELECT date_bin(make_interval(secs => {}), hour, 'epoch') FROM rollup_due WHERE fabric_id = %(f)s ORDER BY hour LIMIT 1)))::bigint"
+    ).format(SQL(table), Literal(width))
+    for width, (table, _) in rollups.TABLES.items()
+}
+_PORTS_EDGE = SQL("SELECT extract(epoch FROM ts)::bigint FROM port_10s WHERE fabric_id = %s ORDER BY ts LIMIT 1")
+_DUE = SQL("SELECT DISTINCT extract(epoch FROM hour)::bigint AS hour FROM rollup_due WHERE fabric_id = %s ORDER BY 1")
 
 
 async def reach(conn: Connection, fabric_id: int) -> Reach:
@@ -115,7 +138,22 @@ async def reach(conn: Connection, fabric_id: int) -> Reach:
     # The finest table that begins in the coarsest's first bucket tells the beginning best.
     widest = max(oldest)
     first_s = max(start for start in oldest.values() if start < oldest[widest] + widest)
-    return Reach(first_s, last, oldest)
+    of_fabric = {width: await _first(conn, edge, {"f": fabric_id}) for width, edge in _FABRIC_EDGE.items()}
+    due = await (await conn.execute(_DUE, [fabric_id])).fetchall()
+    return Reach(
+        first_s,
+        last,
+        oldest,
+        {width: start for width, start in of_fabric.items() if start is not None},
+        await _first(conn, _PORTS_EDGE, [fabric_id]),
+        tuple(int(hour) for (hour,) in due),
+    )
+
+
+async def _first(conn: Connection, query: SQL | Composed, parameters: Any) -> int | None:
+    """The number in the first row; None where there is none."""
+    row = await (await conn.execute(query, parameters)).fetchone()
+    return None if row is None or row[0] is None else int(row[0])
 
 
 async def usual_tile_seconds(

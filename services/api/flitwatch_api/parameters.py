@@ -17,7 +17,7 @@ from flitwatch_domain.errors import BadRequest
 
 #: The last moment that a bucket may have (docs/contracts/tables.md).
 LATEST_S = 1 << 32
-MAX_WINDOW_S = 31 * 86_400
+MAX_WINDOW_S = 366 * 86_400
 MAX_ID = 2**63 - 1
 
 _SECONDS = re.compile(r"-?\d{1,12}(\.\d{1,9})?")
@@ -52,7 +52,7 @@ def read_window(value: object) -> int:
         raise ValueError("write a window as 60s, 5m, 1h or 1d")
     seconds = int(match.group(1)) * _UNITS[match.group(2) or "s"]
     if not 1 <= seconds <= MAX_WINDOW_S:
-        raise ValueError("the window must be between 1 s and 31 d")
+        raise ValueError("the window must be between 1 s and 366 d")
     return seconds
 
 

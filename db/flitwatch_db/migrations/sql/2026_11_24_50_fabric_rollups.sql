@@ -10,7 +10,7 @@ DECLARE
 BEGIN
     FOR width IN SELECT * FROM (VALUES
         ('5m', interval '1 day',     interval '400 days', interval '2 days'),
-        ('6h', interval '120 days',  NULL,                interval '240 days'),
+        ('2h', interval '30 days',   NULL,                interval '60 days'),
         ('1d', interval '360 days',  NULL,                interval '720 days')
     ) AS w (suffix, chunk, keep, compress_after) LOOP
         PERFORM make_time_table('fabric_' || width.suffix, format(
@@ -32,9 +32,9 @@ CREATE INDEX rollup_due_by_hour ON rollup_due (fabric_id, hour);
 
 INSERT INTO rollup_due (fabric_id, hour, marked_at) SELECT DISTINCT fabric_id, ts, '-infinity'::timestamptz FROM router_1h;
 
-GRANT SELECT ON fabric_5m, fabric_6h, fabric_1d, rollup_due TO flitwatch_reader, flitwatch_writer, flitwatch_keeper;
+GRANT SELECT ON fabric_5m, fabric_2h, fabric_1d, rollup_due TO flitwatch_reader, flitwatch_writer, flitwatch_keeper;
 GRANT INSERT ON rollup_due TO flitwatch_writer;
 GRANT DELETE ON rollup_due TO flitwatch_keeper;
-GRANT INSERT, UPDATE ON fabric_5m, fabric_6h, fabric_1d TO flitwatch_keeper;
+GRANT INSERT, UPDATE ON fabric_5m, fabric_2h, fabric_1d TO flitwatch_keeper;
 GRANT SELECT ON router, router_1m, router_1h TO flitwatch_keeper;
 GRANT EXECUTE ON FUNCTION ensure_chunks(text, timestamptz[]) TO flitwatch_keeper;

@@ -14,6 +14,7 @@ from flitwatch_api.answers import answer, moments, ratio, shape
 from flitwatch_api.counters import schemas, series
 from flitwatch_api.counters import stalls as service
 from flitwatch_api.counters.limits import MAX_POINTS, need
+from flitwatch_api.counters.windows import STEPS
 from flitwatch_api.counters.windows import Window as Spanned
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.names import TheNames
@@ -113,7 +114,7 @@ async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: F
     """Traffic between groups over a span: the column sends, the row receives."""
     topology = await platform.topologies.get(conn, fabric)
     groups = len(topology.fabric.groups)
-    one_in = 1
+    note = None
     span = await series.span_of(platform, conn, topology, from_, to)
     if topology.head.snapshot:
         sums = service.pair_totals(topology, await service.total_ports(conn, topology))
@@ -124,9 +125,13 @@ async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: F
         from_s, to_s = math.floor(span[0] / PORT_BUCKET_S), math.ceil(span[1] / PORT_BUCKET_S)
         window = Spanned(from_s * PORT_BUCKET_S, to_s * PORT_BUCKET_S, PORT_BUCKET_S)
         asked = service.WindowQuery(
-            topology, window, ports_s=await platform.topologies.ports_complete_s(conn, topology.head)
+            topology,
+            window,
+            ports_s=await platform.topologies.ports_complete_s(conn, topology.head),
+            reach=await platform.topologies.reach(conn, topology.head),
         )
         sums, one_in = await service.pair_sums(platform, conn, asked)
+        note = asked.note(one_in)
     flits, stalls = np.ascontiguousarray(sums[0].T), np.ascontiguousarray(sums[1].T)
     return answer(
         shape(
@@ -135,7 +140,7 @@ async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: F
             flits=flits,
             stall_cycles=stalls,
             ratio=ratio(stalls, flits),
-            note=service.estimated(one_in),
+            note=note,
         )
     )
 
@@ -174,7 +179,7 @@ async def frames(
     from_: From = None,
     to: To = None,
     step: Annotated[
-        int, Query(ge=1, le=86_400, description="Shortest step in seconds; the answer's may be longer.")
+        int, Query(ge=1, le=STEPS[-1], description="Shortest step in seconds; the answer's may be longer.")
     ] = 10,
     link_class: Class = None,
 ) -> Response:

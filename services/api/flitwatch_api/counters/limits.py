@@ -6,6 +6,8 @@ from flitwatch_domain.errors import TooCostly
 
 #: Rows of the tables that one request may read.
 MAX_ROWS = 1_000_000
+#: Buckets of a whole fabric times its routers: a year of days of 8,160 routers.
+MAX_CELLS = 3_000_000
 #: Rows of port counters (each holds the arrays of all ports).
 MAX_PORT_ROWS = 250_000
 #: Port rows whose every port is summed one by one; of a longer window only so many are read, and its sums are estimates.

@@ -125,6 +125,9 @@ class Overview(BaseModel):
     p50: list[float | None] = Field(description="Median over routers of their ratio.")
     p95: list[float | None]
     coverage: list[float | None]
+    counted_share: float = Field(
+        description="Share of the steps, up to where rows are complete, in which any router was counted; 0: nothing was counted."
+    )
     gaps: list[Span]
     marks: list[Mark]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flitwatch_api.answers import moments, ratio, shape
 from flitwatch_api.counters import schemas
 from flitwatch_api.counters.limits import MAX_COUNTERS, MAX_ROWS, MAX_VALUES, need
-from flitwatch_api.counters.windows import Sums, rows_of, step_for, step_sums, steps_of, table_width
+from flitwatch_api.counters.windows import Steps, Sums, rows_of, step_for, step_sums, steps_of
 from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
 from flitwatch_api.names import Names
 from flitwatch_api.parameters import at_moment
@@ -21,7 +21,6 @@ from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.counters import reads
 from flitwatch_db.fabrics import reads as fabrics
-from flitwatch_db.fabrics.reads import Reach
 from flitwatch_db.ingest import reads as ingest
 from flitwatch_db.jobs import reads as jobs
 from flitwatch_domain.counters import ROUTER_COLUMNS
@@ -30,6 +29,7 @@ from flitwatch_domain.errors import BadRequest
 DEFAULT_SPAN_S = 900
 #: Routers that are read one by one rather than with the whole machine.
 FEW_ROUTERS = 64
+FEW_ROUTERS_ROWS = MAX_ROWS // 4
 MOST_GAPS, MOST_MARKS = 200, 100
 
 RATIOS = {"ratio": ("rt_flits", "rt_stall_cycles")} | {
@@ -165,19 +165,21 @@ async def timeseries(platform: Platform, conn: Connection, topology: Topology, a
     if asked.span is None or topology.head.snapshot:
         return Series(np.empty(0, np.int64), 1, routers, {name: np.empty((0, rows)) for name in names})
     reach = await platform.topologies.reach(conn, topology.head)
-    few = len(routers) <= FEW_ROUTERS
-    size, most = (len(routers), MAX_ROWS // 4) if few else (topology.size, MAX_ROWS)
-    step = step_for(reach, size, *asked.span, asked.points, most_rows=most)
+    length_s = asked.span[1] - asked.span[0]
+    few = len(routers) <= FEW_ROUTERS and rows_of(3600, length_s, len(routers)) <= FEW_ROUTERS_ROWS
+    size, most = (len(routers), FEW_ROUTERS_ROWS) if few else (topology.size, MAX_ROWS)
+    steps = step_for(reach, size, *asked.span, asked.points, most_rows=most, whole=not few)
+    step = steps.step_s
     ts = steps_of(*asked.span, step)
     need(len(ts) * rows * len(names), MAX_VALUES, "MAX_VALUES", "values in the answer")
     columns = list(
         dict.fromkeys(c for n in names for c in RATIOS.get(n, ("tile_seconds",) if n == "coverage" else (n,)))
     )
     if few:
-        sums = await _few(conn, topology, routers, columns, ts, step)
+        sums = await _few(conn, topology, routers, columns, ts, steps)
     else:
         closed = await platform.topologies.complete_s(conn, topology.head)
-        sums = await step_sums(platform.store, conn, topology, columns, ts, step, closed or 0)
+        sums = await step_sums(platform.store, conn, topology, columns, ts, steps, closed or 0)
         if len(routers) < topology.size:
             sums = {name: values[:, routers] for name, values in sums.items()}
     usual = await platform.topologies.usual_tiles(conn, topology) if "coverage" in names else np.empty(topology.size)
@@ -216,9 +218,9 @@ async def _few(
     routers: NDArray[np.int64],
     columns: list[str],
     ts: NDArray[np.int64],
-    step: int,
+    steps: Steps,
 ) -> Sums:
-    width = table_width(step)
+    step, width = steps.step_s, steps.width_s
     rows = await reads.some_router_rows(
         conn,
         topology.head.fabric_id,
@@ -261,15 +263,15 @@ async def frames(
         return np.empty(0, dtype=np.int64), least_step_s, nothing, nothing
     reach = await platform.topologies.reach(conn, topology.head)
     most = max(1, MAX_VALUES // 2 // max(1, topology.size))
-    step = step_for(reach, topology.size, *span, most, least_step_s)
-    ts = steps_of(*span, step)
+    steps = step_for(reach, topology.size, *span, most, least_step_s)
+    ts = steps_of(*span, steps.step_s)
     need(len(ts) * topology.size * 2, 2 * MAX_VALUES, "MAX_VALUES", "values in the answer")
     flits, stalls = (
         ("rt_flits", "rt_stall_cycles") if link_class is None else (f"{link_class}_flits", f"{link_class}_stall_cycles")
     )
     closed = await platform.topologies.complete_s(conn, topology.head)
-    sums = await step_sums(platform.store, conn, topology, [flits, stalls], ts, step, closed or 0)
-    return ts, step, sums[flits], sums[stalls]
+    sums = await step_sums(platform.store, conn, topology, [flits, stalls], ts, steps, closed or 0)
+    return ts, steps.step_s, sums[flits], sums[stalls]
 
 
 async def overview(
@@ -279,19 +281,21 @@ async def overview(
     if span is None or topology.head.snapshot:
         empty: list[Any] = []
         columns = ("flits", "stall_cycles", "ratio", "p50", "p95", "coverage", "gaps", "marks")
-        return shape(schemas.Overview, ts=empty, step_s=1, **dict.fromkeys(columns, empty))
+        return shape(schemas.Overview, ts=empty, step_s=1, counted_share=0.0, **dict.fromkeys(columns, empty))
     reach = await platform.topologies.reach(conn, topology.head)
-    step = step_for(reach, topology.size, *span, points, most_rows=_overview_rows(reach, topology, span))
+    steps = step_for(reach, topology.size, *span, points, most_rows=_overview_rows(topology, span))
+    step = steps.step_s
     ts = steps_of(*span, step)
     need(len(ts) * topology.size, 2 * MAX_VALUES, "MAX_VALUES", "values to look through")
     closed = await platform.topologies.complete_s(conn, topology.head)
     names = ["rt_flits", "rt_stall_cycles", "tile_seconds"]
-    sums = await step_sums(platform.store, conn, topology, names, ts, step, closed or 0)
+    sums = await step_sums(platform.store, conn, topology, names, ts, steps, closed or 0)
     sampled = await platform.topologies.sampled(conn, topology)
     usual = np.where(sampled, await platform.topologies.usual_tiles(conn, topology), np.nan)
     flits, stalls = (_across(sums[name]) for name in names[:2])
     p50, p95 = _percentiles(ratio(sums["rt_stall_cycles"], sums["rt_flits"]))
     expected = np.nansum(usual) * step
+    past = ts < min(span[1], closed or 0)
     counted = _across(np.minimum(sums["tile_seconds"], usual * step))
     from_, to = at_moment(span[0]), at_moment(span[1])
     return shape(
@@ -304,12 +308,13 @@ async def overview(
         p50=p50,
         p95=p95,
         coverage=(counted / expected).astype(np.float32) if expected > 0 else np.full(len(ts), np.nan),
+        counted_share=float(np.mean(~np.isnan(sums["tile_seconds"][past]).all(axis=1))) if past.any() else 0.0,
         gaps=await _gaps(conn, topology, from_, to),
         marks=await _marks(conn, topology, seen, from_, to),
     )
 
 
-def _overview_rows(reach: Reach, topology: Topology, span: tuple[float, float]) -> int:
+def _overview_rows(topology: Topology, span: tuple[float, float]) -> int:
     # The first picture waits for this: by the minute where ten-second steps would read every second of a large machine.
     return MAX_ROWS // 2 if rows_of(60, span[1] - span[0], topology.size) <= MAX_ROWS // 2 else MAX_ROWS
 

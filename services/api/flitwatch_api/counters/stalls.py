@@ -19,8 +19,12 @@ from flitwatch_api.fabric.topology import COLUMN_CLASSES, Topology
 from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.counters import reads
+from flitwatch_db.fabrics.reads import Reach
 
 DEFAULT_WINDOW_S = 60
+#: Counters of ports are written by so much later than those of routers.
+PORTS_BEGIN_S = 60
+NO_REACH = Reach(None, None, {})
 _CLASS_COLUMNS = [column for name in COLUMN_CLASSES for column in (f"{name}_flits", f"{name}_stall_cycles")]
 
 Ports = tuple[NDArray[np.float64], NDArray[np.float64]]
@@ -61,12 +65,15 @@ class WindowQuery:
         None where there is no time.
     complete_s, ports_s : int or None
         Until when rows of routers and of ports are complete.
+    reach : Reach
+        From when they are kept.
     """
 
     topology: Topology
     window: Window | None
     complete_s: int | None = None
     ports_s: int | None = None
+    reach: Reach = NO_REACH
 
     @property
     def closed_s(self) -> int:
@@ -77,6 +84,25 @@ class WindowQuery:
         """`at` and `window_s` of the answer."""
         window = self.window
         return {"at": moment(window.to_s) if window else None, "window_s": window.length_s if window else None}
+
+    def ports_window(self) -> tuple[int, int]:
+        """The part of the window that counters of ports are kept for, on their grid: what is not written yet, or gone, need not be looked for."""
+        assert self.window is not None
+        width = reads.PORT_BUCKET_S
+        first = max(self.window.from_s // width * width, self.reach.oldest_of_ports_s or 0)
+        last = -(-self.window.to_s // width) * width
+        if self.ports_s is not None:
+            last = min(last, self.ports_s // width * width)
+        return first, max(first, last)
+
+    def note(self, one_in: int) -> str | None:
+        """What an answer says of sums over ports that are estimates, or lack what is not kept any more."""
+        said = [] if one_in == 1 else [f"Estimated from one in {one_in} ten-second samples of this window."]
+        first, kept = self.reach.first_s, self.reach.oldest_of_ports_s
+        if self.window is not None and first is not None and kept is not None:
+            if kept > max(self.window.from_s, first) + PORTS_BEGIN_S:
+                said.append(f"Counters of ports are kept since {moment(kept)}; what was before is not in these sums.")
+        return " ".join(said) or None
 
 
 async def ask(
@@ -100,7 +126,7 @@ async def ask(
     grid_s = grid_at(reach, topology.size, end_s - length_s, length_s)
     if of_ports:
         grid_s = max(grid_s, reads.PORT_BUCKET_S)
-    return WindowQuery(topology, window_ending(end_s, length_s, grid_s), complete_s, ports_s)
+    return WindowQuery(topology, window_ending(end_s, length_s, grid_s), complete_s, ports_s, reach)
 
 
 async def stalls(
@@ -141,7 +167,7 @@ async def _timed(
     topology, window, one_in = asked.topology, asked.window, 1
     assert window is not None
     names = ["rt_flits", "rt_stall_cycles", "tile_seconds", *(_CLASS_COLUMNS if topology.by_columns else [])]
-    sums = await window_sums(platform.store, conn, topology, names, window, asked.closed_s)
+    sums = await window_sums(platform.store, conn, topology, names, window, asked.reach, asked.closed_s)
     classes: Classes = {}
     flits, stalls = sums["rt_flits"], sums["rt_stall_cycles"]
     if topology.by_columns:
@@ -156,7 +182,7 @@ async def _timed(
             flits, stalls = by_class
     usual = await platform.topologies.usual_tiles(conn, topology)
     coverage = np.minimum(sums["tile_seconds"] / (usual * window.length_s), 1.0)
-    return _routers(flits, stalls, coverage), classes, estimated(one_in)
+    return _routers(flits, stalls, coverage), classes, None if topology.by_columns else asked.note(one_in)
 
 
 def _routers(
@@ -248,11 +274,6 @@ def sampled_buckets(window: Window, routers: int) -> tuple[NDArray[np.int64] | N
     return window.from_s + place * width, one_in
 
 
-def estimated(one_in: int) -> str | None:
-    """What an answer says of sums that were not read whole."""
-    return None if one_in == 1 else f"Estimated from one in {one_in} ten-second samples of this window."
-
-
 async def window_ports(
     conn: Connection, topology: Topology, asked: WindowQuery, routers: list[int] | None = None
 ) -> tuple[Ports, int]:
@@ -262,14 +283,13 @@ async def window_ports(
     """
     window = asked.window
     assert window is not None
-    # What the writer has not written yet stands for nothing.
-    to_s = window.to_s if asked.ports_s is None else max(window.from_s, min(window.to_s, asked.ports_s))
+    from_s, to_s = asked.ports_window()
     count = topology.size if routers is None else len(routers)
-    chosen, one_in = sampled_buckets(Window(window.from_s, to_s, window.grid_s), count)
+    chosen, one_in = sampled_buckets(Window(from_s, to_s, window.grid_s), count)
     router, _, flits, stalls = await reads.port_rows(
-        conn, topology.head.fabric_id, window.from_s, window.to_s, routers=routers, buckets=chosen
+        conn, topology.head.fabric_id, from_s, to_s, routers=routers, buckets=chosen
     )
-    scale = 1.0 if chosen is None else (to_s - window.from_s) / reads.PORT_BUCKET_S / len(chosen)
+    scale = 1.0 if chosen is None else (to_s - from_s) / reads.PORT_BUCKET_S / len(chosen)
     flits, stalls = flits * scale, stalls * scale
     out = np.full(topology.counted.shape, np.nan), np.full(topology.counted.shape, np.nan)
     width = min(np.shape(flits)[1], np.shape(out[0])[1])
@@ -290,25 +310,20 @@ async def window_ports(
 async def window_pairs(platform: Platform, conn: Connection, asked: WindowQuery) -> schemas.PairFigures:
     """Pairs of groups in a window; a note where they are estimates."""
     sums, one_in = await pair_sums(platform, conn, asked)
-    return _pairs(asked.topology, sums, estimated(one_in), asked.ports_s)
+    return _pairs(asked.topology, sums, asked.note(one_in), asked.ports_s)
 
 
 async def pair_sums(platform: Platform, conn: Connection, asked: WindowQuery) -> tuple[NDArray[np.float64], int]:
     """Flits and stall cycles between groups: float64[2, G, G], [sender][receiver], and from one in how many buckets they are estimated."""
-    topology, window = asked.topology, asked.window
-    assert window is not None
-    width = reads.PORT_BUCKET_S
-    from_s, to_s = window.from_s // width * width, -(-window.to_s // width) * width
-    # What the writer has not written yet need not be looked for.
-    closed_s = asked.ports_s or 0
-    to_s = max(from_s, min(to_s, closed_s // width * width))
-    rows = topology.size * platform.store.missing(topology, (PAIRS,), from_s, to_s, width)
+    topology = asked.topology
+    from_s, to_s = asked.ports_window()
+    rows = topology.size * platform.store.missing(topology, (PAIRS,), from_s, to_s, reads.PORT_BUCKET_S)
     if rows > MAX_PORT_ROWS:
         ports, one_in = await window_ports(conn, topology, asked)
         return pair_totals(topology, ports), one_in
     groups = len(topology.fabric.groups)
     total = np.full((2, groups * groups), np.nan)
-    for columns in (await platform.store.pairs(conn, topology, from_s, to_s, closed_s)).values():
+    for columns in (await platform.store.pairs(conn, topology, from_s, to_s, asked.ports_s or 0)).values():
         add_known(total, columns[PAIRS])
     return total.reshape(2, groups, groups), 1
 
@@ -395,7 +410,7 @@ async def link_figures(
         flits=flits,
         stall_cycles=stalls,
         ratio=ratio(stalls, flits),
-        note=estimated(one_in),
+        note=asked.note(one_in),
     )
 
 

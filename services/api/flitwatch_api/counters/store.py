@@ -159,16 +159,27 @@ class CounterStore:
         width_s: int,
         closed_s: int,
     ) -> dict[int, dict[str, Values | None]]:
-        async def read(start: int, end: int) -> dict[str, Values]:
-            rows = await reads.router_rows(conn, topology.head.fabric_id, names, start, end, width_s)
-            count = (end - start) // width_s
-            inside = rows["router"] < topology.size
-            place = ((rows["ts"] - start) // width_s * topology.size + rows["router"])[inside]
-            out = {}
+        fabric_id, size = topology.head.fabric_id, topology.size
+
+        async def of_routers(start: int, end: int, out: dict[str, Values], first: int) -> None:
+            rows = await reads.router_rows(conn, fabric_id, names, start, end, width_s)
+            inside = rows["router"] < size
+            place = (rows["ts"] - first)[inside] // width_s, rows["router"][inside]
             for name in names:
-                values = np.full(count * topology.size, np.nan)
-                values[place] = rows[name][inside]
-                out[name] = values.reshape(count, topology.size)
+                out[name][place] = rows[name][inside]
+
+        async def read(start: int, end: int) -> dict[str, Values]:
+            out = {name: np.full(((end - start) // width_s, size), np.nan) for name in names}
+            if width_s not in reads.FABRIC_WIDTHS:
+                await of_routers(start, end, out, start)
+                return out
+            found = await reads.fabric_rows(conn, fabric_id, names, start, end, width_s)
+            for ts, columns in found.values.items():
+                for name, values in columns.items():
+                    if values is not None:
+                        out[name][(ts - start) // width_s, : len(values)] = values[:size]
+            for run_start, run_end in _neighbours(found.due_s, width_s):
+                await of_routers(run_start, run_end, out, start)
             return out
 
         return await self._get(conn, topology, names, from_s, to_s, width_s, closed_s, read)
@@ -287,6 +298,12 @@ def _own(row: Values) -> Values | None:
 
 
 def _runs(starts: list[int], width_s: int) -> list[tuple[int, int]]:
+    """Neighbouring buckets as [from, to), as one where there are many."""
+    runs = _neighbours(starts, width_s)
+    return runs if len(runs) <= MOST_RUNS else [(runs[0][0], runs[-1][1])]
+
+
+def _neighbours(starts: list[int], width_s: int) -> list[tuple[int, int]]:
     """Neighbouring buckets as [from, to)."""
     runs: list[tuple[int, int]] = []
     for ts in starts:
@@ -294,4 +311,4 @@ def _runs(starts: list[int], width_s: int) -> list[tuple[int, int]]:
             runs[-1] = (runs[-1][0], ts + width_s)
         else:
             runs.append((ts, ts + width_s))
-    return runs if len(runs) <= MOST_RUNS else [(runs[0][0], runs[-1][1])]
+    return runs

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_api.counters.limits import MAX_ROWS, need
+from flitwatch_api.counters.limits import MAX_CELLS, MAX_ROWS, need
 from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_db.core.columns import Connection
+from flitwatch_db.counters import reads
 from flitwatch_db.fabrics.reads import Reach
 
 #: Steps of a series, in seconds.
@@ -39,10 +41,16 @@ STEPS = (
     172_800,
     604_800,
 )
-#: Widths that are kept in memory, coarsest first; ten seconds are summed from the seconds.
-WIDTHS = (3600, 60, 10, 1)
+#: Widths of rows of routers, coarsest first; ten seconds are summed from the seconds.
+ROUTER_WIDTHS = (3600, 60, 10, 1)
+#: Widths of rows of a whole fabric, coarsest first.
+FABRIC_WIDTHS = tuple(sorted(reads.FABRIC_WIDTHS, reverse=True))
 #: A short window of a small machine is taken by the second: so many rows at most.
 FINE_ROWS = 20_000
+#: So many rows of routers are as quick to read as rows of the fabric.
+FEW_ROWS = 200_000
+#: A window longer than this begins and ends on the hour, and is put together from pairs of hours and days.
+LONG_S = 7 * 86_400
 
 Sums = dict[str, NDArray[np.float64]]
 
@@ -62,7 +70,7 @@ class Window:
 
 def grid_at(reach: Reach, routers: int, from_s: float, length_s: float) -> int:
     """The finest bucket that a window can begin and end on: what is still kept, and what is cheap enough."""
-    width = next((width for width in (1, 60) if reach.kept(width, from_s)), 3600)
+    width = next((width for width in (1, 60) if reach.kept(width, from_s)), 3600) if length_s <= LONG_S else 3600
     if width > 1:
         return width
     edges = min(length_s, 2 * 10)
@@ -76,9 +84,9 @@ def window_ending(at_s: float, length_s: float, grid_s: int) -> Window:
     return Window(max(0, from_s), max(grid_s, to_s), grid_s)
 
 
-def parts(window: Window) -> list[tuple[int, int, int]]:
-    """A window as (width, from, to), the coarsest tables inside, finer ones at its edges."""
-    return _parts(window.from_s, window.to_s, [w for w in WIDTHS if w >= window.grid_s])
+def parts(window: Window, of_fabric: Sequence[int] = ()) -> list[tuple[int, int, int]]:
+    """A window as (width, from, to), the coarsest tables inside, finer ones at its edges; `of_fabric` are widths above an hour, coarsest first."""
+    return _parts(window.from_s, window.to_s, [*of_fabric, *(w for w in ROUTER_WIDTHS if w >= window.grid_s)])
 
 
 def _parts(from_s: int, to_s: int, widths: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -94,37 +102,100 @@ def _parts(from_s: int, to_s: int, widths: Sequence[int]) -> list[tuple[int, int
 
 
 def rows_of(width_s: int, length_s: float, routers: int) -> float:
-    """Rows that are read for a span in buckets of that width."""
+    """Rows of routers that are read for a span in buckets of that width."""
     return routers * length_s / (1 if width_s == 10 else width_s)
 
 
 def table_width(step_s: int) -> int:
-    """The coarsest width that a step is made of."""
-    return next(width for width in WIDTHS if step_s % width == 0)
+    """The coarsest width of rows of routers that a step is made of."""
+    return next(width for width in ROUTER_WIDTHS if step_s % width == 0)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What is read for a span: rows of routers, and buckets of the fabric times its routers."""
+
+    rows: float = 0.0
+    cells: float = 0.0
+
+    def __add__(self, more: Cost) -> Cost:
+        return Cost(self.rows + more.rows, self.cells + more.cells)
+
+    def within(self, most_rows: int = MAX_ROWS) -> bool:
+        """Whether one request may cost so much."""
+        return self.rows <= most_rows and self.cells <= MAX_CELLS
+
+    def check(self, most_rows: int = MAX_ROWS) -> None:
+        """Refuse what one request may not cost.
+
+        Raises
+        ------
+        TooCostly
+        """
+        need(self.rows, most_rows, "MAX_ROWS", "rows")
+        need(self.cells, MAX_CELLS, "MAX_CELLS", "buckets of routers")
+
+
+def cost_of(reach: Reach, routers: int, width_s: int, from_s: float, to_s: float) -> Cost:
+    """What is read for a span in buckets of that width; a bucket of the fabric that is not rolled up yet is read from its routers."""
+    if width_s not in FABRIC_WIDTHS:
+        return Cost(rows=rows_of(width_s, to_s - from_s, routers))
+    first, last = (bisect_left(reach.due_s, edge) for edge in (from_s // width_s * width_s - 3599, to_s))
+    due_s = width_s * len({hour // width_s for hour in reach.due_s[first:last]}) if width_s > 3600 else 3600 * (last - first)
+    return Cost(
+        rows=rows_of(3600 if width_s > 3600 else 60, due_s, routers), cells=routers * (to_s - from_s) / width_s
+    )
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Steps of a series: their length, and the width of the buckets that they are summed from, in seconds."""
+
+    step_s: int
+    width_s: int
 
 
 def step_for(
-    reach: Reach, routers: int, from_s: float, to_s: float, points: int, least_s: float = 1, most_rows: int = MAX_ROWS
-) -> int:
-    """The smallest step of which at most `points` fill the span, of a table that is still kept and cheap enough.
+    reach: Reach,
+    routers: int,
+    from_s: float,
+    to_s: float,
+    points: int,
+    least_s: float = 1,
+    most_rows: int = MAX_ROWS,
+    whole: bool = True,
+) -> Steps:
+    """The smallest steps of which at most `points` fill the span, of tables that are still kept and cheap enough.
+
+    Parameters
+    ----------
+    whole : bool
+        The routers are the whole fabric, so that its own rows serve, too.
 
     Raises
     ------
     TooCostly
-        Even the coarsest table has too many rows.
+        Even the coarsest table has too much.
     """
     span_s = to_s - from_s
-    for step in STEPS:
-        width = table_width(step)
-        if (
-            step >= least_s
-            and span_s <= points * step
-            and (width == 3600 or reach.kept(1 if width == 10 else width, from_s))
-            and rows_of(width, span_s, routers) <= most_rows
-        ):
-            return step
-    need(rows_of(3600, span_s, routers), most_rows, "MAX_ROWS", "rows")
-    return max(STEPS[-1], math.ceil(span_s / points / 86_400) * 86_400)
+    longest = max(STEPS[-1], math.ceil(max(span_s / points, least_s) / 86_400) * 86_400)
+    for step in (*STEPS, longest):
+        if step < least_s or span_s > points * step:
+            continue
+        rows_width = table_width(step)
+        rows = cost_of(reach, routers, rows_width, from_s, to_s)
+        by_rows = rows.within(most_rows) and (
+            rows_width == 3600 or reach.kept(1 if rows_width == 10 else rows_width, from_s)
+        )
+        width = next((w for w in FABRIC_WIDTHS if step % w == 0 and reach.kept(w, from_s)), None) if whole else None
+        of_fabric = width is not None and cost_of(reach, routers, width, from_s, to_s).within(most_rows)
+        if by_rows and (rows.rows <= FEW_ROWS or not of_fabric):
+            return Steps(step, rows_width)
+        if width is not None and of_fabric:
+            return Steps(step, width)
+    coarsest = FABRIC_WIDTHS[0] if whole and reach.kept(FABRIC_WIDTHS[0], from_s) else 3600
+    cost_of(reach, routers, coarsest, from_s, to_s).check(most_rows)
+    return Steps(longest, coarsest)
 
 
 def steps_of(from_s: float, to_s: float, step_s: int) -> NDArray[np.int64]:
@@ -134,11 +205,18 @@ def steps_of(from_s: float, to_s: float, step_s: int) -> NDArray[np.int64]:
 
 
 async def window_sums(
-    store: CounterStore, conn: Connection, topology: Topology, names: Sequence[str], window: Window, closed_s: int
+    store: CounterStore,
+    conn: Connection,
+    topology: Topology,
+    names: Sequence[str],
+    window: Window,
+    reach: Reach,
+    closed_s: int,
 ) -> Sums:
     """Sums of a window by router: float64[R] a name, NaN where unknown."""
-    chunks = parts(window)
-    need(sum(rows_of(width, end - start, topology.size) for width, start, end in chunks), MAX_ROWS, "MAX_ROWS", "rows")
+    long = window.grid_s >= 3600
+    chunks = parts(window, [w for w in FABRIC_WIDTHS if long and w > 3600 and reach.kept(w, window.from_s)])
+    sum((cost_of(reach, topology.size, *chunk) for chunk in chunks), Cost()).check()
     sums = {name: np.full(topology.size, np.nan) for name in names}
     for width, start, end in chunks:
         blocks = await store.routers(conn, topology, names, start, end, width, closed_s)
@@ -154,17 +232,15 @@ async def step_sums(
     topology: Topology,
     names: Sequence[str],
     ts: NDArray[np.int64],
-    step_s: int,
+    steps: Steps,
     closed_s: int,
 ) -> Sums:
     """Sums of steps by router: float64[T, R] a name, NaN where unknown."""
-    width = table_width(step_s)
-    start, end = int(ts[0]), int(ts[-1]) + step_s
-    need(rows_of(width, end - start, topology.size), 2 * MAX_ROWS, "MAX_ROWS", "rows")
-    blocks = await store.routers(conn, topology, names, start, end, width, closed_s)
+    start, end = int(ts[0]), int(ts[-1]) + steps.step_s
+    blocks = await store.routers(conn, topology, names, start, end, steps.width_s, closed_s)
     sums = {name: np.full((len(ts), topology.size), np.nan) for name in names}
     for at, columns in blocks.items():
-        row = (at - start) // step_s
+        row = (at - start) // steps.step_s
         for name in names:
             add_known(sums[name][row], columns[name])
     return sums

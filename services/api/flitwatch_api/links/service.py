@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_api.answers import number, shape
-from flitwatch_api.counters.stalls import WindowQuery, estimated, link_columns, total_ports, window_ports
+from flitwatch_api.counters.stalls import WindowQuery, link_columns, total_ports, window_ports
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.links import schemas
 from flitwatch_api.names import Names
@@ -148,7 +148,7 @@ async def hot_links(
         links_counted=int(keep.sum()),
         items=items,
         detour=None if found is None else found.detour,
-        note=estimated(counted.one_in),
+        note=asked.note(counted.one_in),
         simulated=topology.head.simulated,
     )
 
