@@ -13,7 +13,9 @@ from flitwatch_api.app import create_app
 from flitwatch_api.counters.limits import SAMPLED_PORT_ROWS
 from flitwatch_api.counters.series import COUNTERS
 from flitwatch_api.counters.stalls import sampled_buckets
+from flitwatch_api.counters.stalls import WindowQuery
 from flitwatch_api.counters.windows import Window
+from flitwatch_db.fabrics.reads import Reach
 from flitwatch_api.settings import Settings
 
 
@@ -177,16 +179,32 @@ def test_a_window_beside_the_data_is_unknown_not_zero(api: Served) -> None:
     assert got["routers"]["router"] == [] and got["classes"]["green"]["flits"] is None and got["groups"]["src"] == []
 
 
-@pytest.mark.parametrize("window", ["6h", "24h", "7d", "31d"])
-def test_a_long_window_answers_and_says_that_its_links_are_estimates(api: Served, window: str) -> None:
-    for path in ("/fabrics/small/stalls", "/fabrics/small/stalls/links", "/fabrics/tree/stalls"):
-        got = api.get(path, at=T0 + 190, window=window)
-        assert got["window_s"] > 0
-    assert "Estimated from one in" in api.get("/fabrics/small/stalls/links", at=T0 + 190, window="31d")["note"]
-    assert "Estimated from one in" in api.get("/fabrics/small/stalls", at=T0 + 190, window="31d")["groups"]["note"]
-    assert api.get("/fabrics/small/stalls/links", at=T0 + 190, window="60s")["note"] is None
-    span = {"from": T0 - 30 * 86400, "to": T0}
-    assert "Estimated from one in" in api.get("/fabrics/small/matrix", **span)["note"]
+@pytest.mark.parametrize("window", ["6h", "24h", "7d", "31d", "366d"])
+def test_a_window_longer_than_the_data_has_the_sums_of_all_of_them(api: Served, world: World, window: str) -> None:
+    for path in ("/fabrics/small/stalls", "/fabrics/tree/stalls"):
+        assert api.get(path, at=T0 + 190, window=window)["window_s"] > 0
+    got = api.get("/fabrics/small/stalls/links", at=T0 + 190, window=window)
+    if window == "6h":
+        assert np.sum(got["flits"]) == np.sum(
+            api.get("/fabrics/small/stalls/links", at=T0 + 190, window="10m")["flits"]
+        )
+    assert got["note"] is None
+
+
+def note(window: Window, first_s: int, ports_s: int, one_in: int) -> str | None:
+    """What an answer says of a window of a fabric whose routers and ports are kept from these times."""
+    reach = Reach(first_s, T0, {60: first_s}, oldest_of_ports_s=ports_s)
+    return WindowQuery(None, window, T0, T0, reach).note(one_in)  # type: ignore[arg-type]
+
+
+def test_sums_over_ports_that_are_gone_or_estimated_are_said() -> None:
+    week, month = Window(T0 - 7 * 86_400, T0, 60), Window(T0 - 30 * 86_400, T0, 3600)
+    year_ago, last_week = T0 - 365 * 86_400, T0 - 8 * 86_400
+    assert note(week, year_ago, last_week, 1) is None
+    assert note(week, year_ago, last_week, 5) == "Estimated from one in 5 ten-second samples of this window."
+    assert "kept since" in (note(month, year_ago, last_week, 1) or "")
+    assert note(month, last_week - 20, last_week, 1) is None, "a young site has lost nothing"
+    assert WindowQuery(None, month, T0, T0, Reach(year_ago, T0, {}, oldest_of_ports_s=last_week)).ports_window() == (last_week, T0 // 10 * 10)  # type: ignore[arg-type]  # fmt: skip
 
 
 @pytest.mark.parametrize(("length_s", "routers"), [(14_400, 384), (86_400, 3264), (31 * 86_400, 3264), (3600, 3264)])

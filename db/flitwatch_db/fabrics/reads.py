@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypedDict, cast
+from typing import TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from psycopg.rows import class_row, dict_row
-from psycopg.sql import SQL, Composed, Literal
+from psycopg.sql import SQL, Composed
 
 from flitwatch_db.core.columns import Connection, columns
 from flitwatch_db.counters import rollups
@@ -110,10 +110,7 @@ _EDGE = {
 
 
 _FABRIC_EDGE = {
-    width: SQL(
-        "SELECT extract(epoch FROM least((SELECT ts FROM {} WHERE fabric_id = %(f)s ORDER BY ts LIMIT 1),"
-        " (SELECT date_bin(make_interval(secs => {}), hour, 'epoch') FROM rollup_due WHERE fabric_id = %(f)s ORDER BY hour LIMIT 1)))::bigint"
-    ).format(SQL(table), Literal(width))
+    width: SQL("SELECT extract(epoch FROM ts)::bigint FROM {} WHERE fabric_id = %s ORDER BY ts LIMIT 1").format(SQL(table))
     for width, (table, _) in rollups.TABLES.items()
 }
 _PORTS_EDGE = SQL("SELECT extract(epoch FROM ts)::bigint FROM port_10s WHERE fabric_id = %s ORDER BY ts LIMIT 1")
@@ -138,22 +135,23 @@ async def reach(conn: Connection, fabric_id: int) -> Reach:
     # The finest table that begins in the coarsest's first bucket tells the beginning best.
     widest = max(oldest)
     first_s = max(start for start in oldest.values() if start < oldest[widest] + widest)
-    of_fabric = {width: await _first(conn, edge, {"f": fabric_id}) for width, edge in _FABRIC_EDGE.items()}
-    due = await (await conn.execute(_DUE, [fabric_id])).fetchall()
-    return Reach(
-        first_s,
-        last,
-        oldest,
-        {width: start for width, start in of_fabric.items() if start is not None},
-        await _first(conn, _PORTS_EDGE, [fabric_id]),
-        tuple(int(hour) for (hour,) in due),
-    )
+    due = tuple(int(hour) for (hour,) in await (await conn.execute(_DUE, [fabric_id])).fetchall())
+    of_fabric: dict[int, int] = {}
+    for width, edge in _FABRIC_EDGE.items():
+        starts = await _starts(conn, edge, fabric_id)
+        source = oldest.get(60 if width < 3600 else 3600)
+        if due and source is not None:
+            # What is due is summed from rows of routers, as far as these are kept.
+            starts.append(max(due[0], source) // width * width)
+        if starts:
+            of_fabric[width] = min(starts)
+    ports = await _starts(conn, _PORTS_EDGE, fabric_id)
+    return Reach(first_s, last, oldest, of_fabric, ports[0] if ports else None, due)
 
 
-async def _first(conn: Connection, query: SQL | Composed, parameters: Any) -> int | None:
-    """The number in the first row; None where there is none."""
-    row = await (await conn.execute(query, parameters)).fetchone()
-    return None if row is None or row[0] is None else int(row[0])
+async def _starts(conn: Connection, query: SQL | Composed, fabric_id: int) -> list[int]:
+    """The first column of what a query finds of a fabric."""
+    return [int(start) for (start,) in await (await conn.execute(query, [fabric_id])).fetchall()]
 
 
 async def usual_tile_seconds(
