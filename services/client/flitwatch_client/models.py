@@ -2348,6 +2348,7 @@ class Overview(TypedDict):
     p50: list[float | None]
     p95: list[float | None]
     coverage: list[float | None]
+    counted_share: float
     gaps: list[Span]
     marks: list[Mark]
 

@@ -116,6 +116,7 @@ export const overviewShape = v.object({
   p50: figures,
   p95: figures,
   coverage: figures,
+  counted_share: v.number(),
   gaps: v.array(v.object({ from: v.string(), to: text, devices: v.number() })),
   marks: v.array(v.object({ ts: v.string(), kind: v.string(), text: v.string() })),
 });

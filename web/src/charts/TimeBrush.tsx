@@ -1,5 +1,6 @@
 /** One time axis for everything: the machine's stall ratio, change marks, gaps, the window and the one it is compared with. */
 import { memo, useId, useMemo, useRef, useState, type PointerEvent } from "react";
+import { percent } from "../lib/format";
 import { clock, day, intervalText, timeTicks, ZONE, type TimeWindow } from "../lib/time";
 import { zoomOf } from "../lib/zoom";
 import { ValueAxis } from "./axis";
@@ -17,6 +18,8 @@ import {
 const HEIGHT = 118;
 const TOP = 26;
 const BOTTOM = 92;
+/** Counted for at least this share is counted throughout. */
+const WHOLE = 0.995;
 
 export interface GapSpan {
   from: number;
@@ -31,6 +34,8 @@ interface Props {
   gaps: GapSpan[];
   window: TimeWindow;
   comparison: TimeWindow | null;
+  /** Share of the axis in which anything was counted; null while that is unknown. */
+  countedShare: number | null;
   /** Data are complete up to here; later times are hatched when `stale`. */
   through: number | null;
   stale: boolean;
@@ -145,17 +150,28 @@ function Band({
   );
 }
 
-type BackdropProps = Pick<Props, "span" | "gaps" | "through" | "stale" | "series" | "onMark"> & {
+type BackdropProps = Pick<Props, "span" | "gaps" | "countedShare" | "through" | "stale" | "series" | "onMark"> & {
   layout: TimelineLayout;
   width: number;
 };
 
-const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, layout, width, onMark }: BackdropProps) {
+const Backdrop = memo(function Backdrop({
+  span,
+  gaps,
+  countedShare,
+  through,
+  stale,
+  series,
+  layout,
+  width,
+  onMark,
+}: BackdropProps) {
   const pattern = useId();
   const left = 40;
   const right = width - 4;
   const ticks = timeTicks(span, Math.max(2, Math.floor(width / 150)));
   const long = span.to - span.from > 86_400_000;
+  const days = span.to - span.from > 14 * 86_400_000;
   const silentFrom = stale && through !== null ? Math.max(span.from, through) : null;
   const first = series.p95.find((value) => value !== null);
   // The button of the table stands at the right of the key.
@@ -190,6 +206,16 @@ const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, la
           <tspan className="key-high">— 95th percentile{narrow ? "" : " of routers"}</tspan>
           <tspan dx="10">— median</tspan>
           {!narrow && <tspan dx="10">stalls per flit</tspan>}
+          {countedShare !== null && countedShare < WHOLE && (
+            <tspan dx="10" className="counted-share">
+              {`counted in ${percent(countedShare)}${narrow ? "" : " of this time"}`}
+            </tspan>
+          )}
+        </text>
+      )}
+      {countedShare === 0 && (
+        <text x={(left + right) / 2} y={(TOP + BOTTOM) / 2} textAnchor="middle" className="counted-share">
+          Nothing was counted in this time
         </text>
       )}
       {silentFrom !== null && silentFrom < span.to && (
@@ -227,14 +253,15 @@ const Backdrop = memo(function Backdrop({ span, gaps, through, stale, series, la
       ))}
       {ticks.map((tick, i) => {
         const x = layout.x(tick);
-        const text = long ? `${day(tick)} ${clock(tick)}` : clock(tick, span.to - span.from < 300_000);
-        return x < right - 70 ? (
+        const text = days ? day(tick) : long ? `${day(tick)} ${clock(tick)}` : clock(tick, span.to - span.from < 300_000);
+        return x < right - (days ? 120 : 70) ? (
           <text key={tick} x={x} y={110} textAnchor={x < left + 12 && i === 0 ? "start" : "middle"}>
             {text}
           </text>
         ) : null;
       })}
       <text x={right} y={110} textAnchor="end">
+        {days ? `${day(span.to)} ` : ""}
         {clock(span.to)} {ZONE}
       </text>
     </>

@@ -13,8 +13,7 @@ from flitwatch_api import columnar
 from flitwatch_api.answers import answer, moments, ratio, shape
 from flitwatch_api.counters import schemas, series
 from flitwatch_api.counters import stalls as service
-from flitwatch_api.counters.limits import MAX_POINTS, need
-from flitwatch_api.counters.windows import STEPS
+from flitwatch_api.counters.limits import LONGEST_STEP_S, MAX_POINTS, need
 from flitwatch_api.counters.windows import Window as Spanned
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.names import TheNames
@@ -179,7 +178,7 @@ async def frames(
     from_: From = None,
     to: To = None,
     step: Annotated[
-        int, Query(ge=1, le=STEPS[-1], description="Shortest step in seconds; the answer's may be longer.")
+        int, Query(ge=1, le=LONGEST_STEP_S, description="Shortest step in seconds; the answer's may be longer.")
     ] = 10,
     link_class: Class = None,
 ) -> Response:

@@ -16,6 +16,8 @@ SAMPLED_PORT_ROWS = 30_000
 #: Numbers in one answer.
 MAX_VALUES = 2_000_000
 MAX_POINTS = 2_000
+#: The longest step that may be asked for.
+LONGEST_STEP_S = 30 * 86_400
 MAX_COUNTERS = 20
 
 

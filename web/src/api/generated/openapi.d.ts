@@ -5682,6 +5682,11 @@ export interface components {
             p95: (number | null)[];
             /** Coverage */
             coverage: (number | null)[];
+            /**
+             * Counted Share
+             * @description Share of the steps, up to where rows are complete, in which any router was counted; 0: nothing was counted.
+             */
+            counted_share: number;
             /** Gaps */
             gaps: components["schemas"]["Span"][];
             /** Marks */

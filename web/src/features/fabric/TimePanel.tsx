@@ -161,6 +161,7 @@ export function TimePanel({
         gaps={shaped.gaps}
         window={clock.window}
         comparison={difference ? clock.comparison : null}
+        countedShare={data?.counted_share ?? null}
         through={through}
         stale={stale}
         stepMs={clock.stepMs}

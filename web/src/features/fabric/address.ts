@@ -4,7 +4,7 @@ import { isoTime, parseTime, type TimeWindow } from "../../lib/time";
 
 export const VIEWS = ["tiles", "ring", "group", "tree", "table", "links"] as const;
 export type View = (typeof VIEWS)[number];
-export const SPANS = ["15m", "1h", "6h", "24h", "7d"] as const;
+export const SPANS = ["15m", "1h", "6h", "24h", "7d", "30d", "1y"] as const;
 export type Span = (typeof SPANS)[number];
 export const SPAN_MS: Record<Span, number> = {
   "15m": 900_000,
@@ -12,6 +12,8 @@ export const SPAN_MS: Record<Span, number> = {
   "6h": 21_600_000,
   "24h": 86_400_000,
   "7d": 604_800_000,
+  "30d": 30 * 86_400_000,
+  "1y": 365 * 86_400_000,
 };
 
 /** What a window is compared with where no other window was chosen: the one before is the default. */

@@ -20,10 +20,20 @@ export interface Clockwork {
 }
 
 /** Points on the axis of an overview. */
-export const overviewPoints = (spanMs: number) => Math.min(360, Math.round(spanMs / 5000));
+export const overviewPoints = (spanMs: number) => Math.min(400, Math.round(spanMs / 5000));
+
+/** A dragged window begins and ends on a grid: that of axes up to so long, in milliseconds. */
+const GRID = [
+  [900_000, 5000],
+  [3_600_000, 10_000],
+  [86_400_000, 60_000],
+  [7 * 86_400_000, 600_000],
+  [31 * 86_400_000, 3_600_000],
+] as const;
+const LONGEST_GRID_MS = 86_400_000;
 
 const grid = (spanMs: number) =>
-  spanMs <= 900_000 ? 5000 : spanMs <= 3_600_000 ? 10_000 : spanMs <= 86_400_000 ? 60_000 : 600_000;
+  GRID.find(([longest]) => spanMs <= longest)?.[1] ?? LONGEST_GRID_MS;
 
 /** An hour, or less where there are not as many data yet. */
 export const defaultSpan = (first: number | null, edge: number): Span =>
@@ -99,9 +109,9 @@ function axis(window: TimeWindow, edge: number, spanMs: number, stepMs: number, 
   return { from: to - length, to };
 }
 
-const FRAME_STEPS_S = [10, 20, 30, 60, 120, 180, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200];
+const FRAME_STEPS_S = [10, 20, 30, 60, 120, 180, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 345_600, 691_200, 1_382_400];
 /** The longest step that the API takes. */
-const LONGEST_STEP_S = 86_400;
+const LONGEST_STEP_S = 30 * 86_400;
 
 export function frameStepSeconds(spanMs: number, routers: number): number {
   const most = Math.max(12, Math.floor(FRAME_BYTES / (8 * Math.max(1, routers))));
@@ -115,4 +125,6 @@ export const SPAN_LABELS: Record<Span, string> = {
   "6h": "6 h",
   "24h": "24 h",
   "7d": "7 d",
+  "30d": "30 d",
+  "1y": "1 y",
 };
