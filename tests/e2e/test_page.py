@@ -159,6 +159,23 @@ def test_what_arrives_shows_at_its_door(embedded_db: str, browser: dict[str, str
     assert said[-1] == "1 of 1 passed", "\n".join(said)
 
 
+@pytest.mark.slow
+def test_spans_of_a_month_and_of_a_year(embedded_db: str, browser: dict[str, str]) -> None:
+    """A year with a planted shift: the curve shows it at its day, days without counters as a gap, and years without any as nothing."""
+    from api.test_spans import END_S, SHIFT_S, START_S
+    from api.test_spans import fill as plant_a_year
+
+    from flitwatch_db import connect
+    from flitwatch_db.counters.rollups import roll
+
+    plant_a_year(embedded_db)
+    with connect(embedded_db, role="keeper", autocommit=True) as conn:
+        roll(conn, settled_s=0)
+    with served(embedded_db) as url:
+        axis = {"FLITWATCH_AXIS": json.dumps({"from": START_S, "to": END_S}), "FLITWATCH_SHIFT": str(SHIFT_S)}
+        run("spans.mjs", {**browser, "FLITWATCH_URL": url, **axis}, timeout_s=300)
+
+
 def _conversation(command: list[str], environment: dict[str, str], verbs: dict[str, Callable[[], object]]) -> list[str]:
     """Run a script, do what a line of it asks for, and return the other lines."""
     said = []

@@ -253,7 +253,11 @@ const Backdrop = memo(function Backdrop({
       ))}
       {ticks.map((tick, i) => {
         const x = layout.x(tick);
-        const text = days ? day(tick) : long ? `${day(tick)} ${clock(tick)}` : clock(tick, span.to - span.from < 300_000);
+        const text = days
+          ? day(tick)
+          : long
+            ? `${day(tick)} ${clock(tick)}`
+            : clock(tick, span.to - span.from < 300_000);
         return x < right - (days ? 120 : 70) ? (
           <text key={tick} x={x} y={110} textAnchor={x < left + 12 && i === 0 ? "start" : "middle"}>
             {text}

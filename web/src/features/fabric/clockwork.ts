@@ -32,8 +32,7 @@ const GRID = [
 ] as const;
 const LONGEST_GRID_MS = 86_400_000;
 
-const grid = (spanMs: number) =>
-  GRID.find(([longest]) => spanMs <= longest)?.[1] ?? LONGEST_GRID_MS;
+const grid = (spanMs: number) => GRID.find(([longest]) => spanMs <= longest)?.[1] ?? LONGEST_GRID_MS;
 
 /** An hour, or less where there are not as many data yet. */
 export const defaultSpan = (first: number | null, edge: number): Span =>
@@ -109,7 +108,10 @@ function axis(window: TimeWindow, edge: number, spanMs: number, stepMs: number, 
   return { from: to - length, to };
 }
 
-const FRAME_STEPS_S = [10, 20, 30, 60, 120, 180, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 345_600, 691_200, 1_382_400];
+const FRAME_STEPS_S = [
+  10, 20, 30, 60, 120, 180, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 345_600, 691_200,
+  1_382_400,
+];
 /** The longest step that the API takes. */
 const LONGEST_STEP_S = 30 * 86_400;
 
