@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from flitwatch_db import connect
-from flitwatch_db.counters import store
+from flitwatch_db.counters import rollups, store
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput
 from flitwatch_ops import sizing, sizing_page
@@ -68,11 +68,31 @@ def test_tables_are_kept_as_the_arithmetic_says(embedded_db: str) -> None:
         rows = conn.execute("SELECT name, keep, compress_after FROM time_table").fetchall()
     kept = {name: (keep, after) for name, keep, after in rows}
     for name in sizing.tables(sizing.Site(1, 1, 1, 1.0)):
-        expected = sizing.KEPT[name.rpartition("_")[2]]
+        expected = (sizing.KEPT | sizing.KEPT_OF_FABRIC)[name.rpartition("_")[2]]
         assert kept[name] == (
             None if expected.days is None else timedelta(days=expected.days),
             timedelta(days=expected.compressed_after_days),
         ), name
+
+
+def test_bytes_of_a_fabric_are_those_of_its_rows(embedded_db: str) -> None:
+    """One day of a machine whose routers are all counted, rolled up."""
+    routers = 384
+    with connect(embedded_db, role="owner") as conn:
+        conn.execute("INSERT INTO fabric (name, kind, technology, counted_at) VALUES ('m', 'dragonfly', 'cray_xc', 'receiver')")
+        conn.execute("INSERT INTO router (fabric_id, router, name, attributes) SELECT 1, r, r::text, '{}' FROM generate_series(0, %s) r", [routers - 1])
+        rows = device_rows(len(ROUTER_COLUMNS))
+        device = np.tile(np.arange(routers, dtype=np.int32), 100)
+        ts_s = np.repeat(BEGIN_S + 300 * np.arange(100, dtype=np.int64), routers)
+        n, one = len(device), np.ones(len(device), np.int32)
+        values = np.resize(rows.values, (n, len(ROUTER_COLUMNS)))
+        store.write_batch(conn, store.Batch(routers=store.Rows(one, device, ts_s, one, np.ones(n), values)))
+    with connect(embedded_db, role="keeper", autocommit=True) as conn:
+        rollups.roll(conn, settled_s=0)
+    with connect(embedded_db, role="owner") as conn:
+        (size,) = conn.execute("SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'fabric_5m'::regclass").fetchone() or (0,)
+    # Arrays may be compressed, by how much depends on what is counted: the arithmetic gives what they take at most.
+    assert 0.4 * sizing.fabric_row_bytes(routers) < float(size) / 100 < 1.15 * sizing.fabric_row_bytes(routers)
 
 
 def test_slower_samples_make_fewer_seconds_and_as_many_minutes() -> None:

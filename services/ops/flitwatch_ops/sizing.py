@@ -64,6 +64,12 @@ KEPT = {
     "1m": _Kept(60, 400, 2, half_full=True),
     "1h": _Kept(3600, None, 60, half_full=True),
 }
+#: Rows of a whole fabric, which hold an array over its routers in place of each column.
+KEPT_OF_FABRIC = {
+    "5m": _Kept(300, 400, 2),
+    "2h": _Kept(7200, None, 60),
+    "1d": _Kept(86_400, None, 720),
+}
 
 
 def site_of(text: str) -> Site:
@@ -128,6 +134,11 @@ def port_row_bytes(ports: int) -> float:
     return row_bytes(24 + 3 * (24 + 8 * ports))
 
 
+def fabric_row_bytes(routers: int) -> float:
+    """Bytes of a row of `fabric_*`: the counted time and each counter of every router."""
+    return row_bytes(24 + (1 + len(ROUTER_COLUMNS)) * (24 + 8 * routers))
+
+
 def rows_per_s(hz: float, seconds: int) -> float:
     """Rows of one device in a second; a row of `seconds` is written if anything came in it."""
     return min(hz, 1 / seconds)
@@ -158,6 +169,8 @@ def tables(site: Site) -> dict[str, Table]:
             }
         for name, (count, size) in devices.items():
             found[name] = _table(count * rows_per_s(site.hz, kept.seconds) * DAY_S, size, kept)
+    for width, kept in KEPT_OF_FABRIC.items():
+        found[f"fabric_{width}"] = _table(DAY_S / kept.seconds, fabric_row_bytes(site.routers), kept)
     return found
 
 
