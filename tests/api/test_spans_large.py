@@ -31,7 +31,9 @@ def fill(url: str, days: int = 7) -> None:
         for table, width, length in LEVELS:
             times = f"SELECT generate_series(to_timestamp({END_S - length}), to_timestamp({END_S - width}), interval '{width} s')"
             conn.execute(f"SELECT ensure_chunks('{table}', ARRAY({times}))".encode())
-            arrays = [f"array_fill({each}::float8, ARRAY[{ROUTERS}])" for each in (48 * width, 100 * width, 200 * width)]
+            arrays = [
+                f"array_fill({each}::float8, ARRAY[{ROUTERS}])" for each in (48 * width, 100 * width, 200 * width)
+            ]
             conn.execute(
                 f"INSERT INTO {table} (fabric_id, ts, counted, tile_seconds, rt_flits, rt_stall_cycles)"
                 f" SELECT {fabric_id}, t, {ROUTERS}, {', '.join(arrays)} FROM ({times} AS t) AS times".encode()

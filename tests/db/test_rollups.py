@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -190,7 +189,9 @@ def test_of_two_rolls_at_once_one_does_the_work(embedded_db: str) -> None:
     ):
         first.execute("DELETE FROM rollup_due")
         second = pool.submit(roll_now, embedded_db)
-        while watching.execute("SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'").fetchone() == (0,):
+        while watching.execute(
+            "SELECT count(*) FROM pg_locks WHERE NOT granted AND locktype = 'transactionid'"
+        ).fetchone() == (0,):
             assert not second.done()
         first.commit()
         assert second.result() == 0

@@ -79,8 +79,13 @@ def test_bytes_of_a_fabric_are_those_of_its_rows(embedded_db: str) -> None:
     """One day of a machine whose routers are all counted, rolled up."""
     routers = 384
     with connect(embedded_db, role="owner") as conn:
-        conn.execute("INSERT INTO fabric (name, kind, technology, counted_at) VALUES ('m', 'dragonfly', 'cray_xc', 'receiver')")
-        conn.execute("INSERT INTO router (fabric_id, router, name, attributes) SELECT 1, r, r::text, '{}' FROM generate_series(0, %s) r", [routers - 1])
+        conn.execute(
+            "INSERT INTO fabric (name, kind, technology, counted_at) VALUES ('m', 'dragonfly', 'cray_xc', 'receiver')"
+        )
+        conn.execute(
+            "INSERT INTO router (fabric_id, router, name, attributes) SELECT 1, r, r::text, '{}' FROM generate_series(0, %s) r",
+            [routers - 1],
+        )
         rows = device_rows(len(ROUTER_COLUMNS))
         device = np.tile(np.arange(routers, dtype=np.int32), 100)
         ts_s = np.repeat(BEGIN_S + 300 * np.arange(100, dtype=np.int64), routers)
@@ -90,7 +95,9 @@ def test_bytes_of_a_fabric_are_those_of_its_rows(embedded_db: str) -> None:
     with connect(embedded_db, role="keeper", autocommit=True) as conn:
         rollups.roll(conn, settled_s=0)
     with connect(embedded_db, role="owner") as conn:
-        (size,) = conn.execute("SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'fabric_5m'::regclass").fetchone() or (0,)
+        (size,) = conn.execute(
+            "SELECT sum(pg_total_relation_size(inhrelid)) FROM pg_inherits WHERE inhparent = 'fabric_5m'::regclass"
+        ).fetchone() or (0,)
     # Arrays may be compressed, by how much depends on what is counted: the arithmetic gives what they take at most.
     assert 0.4 * sizing.fabric_row_bytes(routers) < float(size) / 100 < 1.15 * sizing.fabric_row_bytes(routers)
 

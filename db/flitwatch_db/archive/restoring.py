@@ -258,9 +258,9 @@ def _load(conn: Conn, part: Part, shape: Shape, found: _Found, say: Callable[[st
                 if shape.name == "router_1h" and cursor.rowcount:
                     # Sums of the whole fabric are not archived: maintenance makes them anew.
                     cursor.execute(
-                        sql.SQL("INSERT INTO rollup_due (fabric_id, hour) SELECT DISTINCT fabric_id, ts FROM {}").format(
-                            staging
-                        )
+                        sql.SQL(
+                            "INSERT INTO rollup_due (fabric_id, hour) SELECT DISTINCT fabric_id, ts FROM {}"
+                        ).format(staging)
                     )
         except (psycopg.DataError, psycopg.IntegrityError) as problem:
             raise _refused(problem, where) from None

@@ -75,7 +75,11 @@ def unpack_arrays(sent: bytes | None, lengths: bytes | None) -> NDArray[np.float
 
 def unpack_array(sent: bytes) -> NDArray[np.float64]:
     """Read one `float8[]` without NULLs that `array_send` sent."""
-    return _elements(np.frombuffer(sent, dtype=np.uint8)[None], (len(sent) - 20) // 12)[0] if len(sent) > 20 else np.empty(0)
+    return (
+        _elements(np.frombuffer(sent, dtype=np.uint8)[None], (len(sent) - 20) // 12)[0]
+        if len(sent) > 20
+        else np.empty(0)
+    )
 
 
 def _elements(rows: NDArray[np.uint8], size: int) -> NDArray[np.float64]:

@@ -90,9 +90,7 @@ class Reach:
         if oldest is None:
             return not self.oldest_s
         # A table of routers that begins in an earlier bucket, and is not finer, knows of data that this one has dropped.
-        dropped = any(
-            start + width <= oldest for width, start in self.oldest_s.items() if of_fabric or width > width_s
-        )
+        dropped = any(start + width <= oldest for width, start in self.oldest_s.items() if of_fabric or width > width_s)
         return from_s >= oldest or not dropped
 
 
@@ -110,7 +108,9 @@ _EDGE = {
 
 
 _FABRIC_EDGE = {
-    width: SQL("SELECT extract(epoch FROM ts)::bigint FROM {} WHERE fabric_id = %s ORDER BY ts LIMIT 1").format(SQL(table))
+    width: SQL("SELECT extract(epoch FROM ts)::bigint FROM {} WHERE fabric_id = %s ORDER BY ts LIMIT 1").format(
+        SQL(table)
+    )
     for width, (table, _) in rollups.TABLES.items()
 }
 _PORTS_EDGE = SQL("SELECT extract(epoch FROM ts)::bigint FROM port_10s WHERE fabric_id = %s ORDER BY ts LIMIT 1")

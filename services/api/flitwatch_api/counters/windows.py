@@ -141,10 +141,12 @@ def cost_of(reach: Reach, routers: int, width_s: int, from_s: float, to_s: float
     if width_s not in FABRIC_WIDTHS:
         return Cost(rows=rows_of(width_s, to_s - from_s, routers))
     first, last = (bisect_left(reach.due_s, edge) for edge in (from_s // width_s * width_s - 3599, to_s))
-    due_s = width_s * len({hour // width_s for hour in reach.due_s[first:last]}) if width_s > 3600 else 3600 * (last - first)
-    return Cost(
-        rows=rows_of(3600 if width_s > 3600 else 60, due_s, routers), cells=routers * (to_s - from_s) / width_s
+    due_s = (
+        width_s * len({hour // width_s for hour in reach.due_s[first:last]})
+        if width_s > 3600
+        else 3600 * (last - first)
     )
+    return Cost(rows=rows_of(3600 if width_s > 3600 else 60, due_s, routers), cells=routers * (to_s - from_s) / width_s)
 
 
 @dataclass(frozen=True)
