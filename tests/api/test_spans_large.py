@@ -38,7 +38,7 @@ def fill(url: str, days: int = 7) -> None:
                 f"INSERT INTO {table} (fabric_id, ts, counted, tile_seconds, rt_flits, rt_stall_cycles)"
                 f" SELECT {fabric_id}, t, {ROUTERS}, {', '.join(arrays)} FROM ({times} AS t) AS times".encode()
             )
-        for (table, width, length), kept in zip(ROWS, (days * DAY_S, HOUR_S), strict=True):
+        for (table, width, _), kept in zip(ROWS, (days * DAY_S, HOUR_S), strict=True):
             times = f"SELECT generate_series(to_timestamp({END_S - kept}), to_timestamp({END_S - width}), interval '{width} s')"
             conn.execute(f"SELECT ensure_chunks('{table}', ARRAY({times}))".encode())
             conn.execute(

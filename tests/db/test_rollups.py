@@ -136,7 +136,7 @@ def test_what_a_writer_has_not_committed_is_due_when_it_is(embedded_db: str) -> 
     with connect(embedded_db, role="writer") as conn:
         write_batch(conn, batch(fabric_id, [(0, at), (1, at)], [10.0, 20.0, 30.0, 40.0]))
         assert roll_now(embedded_db) == 1
-        got, due = read(embedded_db, fabric_id, 300, at - 86_400, at)
+        _, due = read(embedded_db, fabric_id, 300, at - 86_400, at)
         assert not due
         conn.commit()
     assert_as_summed(embedded_db, fabric_id)

@@ -99,9 +99,9 @@ class WindowQuery:
         """What an answer says of sums over ports that are estimates, or lack what is not kept any more."""
         said = [] if one_in == 1 else [f"Estimated from one in {one_in} ten-second samples of this window."]
         first, kept = self.reach.first_s, self.reach.oldest_of_ports_s
-        if self.window is not None and first is not None and kept is not None:
-            if kept > max(self.window.from_s, first) + PORTS_BEGIN_S:
-                said.append(f"Counters of ports are kept since {moment(kept)}; what was before is not in these sums.")
+        begun = None if self.window is None or first is None else max(self.window.from_s, first)
+        if begun is not None and kept is not None and kept > begun + PORTS_BEGIN_S:
+            said.append(f"Counters of ports are kept since {moment(kept)}; what was before is not in these sums.")
         return " ".join(said) or None
 
 
