@@ -43,6 +43,19 @@ SERVES = {
 }
 
 
+RESTS = {
+    "forecaster": "attention alone",
+    "mape": 7.0,
+    "learned": 6,
+    "runs": 4,
+    "inputs": [
+        {"name": name, "meaning": "stalls on the row bus", "features": [name], "increase": 2.0, "low": low, "high": 3.0, "verdict": verdict}
+        for name, low, verdict in (("RT_RB_STL", 1.0, "carries"), ("RT_FLIT_TOT", -1.0, "cannot tell"))
+    ],
+    "weights": [{"forecaster": "attention alone", "mean": [0.4, 0.6], "low": [0.3, 0.5], "high": [0.5, 0.7]}],
+}  # fmt: skip
+
+
 def head(kind: str, **more) -> estimate_store.Estimate:
     data = {"runs": RUNS, "steps": 6, "first_s": T0, "last_s": T0 + 9000}
     given = {"parameters": {"alpha": 0.05}, "score": {}, "result": {}, **more}
@@ -159,6 +172,7 @@ def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
             "windows": 30,
         }
         foretold = {"serves": SERVES, "backtests": [tested], "curve_s": [10.0, 11, 12, 13, 14, 15], "notes": []}
+        foretold |= {"rests_on": [RESTS], "rests_on_lacks": None}
         numbers["forecast"] = estimate_store.save(conn, head("forecast", result=foretold), models={2: b"weights"})
         for kind, number in numbers.items():
             estimate_store.set_state(conn, kind, EXE, 128, runs=RUNS, newest_run=ids[-1], estimate_id=number)
@@ -334,6 +348,21 @@ def test_backtests_say_what_serves_and_why(estimated) -> None:
     got = api.get("/estimates/forecast", exe="amg")
     assert got["serves"] == SERVES and got["backtests"][0]["mape"]["ratio"] == 8.0
     assert got["drift"]["coverage90"] == 0.75 and got["step"] == list(range(6))
+
+
+def test_a_forecast_says_what_it_rests_on_and_one_of_an_older_version_that_it_cannot(estimated) -> None:
+    api, there = estimated
+    got = api.get("/estimates/forecast", exe="amg")
+    assert got["rests_on"] == [RESTS] and got["rests_on_lacks"] is None
+    with connect(there["url"], role="writer") as conn:
+        old = head("forecast", result={"serves": SERVES, "backtests": [], "curve_s": [1.0], "notes": []})
+        number = estimate_store.save(conn, old)
+    try:
+        got = api.get("/estimates/forecast", estimate=number)
+        assert got["rests_on"] == [] and "older version" in got["rests_on_lacks"]
+    finally:
+        with connect(there["url"], role="writer") as conn:
+            conn.execute("DELETE FROM estimate WHERE estimate_id = %s", [number])
 
 
 def test_a_running_job_has_a_band_and_its_earlier_forecasts(estimated) -> None:

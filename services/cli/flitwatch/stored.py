@@ -171,10 +171,36 @@ def show_forecast(found: Mapping[str, Any]) -> None:
         rows,
         ["features", "forecaster", "best"],
     )
+    for one in found["rests_on"]:
+        _show_rests_on(one)
+    if found["rests_on_lacks"]:
+        click.echo(f"what it rests on: {CANNOT_TELL}: {clean(found['rests_on_lacks'])}")
     if found["drift"] and found["drift"]["drifting"]:
         click.echo(f"drifting: {clean(found['drift']['why'] or 'recent runs differ from those of the estimate')}")
     for note in found["notes"]:
         click.echo(clean(note))
+
+
+def _show_rests_on(one: Mapping[str, Any]) -> None:
+    rows = [
+        [
+            clean(entry["name"]),
+            clean(entry["meaning"]),
+            number(entry["increase"], 2),
+            f"{number(entry['low'], 2)} to {number(entry['high'], 2)}",
+            entry["verdict"],
+        ]
+        for entry in one["inputs"]
+    ]
+    show(
+        f"What {clean(one['forecaster'])} rests on: points of error added on {one['runs']} later runs",
+        ["input", "what", "added", "95 %", "verdict"],
+        rows,
+        ["input", "what", "verdict"],
+    )
+    for weights in one["weights"]:
+        shares = ", ".join(f"{share:.0%}" for share in weights["mean"])
+        click.echo(f"attention of {clean(weights['forecaster'])}, the oldest step first: {shares}")
 
 
 def _outlook(one: Mapping[str, Any]) -> str:

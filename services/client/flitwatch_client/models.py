@@ -80,6 +80,13 @@ class ApplicationsOnAllocations(TypedDict):
     applications: NotRequired[list[Literal['fft', 'milc', 'sweep', 'amg']] | None]
 
 
+class AttentionWeights(TypedDict):
+    forecaster: str
+    mean: list[float]
+    low: list[float]
+    high: list[float]
+
+
 class AuditEntry(TypedDict):
     audit_id: int
     at: str
@@ -550,6 +557,16 @@ class Finding(TypedDict):
     text: str
     value: float | None
     unit: str | None
+
+
+class ForecastInput(TypedDict):
+    name: str
+    meaning: str
+    features: list[str]
+    increase: float
+    low: float
+    high: float
+    verdict: Literal['carries', 'cannot tell', 'not used']
 
 
 class Frames(TypedDict):
@@ -1315,6 +1332,15 @@ Node: TypeAlias = str
 class ReportedStep(TypedDict):
     step: int
     time_s: float
+
+
+class RestsOn(TypedDict):
+    forecaster: str
+    mape: float
+    learned: int
+    runs: int
+    inputs: list[ForecastInput]
+    weights: list[AttentionWeights]
 
 
 class RouterFigures(TypedDict):
@@ -2230,6 +2256,8 @@ class Forecast(TypedDict):
     step: list[int]
     curve_s: list[float]
     drift: Drift | None
+    rests_on: list[RestsOn]
+    rests_on_lacks: str | None
     notes: list[str]
 
 

@@ -131,9 +131,38 @@ const servingShape = v.object({
   coverage90: figure,
   why: v.string(),
 });
+const restsShape = v.object({
+  forecaster: v.string(),
+  mape: v.number(),
+  learned: v.number(),
+  runs: v.number(),
+  inputs: v.array(
+    v.object({
+      name: v.string(),
+      meaning: v.string(),
+      features: v.array(v.string()),
+      increase: v.number(),
+      low: v.number(),
+      high: v.number(),
+      verdict: v.string(),
+    }),
+  ),
+  weights: v.array(
+    v.object({
+      forecaster: v.string(),
+      mean: v.array(v.number()),
+      low: v.array(v.number()),
+      high: v.array(v.number()),
+    }),
+  ),
+});
+export type RestsOn = v.InferOutput<typeof restsShape>;
+
 export const forecastShape = v.object({
   estimate: headShape,
   serves: servingShape,
+  rests_on: v.array(restsShape),
+  rests_on_lacks: text,
   notes: v.array(v.string()),
   backtests: v.array(
     v.object({

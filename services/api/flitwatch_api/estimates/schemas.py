@@ -301,6 +301,42 @@ class Drift(BaseModel):
     why: str | None
 
 
+class ForecastInput(BaseModel):
+    """How much a forecast rests on one input; counters of one meaning that move together are one input."""
+
+    name: str
+    meaning: str = Field(description="What the counters count and where, for example `stalls on the row bus`.")
+    features: list[str]
+    increase: float = Field(
+        description="Percentage points of error added on later runs where this input is that of another run."
+    )
+    low: float = Field(description="95 % interval over runs that holds for all inputs at once.")
+    high: float
+    verdict: Literal["carries", "cannot tell", "not used"] = Field(
+        description="`carries`: the interval lies above zero; `not used`: no forecast changed."
+    )
+
+
+class AttentionWeights(BaseModel):
+    """Of one net over the past steps, the oldest first; mean over later runs, 95 % interval over runs."""
+
+    forecaster: str
+    mean: list[float]
+    low: list[float]
+    high: list[float]
+
+
+class RestsOn(BaseModel):
+    """What a forecaster rests on (figure 11 of the paper): learned from the earlier runs, asked on later ones."""
+
+    forecaster: str
+    mape: float = Field(description="% error on the later runs as they are.")
+    learned: int
+    runs: int
+    inputs: list[ForecastInput] = Field(description="The largest first.")
+    weights: list[AttentionWeights]
+
+
 class Forecast(BaseModel):
     """What next: backtests of every forecaster, the one that serves, and how it does since."""
 
@@ -310,6 +346,8 @@ class Forecast(BaseModel):
     step: list[int]
     curve_s: list[float] = Field(description="Mean time of each step.")
     drift: Drift | None
+    rests_on: list[RestsOn] = Field(description="Of what serves, then of attention alone, the paper's forecaster.")
+    rests_on_lacks: str | None = Field(description="Why that cannot be told.")
     notes: list[str]
 
 

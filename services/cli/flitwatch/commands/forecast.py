@@ -35,6 +35,9 @@ def _sets(context: click.Context, parameter: click.Parameter, value: str) -> tup
 @click.option("--k", type=click.IntRange(1, 1000), help="Steps to forecast (of a backtest).")
 @click.option("--features", callback=_sets, default="app", show_default=True, help="app[+placement][+io][+sys]")
 @click.option("--folds", type=click.IntRange(2, 20), default=5, show_default=True, help="Folds over runs.")
+@click.option(
+    "--importance", is_flag=True, help="Also what the forecasts rest on: each input's share of them on later runs."
+)
 @click.option("--steps", type=click.Path(path_type=Path), help="CSV run,step,time,counter... instead of a scenario.")
 @api_options
 @json_option
@@ -48,6 +51,7 @@ def forecast(
     k: int | None,
     features: tuple[str, ...],
     folds: int,
+    importance: bool,
     steps: Path | None,
     api_url: str | None,
     token_file: Path | None,
@@ -70,6 +74,8 @@ def forecast(
         return
     if m is None or k is None:
         fail("a backtest needs --m and --k: so many past steps, so many to forecast", code=2)
+    if importance and scenario is None:
+        fail("--importance needs --scenario: a table of steps does not say when its runs began", code=2)
     import torch
 
     from flitwatch_ml.forecast import StepSeries, backtest
@@ -90,6 +96,15 @@ def forecast(
     begun = time.perf_counter()
     result = backtest(series, m, k, features, folds, seed)
     gain, low, high = result.gain
+    rests_on = {}
+    if importance:
+        from flitwatch_ml.work.forecast import rests_on as resting
+        from flitwatch_twin.campaign import COUNTER_NAMES
+
+        rests, lacks = resting(
+            series, campaign.run_start_s.astype(float), list(COUNTER_NAMES), m, k, features, (result.serves,)
+        )
+        rests_on = {"rests_on": rests, "rests_on_lacks": lacks}
     emit(
         {
             "mape": result.mape["attention"],
@@ -106,6 +121,7 @@ def forecast(
             "features": ["app", *features],
             "notes": notes,
             "simulated": scenario is not None,
+            **rests_on,
             "wall_s": time.perf_counter() - begun,
         },
         as_json,

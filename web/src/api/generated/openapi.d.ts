@@ -2142,6 +2142,20 @@ export interface components {
             machines: components["schemas"]["MachineReport"][];
         };
         /**
+         * AttentionWeights
+         * @description Of one net over the past steps, the oldest first; mean over later runs, 95 % interval over runs.
+         */
+        AttentionWeights: {
+            /** Forecaster */
+            forecaster: string;
+            /** Mean */
+            mean: number[];
+            /** Low */
+            low: number[];
+            /** High */
+            high: number[];
+        };
+        /**
          * AuditEntry
          * @description Something that a caller did or saw.
          */
@@ -3870,8 +3884,51 @@ export interface components {
              */
             curve_s: number[];
             drift: components["schemas"]["Drift"] | null;
+            /**
+             * Rests On
+             * @description Of what serves, then of attention alone, the paper's forecaster.
+             */
+            rests_on: components["schemas"]["RestsOn"][];
+            /**
+             * Rests On Lacks
+             * @description Why that cannot be told.
+             */
+            rests_on_lacks: string | null;
             /** Notes */
             notes: string[];
+        };
+        /**
+         * ForecastInput
+         * @description How much a forecast rests on one input; counters of one meaning that move together are one input.
+         */
+        ForecastInput: {
+            /** Name */
+            name: string;
+            /**
+             * Meaning
+             * @description What the counters count and where, for example `stalls on the row bus`.
+             */
+            meaning: string;
+            /** Features */
+            features: string[];
+            /**
+             * Increase
+             * @description Percentage points of error added on later runs where this input is that of another run.
+             */
+            increase: number;
+            /**
+             * Low
+             * @description 95 % interval over runs that holds for all inputs at once.
+             */
+            low: number;
+            /** High */
+            high: number;
+            /**
+             * Verdict
+             * @description `carries`: the interval lies above zero; `not used`: no forecast changed.
+             * @enum {string}
+             */
+            verdict: "carries" | "cannot tell" | "not used";
         };
         /**
          * Frames
@@ -6267,6 +6324,30 @@ export interface components {
              * @description How long it took; kept to the nanosecond.
              */
             time_s: number;
+        };
+        /**
+         * RestsOn
+         * @description What a forecaster rests on (figure 11 of the paper): learned from the earlier runs, asked on later ones.
+         */
+        RestsOn: {
+            /** Forecaster */
+            forecaster: string;
+            /**
+             * Mape
+             * @description % error on the later runs as they are.
+             */
+            mape: number;
+            /** Learned */
+            learned: number;
+            /** Runs */
+            runs: number;
+            /**
+             * Inputs
+             * @description The largest first.
+             */
+            inputs: components["schemas"]["ForecastInput"][];
+            /** Weights */
+            weights: components["schemas"]["AttentionWeights"][];
         };
         /**
          * RootsOfCongestion

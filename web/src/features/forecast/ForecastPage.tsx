@@ -15,6 +15,7 @@ import { Lacking } from "../estimates/Lacking";
 import { useApplication } from "../estimates/useApplication";
 import { Backtests } from "./Backtests";
 import "./forecast.css";
+import { RestsOn } from "./RestsOn";
 import { RunBand } from "./RunBand";
 
 const runColumns: Column<RunningRun>[] = [
@@ -128,7 +129,10 @@ export function ForecastPage() {
             </section>
             {run !== undefined && <RunBand run={run} />}
             {chosen?.forecast.estimate_id != null && (
-              <Backtests key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />
+              <>
+                <RestsOn key={`rests ${chosen.exe} ${chosen.nodes}`} application={chosen} />
+                <Backtests key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />
+              </>
             )}
           </div>
           <div className="estimate-side">
@@ -142,6 +146,10 @@ export function ForecastPage() {
                 <>
                   The forecaster that serves is the one with the least error in the backtest, be it learned or a plain
                   rule; every rival is in the table.
+                </>,
+                <>
+                  What a forecast rests on is shown by how much worse it gets on later runs where one input is that of
+                  another run. An interval that holds zero means: cannot tell.
                 </>,
                 <>
                   “to usual” is the expected time over that of the mean run for the same steps; it is marked when the
