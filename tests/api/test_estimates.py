@@ -411,6 +411,39 @@ def test_a_job_without_steps_is_held_against_its_past_and_its_routers(estimated)
     assert api.get("/jobs/78/outlook")["past"][0]["p50_s"] is None
 
 
+def test_a_job_without_steps_has_a_run_time_by_jobs_that_lasted_as_long_or_says_what_lacks(
+    embedded_db: str, capfd
+) -> None:
+    now = time.time()
+
+    def job(number: str, begun_s: float, lasted_s: float | None, user: str = "bob", name: str = "vasp") -> Job:
+        ended = {} if lasted_s is None else {"end_s": begun_s + lasted_s}
+        state = "RUNNING" if lasted_s is None else "COMPLETED"
+        return Job(cluster="c", job_id=number, user=user, name=name, state=state, start_s=begun_s, nodes=8, **ended)
+
+    with connect(embedded_db, role="writer") as conn:
+        past = [job(str(100 + n), now - 90_000 + 600 * n, 100.0 + 20 * n) for n in range(60)]
+        jobs.upsert(conn, [*past, job("77", now - 500, None), job("78", now - 500, None, "eve", "lammps")])
+    with serving(Settings(db=embedded_db, web=None)) as served:
+        told = served.get("/jobs/77/outlook")["run_time"]
+        # 39 of the 60 took longer than 500 s: 520 to 1280 s.
+        assert told["jobs"] == 39 and told["basis"] == "user, name, size" and told["tested"] == 20
+        assert told["expected_s"] == pytest.approx(900, abs=1)
+        assert (told["low_s"], told["high_s"]) == (pytest.approx(540, abs=1), pytest.approx(1260, abs=1))
+        assert "39 completed jobs of the same user, name, size" in told["rests_on"] and told["lacks"] is None
+        unknown = served.get("/jobs/78/outlook")["run_time"]
+        assert unknown["expected_s"] is None and "needs 19 completed jobs" in unknown["lacks"]
+        assert served.get("/jobs/100/outlook")["run_time"] is None, "it has ended"
+        listed = {one["job_id"]: one for one in served.get("/forecasts/jobs")["items"]}
+        assert set(listed) == {"77", "78"} and listed["77"]["run_time"]["low_s"] == told["low_s"]
+        assert listed["77"]["user"].startswith("user-") and listed["77"]["name"].startswith("app-")
+        main(["forecast", "--job", "77", "--url", served.url])
+        printed = capfd.readouterr().out
+        assert "900 s in all (540 to 1,260 s, 90 %)" in printed and "rests on 39 completed jobs" in printed
+        main(["forecast", "--job", "78", "--url", served.url])
+        assert "cannot tell: needs 19" in capfd.readouterr().out
+
+
 def test_what_is_not_there_is_said(estimated) -> None:
     api, there = estimated
     assert "lists the applications" in api.refused("/estimates/blame", 404, exe="umt")["advice"]

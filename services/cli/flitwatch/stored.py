@@ -55,6 +55,44 @@ def forecast(fw: Client, application: str, nodes: int | None) -> RunningForecast
     return _answer(fw, "forecast", application, nodes, read)
 
 
+class JobRunTime(TypedDict):
+    """How long a running job takes in all; `run_time` is None for one that does not run."""
+
+    job_id: str
+    has_steps: bool
+    run_time: models.RunTime | None
+    simulated: bool
+
+
+def run_time(fw: Client, job: str) -> JobRunTime:
+    """How long a job takes, by jobs of its like that took longer than it has lasted."""
+    found = fw.api.outlook(job)
+    return {
+        "job_id": found["job_id"],
+        "has_steps": found["has_steps"],
+        "run_time": found["run_time"],
+        "simulated": found["simulated"],
+    }
+
+
+def show_run_time(found: JobRunTime) -> None:
+    """Print when a job ends, or why that cannot be told."""
+    told, head = found["run_time"], f"job {clean(found['job_id'])}"
+    if told is None:
+        click.echo(f"{head} does not run: there is nothing to forecast")
+        return
+    head = f"{head}, {number(told['elapsed_s'])} s so far"
+    if told["expected_s"] is None:
+        click.echo(f"{head}: {CANNOT_TELL}: {clean(told['lacks'] or '')}")
+        return
+    click.echo(
+        f"{head}: {number(told['expected_s'])} s in all ({number(told['low_s'])} to {number(told['high_s'])} s, 90 %)"
+    )
+    click.echo(f"rests on {clean(told['rests_on'] or '')}")
+    if found["has_steps"]:
+        click.echo("it records its steps: `flitwatch forecast --application` has the time of its next ones")
+
+
 def drivers(fw: Client, application: str, nodes: int | None, inputs: str) -> models.Deviation | EstimateReasons:
     """What: relevance of each counter, for each size of the application."""
 

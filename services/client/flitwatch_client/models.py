@@ -1430,6 +1430,19 @@ class RunSteps(TypedDict):
     counters: dict[str, list[float | None]] | None
 
 
+class RunTime(TypedDict):
+    elapsed_s: float
+    expected_s: float | None
+    low_s: float | None
+    high_s: float | None
+    basis: str | None
+    jobs: int
+    tested: int
+    coverage90: float | None
+    rests_on: str | None
+    lacks: str | None
+
+
 class Running(TypedDict):
     run_id: int
     job_id: str | None
@@ -1443,6 +1456,20 @@ class Running(TypedDict):
     backtest_mape: float | None
     lacks: str | None
     simulated: bool
+
+
+class RunningJob(TypedDict):
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    start: str
+    run_time: RunTime
+    simulated: bool
+
+
+class RunningJobList(TypedDict):
+    items: list[RunningJob]
 
 
 class RunningList(TypedDict):
@@ -2362,6 +2389,7 @@ class Outlook(TypedDict):
     elapsed_s: float | None
     has_steps: bool
     past: list[Past]
+    run_time: RunTime | None
     stalls: Stalls | None
     neighbours: list[Beside]
     simulated: bool

@@ -245,9 +245,36 @@ export const runForecastShape = v.object({
 });
 export type RunForecast = v.InferOutput<typeof runForecastShape>;
 
+const runTimeShape = v.object({
+  elapsed_s: v.number(),
+  expected_s: figure,
+  low_s: figure,
+  high_s: figure,
+  jobs: v.number(),
+  rests_on: text,
+  lacks: text,
+});
+export type RunTime = v.InferOutput<typeof runTimeShape>;
+
+export const runningJobsShape = v.object({
+  items: v.array(
+    v.object({
+      job_id: identifier,
+      user: text,
+      name: text,
+      nodes: figure,
+      start: v.string(),
+      simulated: v.boolean(),
+      run_time: runTimeShape,
+    }),
+  ),
+});
+export type RunningJob = v.InferOutput<typeof runningJobsShape>["items"][number];
+
 export const outlookShape = v.object({
   job_id: identifier,
   elapsed_s: figure,
+  run_time: v.nullable(runTimeShape),
   has_steps: v.boolean(),
   simulated: v.boolean(),
   past: v.array(

@@ -436,6 +436,39 @@ class Past(BaseModel):
     longer: float | None = Field(description="Share of them that took longer than this job has so far.")
 
 
+class RunTime(BaseModel):
+    """How long a job takes in all, by completed jobs of its like that took longer than it has lasted."""
+
+    elapsed_s: float
+    expected_s: float | None = Field(description="The median; null: cannot tell, and `lacks` says why.")
+    low_s: float | None = Field(description="90 % interval of the whole run time.")
+    high_s: float | None
+    basis: str | None = Field(description="What the jobs it rests on have in common with it.")
+    jobs: int = Field(description="How many of them took longer than this one has lasted.")
+    tested: int = Field(description="How many of these were forecast from those before them.")
+    coverage90: float | None = Field(description="Share of these that lay in their interval.")
+    rests_on: str | None = Field(description="The same in words.")
+    lacks: str | None
+
+
+class RunningJob(BaseModel):
+    """A running job without recorded steps."""
+
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    start: datetime
+    run_time: RunTime
+    simulated: bool
+
+
+class RunningJobList(BaseModel):
+    """The largest first."""
+
+    items: list[RunningJob]
+
+
 class Stalls(BaseModel):
     """Stall ratio on the job's routers against the machine, over the same minutes."""
 
@@ -465,6 +498,7 @@ class Outlook(BaseModel):
     elapsed_s: float | None
     has_steps: bool
     past: list[Past]
+    run_time: RunTime | None = Field(description="Null for a job that has not begun, or has ended.")
     stalls: Stalls | None
     neighbours: list[Beside]
     simulated: bool

@@ -24,6 +24,7 @@ def _sets(context: click.Context, parameter: click.Parameter, value: str) -> tup
 
 @click.command()
 @application_options(required=False)
+@click.option("--job", help="A running job, by its id: how long it takes in all, with recorded steps or without.")
 @click.option("--scenario", help="A scenario of the twin, for example amg-128 (simulated).")
 @click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of the twin and of training."
@@ -44,6 +45,7 @@ def _sets(context: click.Context, parameter: click.Parameter, value: str) -> tup
 def forecast(
     application: str | None,
     nodes: int | None,
+    job: str | None,
     scenario: str | None,
     seed: int,
     users: int,
@@ -58,13 +60,21 @@ def forecast(
     profile: str | None,
     as_json: bool,
 ) -> None:
-    """Forecast an application's running jobs by the platform's newest estimate (--application), or backtest every forecaster on held-out runs.
+    """Forecast an application's running jobs by the platform's newest estimate (--application), a job's run time by jobs of its like (--job), or
+    backtest every forecaster on held-out runs.
 
-    With --application it asks the API of --url or the profile, else that of the platform that runs here. Of a backtest, the forecaster with the least error
+    With --application and --job it asks the API of --url or the profile, else that of the platform that runs here. Of a backtest, the forecaster with the least error
     serves.
     """
-    if [application, scenario, steps].count(None) != 2:
-        fail("give one of --application NAME, --scenario NAME, --steps FILE", code=2)
+    if [application, job, scenario, steps].count(None) != 3:
+        fail("give one of --application NAME, --job ID, --scenario NAME, --steps FILE", code=2)
+    if job is not None:
+        from flitwatch import stored
+
+        with asking(needed(api_url, token_file, profile)) as fw:
+            told = stored.run_time(fw, job)
+        emit(told, True) if as_json else stored.show_run_time(told)
+        return
     if application is not None:
         from flitwatch import stored
 

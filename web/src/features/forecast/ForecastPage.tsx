@@ -15,6 +15,7 @@ import { Lacking } from "../estimates/Lacking";
 import { useApplication } from "../estimates/useApplication";
 import { Backtests } from "./Backtests";
 import "./forecast.css";
+import { JobsWithoutSteps } from "./JobsWithoutSteps";
 import { RestsOn } from "./RestsOn";
 import { RunBand } from "./RunBand";
 
@@ -92,9 +93,12 @@ export function ForecastPage() {
         <ApplicationMenu applications={applications} kind="forecast" chosen={chosen} onChoose={choose} />
       </div>
       {nothing ? (
-        <section className="card estimate-empty">
-          <Lacking what="forecasts" all={applications.map((one) => ({ ...one, lacks: one.forecast.lacks }))} />
-        </section>
+        <>
+          <section className="card estimate-empty">
+            <Lacking what="forecasts" all={applications.map((one) => ({ ...one, lacks: one.forecast.lacks }))} />
+          </section>
+          <JobsWithoutSteps />
+        </>
       ) : (
         <div className="estimate-main">
           <div className="estimate-left">
@@ -128,6 +132,7 @@ export function ForecastPage() {
               )}
             </section>
             {run !== undefined && <RunBand run={run} />}
+            <JobsWithoutSteps />
             {chosen?.forecast.estimate_id != null && (
               <>
                 <RestsOn key={`rests ${chosen.exe} ${chosen.nodes}`} application={chosen} />
