@@ -422,14 +422,14 @@ def test_a_job_without_steps_has_a_run_time_by_jobs_that_lasted_as_long_or_says_
         return Job(cluster="c", job_id=number, user=user, name=name, state=state, start_s=begun_s, nodes=8, **ended)
 
     with connect(embedded_db, role="writer") as conn:
-        past = [job(str(100 + n), now - 90_000 + 600 * n, 100.0 + 20 * n) for n in range(60)]
-        jobs.upsert(conn, [*past, job("77", now - 500, None), job("78", now - 500, None, "eve", "lammps")])
+        past = [job(str(100 + n), now - 90_000 + 600 * n, 100.0 + 200 * n) for n in range(60)]
+        jobs.upsert(conn, [*past, job("77", now - 4101, None), job("78", now - 4101, None, "eve", "lammps")])
     with serving(Settings(db=embedded_db, web=None)) as served:
         told = served.get("/jobs/77/outlook")["run_time"]
-        # 39 of the 60 took longer than 500 s: 520 to 1280 s.
+        # 39 of the 60 took longer: 4300 to 11,900 s.
         assert told["jobs"] == 39 and told["basis"] == "user, name, size" and told["tested"] == 20
-        assert told["expected_s"] == pytest.approx(900, abs=1)
-        assert (told["low_s"], told["high_s"]) == (pytest.approx(540, abs=1), pytest.approx(1260, abs=1))
+        assert told["expected_s"] == pytest.approx(8100, abs=1)
+        assert (told["low_s"], told["high_s"]) == (pytest.approx(4500, abs=1), pytest.approx(11_700, abs=1))
         assert "39 completed jobs of the same user, name, size" in told["rests_on"] and told["lacks"] is None
         unknown = served.get("/jobs/78/outlook")["run_time"]
         assert unknown["expected_s"] is None and "needs 19 completed jobs" in unknown["lacks"]
@@ -439,7 +439,7 @@ def test_a_job_without_steps_has_a_run_time_by_jobs_that_lasted_as_long_or_says_
         assert listed["77"]["user"].startswith("user-") and listed["77"]["name"].startswith("app-")
         main(["forecast", "--job", "77", "--url", served.url])
         printed = capfd.readouterr().out
-        assert "900 s in all (540 to 1,260 s, 90 %)" in printed and "rests on 39 completed jobs" in printed
+        assert "8100 s in all (4500 to 11700 s, 90 %)" in printed and "rests on 39 completed jobs" in printed
         main(["forecast", "--job", "78", "--url", served.url])
         assert "cannot tell: needs 19" in capfd.readouterr().out
 
