@@ -439,7 +439,7 @@ def test_a_job_without_steps_has_a_run_time_by_jobs_that_lasted_as_long_or_says_
         assert listed["77"]["user"].startswith("user-") and listed["77"]["name"].startswith("app-")
         main(["forecast", "--job", "77", "--url", served.url])
         printed = capfd.readouterr().out
-        assert "8100 s in all (4500 to 11700 s, 90 %)" in printed and "rests on 39 completed jobs" in printed
+        assert "8100 s in all (4500 to 11.7 k s, 90 %)" in printed and "rests on 39 completed jobs" in printed
         main(["forecast", "--job", "78", "--url", served.url])
         assert "cannot tell: needs 19" in capfd.readouterr().out
 
