@@ -43,6 +43,19 @@ SERVES = {
 }
 
 
+RESTS = {
+    "forecaster": "attention alone",
+    "mape": 7.0,
+    "learned": 6,
+    "runs": 4,
+    "inputs": [
+        {"name": name, "meaning": "stalls on the row bus", "features": [name], "increase": 2.0, "low": low, "high": 3.0, "verdict": verdict}
+        for name, low, verdict in (("RT_RB_STL", 1.0, "carries"), ("RT_FLIT_TOT", -1.0, "cannot tell"))
+    ],
+    "weights": [{"forecaster": "attention alone", "mean": [0.4, 0.6], "low": [0.3, 0.5], "high": [0.5, 0.7]}],
+}  # fmt: skip
+
+
 def head(kind: str, **more) -> estimate_store.Estimate:
     data = {"runs": RUNS, "steps": 6, "first_s": T0, "last_s": T0 + 9000}
     given = {"parameters": {"alpha": 0.05}, "score": {}, "result": {}, **more}
@@ -159,6 +172,7 @@ def estimated(_embedded_template: Server) -> Iterator[tuple[Served, dict]]:
             "windows": 30,
         }
         foretold = {"serves": SERVES, "backtests": [tested], "curve_s": [10.0, 11, 12, 13, 14, 15], "notes": []}
+        foretold |= {"rests_on": [RESTS], "rests_on_lacks": None}
         numbers["forecast"] = estimate_store.save(conn, head("forecast", result=foretold), models={2: b"weights"})
         for kind, number in numbers.items():
             estimate_store.set_state(conn, kind, EXE, 128, runs=RUNS, newest_run=ids[-1], estimate_id=number)
@@ -336,6 +350,21 @@ def test_backtests_say_what_serves_and_why(estimated) -> None:
     assert got["drift"]["coverage90"] == 0.75 and got["step"] == list(range(6))
 
 
+def test_a_forecast_says_what_it_rests_on_and_one_of_an_older_version_that_it_cannot(estimated) -> None:
+    api, there = estimated
+    got = api.get("/estimates/forecast", exe="amg")
+    assert got["rests_on"] == [RESTS] and got["rests_on_lacks"] is None
+    with connect(there["url"], role="writer") as conn:
+        old = head("forecast", result={"serves": SERVES, "backtests": [], "curve_s": [1.0], "notes": []})
+        number = estimate_store.save(conn, old)
+    try:
+        got = api.get("/estimates/forecast", estimate=number)
+        assert got["rests_on"] == [] and "older version" in got["rests_on_lacks"]
+    finally:
+        with connect(there["url"], role="writer") as conn:
+            conn.execute("DELETE FROM estimate WHERE estimate_id = %s", [number])
+
+
 def test_a_running_job_has_a_band_and_its_earlier_forecasts(estimated) -> None:
     api, there = estimated
     (item,) = api.get("/forecasts")["items"]
@@ -380,6 +409,39 @@ def test_a_job_without_steps_is_held_against_its_past_and_its_routers(estimated)
     assert [n["job_id"] for n in got["neighbours"]] == ["78"]
     assert got["neighbours"][0]["blamed"] == ["amg"]
     assert api.get("/jobs/78/outlook")["past"][0]["p50_s"] is None
+
+
+def test_a_job_without_steps_has_a_run_time_by_jobs_that_lasted_as_long_or_says_what_lacks(
+    embedded_db: str, capfd
+) -> None:
+    now = time.time()
+
+    def job(number: str, begun_s: float, lasted_s: float | None, user: str = "bob", name: str = "vasp") -> Job:
+        ended = {} if lasted_s is None else {"end_s": begun_s + lasted_s}
+        state = "RUNNING" if lasted_s is None else "COMPLETED"
+        return Job(cluster="c", job_id=number, user=user, name=name, state=state, start_s=begun_s, nodes=8, **ended)
+
+    with connect(embedded_db, role="writer") as conn:
+        past = [job(str(100 + n), now - 90_000 + 600 * n, 100.0 + 200 * n) for n in range(60)]
+        jobs.upsert(conn, [*past, job("77", now - 4101, None), job("78", now - 4101, None, "eve", "lammps")])
+    with serving(Settings(db=embedded_db, web=None)) as served:
+        told = served.get("/jobs/77/outlook")["run_time"]
+        # 39 of the 60 took longer: 4300 to 11,900 s.
+        assert told["jobs"] == 39 and told["basis"] == "user, name, size" and told["tested"] == 20
+        assert told["expected_s"] == pytest.approx(8100, abs=1)
+        assert (told["low_s"], told["high_s"]) == (pytest.approx(4500, abs=1), pytest.approx(11_700, abs=1))
+        assert "39 completed jobs of the same user, name, size" in told["rests_on"] and told["lacks"] is None
+        unknown = served.get("/jobs/78/outlook")["run_time"]
+        assert unknown["expected_s"] is None and "needs 19 completed jobs" in unknown["lacks"]
+        assert served.get("/jobs/100/outlook")["run_time"] is None, "it has ended"
+        listed = {one["job_id"]: one for one in served.get("/forecasts/jobs")["items"]}
+        assert set(listed) == {"77", "78"} and listed["77"]["run_time"]["low_s"] == told["low_s"]
+        assert listed["77"]["user"].startswith("user-") and listed["77"]["name"].startswith("app-")
+        main(["forecast", "--job", "77", "--url", served.url])
+        printed = capfd.readouterr().out
+        assert "8100 s in all (4500 to 11.7 k s, 90 %)" in printed and "rests on 39 completed jobs" in printed
+        main(["forecast", "--job", "78", "--url", served.url])
+        assert "cannot tell: needs 19" in capfd.readouterr().out
 
 
 def test_what_is_not_there_is_said(estimated) -> None:

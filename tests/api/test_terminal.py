@@ -195,6 +195,9 @@ def test_forecasts_and_drivers_of_an_application_are_rests(estimated, capfd) -> 
     assert made == api.get("/estimates/forecast", exe="amg")
     text = printed(capfd, "forecast", "--application", "amg", "--url", api.url)
     assert "job 77, step 3: the next 3 steps take 50 s (45 to 56 s), usually 42 s" in text and "ridge" in text
+    (row,) = [line for line in text.splitlines() if line.startswith("RT_RB_STL")]
+    assert row.split()[-1] == "carries" and "1 to 3" in row
+    assert "the oldest step first: 40%, 60%" in text
     carried = answered(capfd, "drivers", "--application", "amg", "--url", api.url, "--inputs", "deltas")
     assert carried == api.get("/estimates/deviation", inputs="deltas")
     shown = printed(capfd, "drivers", "--application", "amg", "--url", api.url)

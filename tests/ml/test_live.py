@@ -13,7 +13,7 @@ from flitwatch_db import connect, tasks
 from flitwatch_db.estimates import store as estimate_store
 from flitwatch_db.estimates.store import State
 from flitwatch_ml.forecast import StepSeries, forecasters
-from flitwatch_ml.forecast.serving import dump, load
+from flitwatch_ml.forecast.serving import Choice, dump, fit, load
 from flitwatch_ml.work import forecast as work
 from flitwatch_ml.work.drift import edges, measure, stability_index
 from flitwatch_ml.work.live import Live
@@ -50,12 +50,12 @@ def series(runs: int = 30, steps: int = 12) -> StepSeries:
 )
 def test_a_forecaster_read_back_foretells_the_same(members: tuple[str, ...]) -> None:
     data = series()
-    serving = work.fit(data, 3, 4, (), work.Choice(members, 10.0, 0.1))
+    serving = fit(data, 3, 4, (), Choice(members, 10.0, 0.1))
     so_far = StepSeries(data.times[:5, :6], data.counters[:5, :6])
     _, before = serving.forecast(so_far)
     _, after = load(dump(serving)).forecast(so_far)
     np.testing.assert_allclose(after, before, rtol=1e-5)
-    each = [work.fit(data, 3, 4, (), work.Choice((name,), 10.0, 0.1)).forecast(so_far)[1] for name in members]
+    each = [fit(data, 3, 4, (), Choice((name,), 10.0, 0.1)).forecast(so_far)[1] for name in members]
     np.testing.assert_allclose(before, np.exp(np.mean(np.log(each), axis=0)), rtol=1e-5)
     observed = data.times[:5, 6:10].sum(1)
     assert np.abs(before - observed).mean() / observed.mean() < 0.35
@@ -63,7 +63,7 @@ def test_a_forecaster_read_back_foretells_the_same(members: tuple[str, ...]) -> 
 
 def test_what_was_not_counted_is_taken_at_its_mean() -> None:
     data = series()
-    serving = work.fit(data, 3, 4, (), work.Choice(("ridge",), 10.0, 0.1))
+    serving = fit(data, 3, 4, (), Choice(("ridge",), 10.0, 0.1))
     counters = data.counters[:1, :5].copy()
     counters[0, 3] = np.nan
     _, expected = serving.forecast(StepSeries(data.times[:1, :5], counters))

@@ -9,6 +9,7 @@ from flitwatch_db import connect
 from flitwatch_db.estimates import inputs as estimates
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml import tasks
+from flitwatch_ml.forecast import AttentionForecaster
 from flitwatch_ml.work import blame as work
 from ml.conftest import RUNS, Context
 
@@ -56,6 +57,14 @@ def test_deviation_finds_the_stalls(seeded: str) -> None:
     assert set(rank) == {"RT_FLIT_TOT", "RT_RB_STL"}
     assert rank["RT_RB_STL"] < rank["RT_FLIT_TOT"]
     assert score["mape"] < score["baseline_mape"]
+
+
+@pytest.mark.integration
+def test_too_few_runs_for_importances_is_said(seeded: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AttentionForecaster.__init__, "__defaults__", (8, 0.2, 1, 1, True, False, 0, "cpu", 20))
+    answer = tasks.forecast({"exe": "amg", "nodes": 256}, Context(seeded))
+    _, _, _, _, _, result, _ = stored(seeded, answer["estimate_id"])
+    assert result["rests_on"] == [] and f"need 30 runs, has {RUNS}" in result["rests_on_lacks"]
 
 
 @pytest.mark.integration

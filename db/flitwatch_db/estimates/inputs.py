@@ -10,14 +10,11 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import sql
 
-from flitwatch_domain.counters import TABLE_II
+from flitwatch_domain.counters import LDMS_FOUR, TABLE_II
 from flitwatch_domain.neighbourhood import Jobs, Windows
 
 Connection = psycopg.Connection[Any]
 Floats = NDArray[np.float64]
-
-#: What LDMS gives of routers without nodes of the job (Bhatele 2020, section III-B), by table II's abbreviations.
-LDMS_FOUR = ("RT_FLIT_TOT", "RT_RB_STL", "PT_FLIT_TOT", "PT_RB_STL_RQ")
 
 
 @dataclass(frozen=True)

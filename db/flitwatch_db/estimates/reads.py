@@ -12,6 +12,7 @@ from psycopg.sql import SQL
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.runs.reads import named
 from flitwatch_domain.blame import CANNOT_TELL, NAMED
+from flitwatch_domain.run_time import BASES
 
 Row = dict[str, Any]
 
@@ -237,6 +238,47 @@ async def past_jobs(conn: Connection, job_pk: int, elapsed_s: float | None) -> l
             GROUP BY b.place, b.basis ORDER BY b.place
         """),
         {"job": job_pk, "elapsed": elapsed_s},
+    )
+
+
+#: So many of the newest jobs of a like are read: most of a running job's like have not lasted as long.
+_MOST_PAST = 3000
+
+
+async def past_times(conn: Connection, job_pk: int) -> dict[str, list[float]]:
+    """Run times of completed jobs like this one in order of start, by what they have in common with it (`run_time.BASES`)."""
+    rows = await _rows(
+        conn,
+        SQL("""
+            WITH me AS (SELECT user_name, name, nodes, simulated, start_ts FROM job WHERE job_pk = %(job)s)
+            SELECT extract(epoch FROM j.end_ts - j.start_ts)::float8 AS s, j.user_name = me.user_name AS same_user, j.name = me.name AS same_name
+            FROM job j, me
+            WHERE j.job_pk <> %(job)s AND j.simulated = me.simulated AND j.state = 'COMPLETED' AND j.end_ts > j.start_ts
+              AND j.nodes BETWEEN me.nodes / 2.0 AND me.nodes * 2.0 AND (j.user_name = me.user_name OR j.name = me.name)
+            ORDER BY j.start_ts DESC LIMIT %(most)s
+        """),
+        {"job": job_pk, "most": _MOST_PAST},
+    )
+    alike = {
+        BASES[0]: [row["s"] for row in rows if row["same_user"] and row["same_name"]],
+        BASES[1]: [row["s"] for row in rows if row["same_name"]],
+        BASES[2]: [row["s"] for row in rows if row["same_user"]],
+    }
+    return {basis: times[::-1] for basis, times in alike.items()}
+
+
+async def running_without_steps(conn: Connection, limit: int) -> list[Row]:
+    """Running jobs of which no run is recorded, the largest first."""
+    return await _rows(
+        conn,
+        SQL("""
+            SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, j.start_ts AS start, j.simulated,
+                   extract(epoch FROM now() - j.start_ts)::float8 AS elapsed_s
+            FROM job j WHERE j.state = 'RUNNING' AND j.end_ts IS NULL AND j.start_ts BETWEEN now() - interval '60 days' AND now()
+              AND NOT EXISTS (SELECT FROM run r WHERE r.job_pk = j.job_pk)
+            ORDER BY j.nodes DESC NULLS LAST, j.start_ts, j.job_pk LIMIT %s
+        """),
+        [limit],
     )
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from flitwatch_db.estimates.inputs import LDMS_FOUR
-from flitwatch_domain.counters import TABLE_II
+from flitwatch_domain.counters import LDMS_FOUR, TABLE_II
 
 Connection = psycopg.Connection[Any]
 

@@ -157,3 +157,11 @@ def predict(model: Attention, past: Floats, linear: Floats, device: str) -> Floa
         x, z = (torch.as_tensor(part, dtype=torch.float32, device=device) for part in (past, linear))
         outputs = model(x.expand(model.nets, -1, -1, -1), z.expand(model.nets, -1, -1))
         return outputs.mean(0).cpu().numpy().astype(float)
+
+
+def attention(model: Attention, past: Floats, device: str) -> Floats:
+    """Mean weights over a trained model's nets, (windows, m), the oldest step first; each row sums to one."""
+    torch.set_num_threads(1)
+    with torch.inference_mode():
+        x = torch.as_tensor(past, dtype=torch.float32, device=device).expand(model.nets, -1, -1, -1)
+        return model.weights(model.embedded(x)).mean(0).cpu().numpy().astype(float)

@@ -160,6 +160,12 @@ class AttentionForecaster(BaseEstimator):
         """Seconds of the next k steps, (windows,)."""
         return windows.curve_s * np.exp(self.log_ratio(windows))
 
+    def attention(self, windows: Windows) -> Floats:
+        """Weights over the past steps, (windows, m), the oldest first; each row sums to one."""
+        from flitwatch_ml.forecast.attention import attention
+
+        return attention(self.net_, windows.past, self.device_)
+
 
 def _linear_inputs(windows: Windows) -> Floats:
     """What reaches the output directly: the last step's time, placement, share of the run, ratio of the last m steps."""

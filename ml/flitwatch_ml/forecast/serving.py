@@ -9,15 +9,32 @@ from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
 from flitwatch_domain.errors import BadInput
+from flitwatch_ml.forecast.backtest import learned_forecasters
 from flitwatch_ml.forecast.baselines import NAIVE
 from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
 
 Floats = NDArray[np.float64]
 FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which forecasters serve together, with their error and interval (% and log) on runs that had no part in the choice, and why."""
+
+    members: tuple[str, ...]
+    mape: float
+    half_width90: float
+    why: str = ""
+
+    @property
+    def name(self) -> str:
+        """The members' names."""
+        return " + ".join(self.members)
 
 
 @dataclass(frozen=True)
@@ -48,12 +65,31 @@ class Serving:
         `series` holds runs with as many known steps each, at least m.
         """
         windows = self.standard.at_end(series, self.m, self.k)
+        return windows, self.predict(windows)
+
+    def predict(self, windows: Windows) -> Floats:
+        """Seconds of the next k steps, (windows,); `windows` are of this forecaster's standard."""
         if self.members:
-            forecasts = [member.forecast(series)[1] for member in self.members]
-            return windows, np.exp(np.mean(np.log(forecasts), axis=0))
+            return np.exp(np.mean(np.log([member.predict(windows) for member in self.members]), axis=0))
         if self.model is None:
-            return windows, NAIVE[self.name](windows, self.k)
-        return windows, self.model.predict(windows)
+            return NAIVE[self.name](windows, self.k)
+        return self.model.predict(windows)
+
+
+def fit(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chosen: Choice) -> Serving:
+    """The forecasters that were chosen, fitted on all runs."""
+    standard = Standard.learn(series, sets)
+    windows = standard.training(series, m, k)
+
+    def one(name: str) -> Serving:
+        prototype = learned_forecasters().get(name)
+        model = None if prototype is None else clone(prototype).fit(windows)
+        return Serving(name, standard, model, m, k, chosen.half_width90, chosen.mape)
+
+    members = tuple(one(name) for name in chosen.members)
+    if len(members) == 1:
+        return members[0]
+    return Serving(chosen.name, standard, None, m, k, chosen.half_width90, chosen.mape, members)
 
 
 def dump(serving: Serving) -> bytes:

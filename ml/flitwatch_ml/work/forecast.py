@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, TypedDict
 
 import numpy as np
-from sklearn.base import clone
 
 from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates.store import Estimate
+from flitwatch_domain.counters import LDMS_FOUR
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_ml.folds import distinct_runs
 from flitwatch_ml.forecast import FEATURE_SETS, Chronological, StepSeries, backtest, chronological
 from flitwatch_ml.forecast.backtest import ALONE, Backtest, attention_gain, learned_forecasters
 from flitwatch_ml.forecast.chronological import MIN_RUNS as RUNS_IN_ORDER
-from flitwatch_ml.forecast.series import Standard
-from flitwatch_ml.forecast.serving import Serving, dump
+from flitwatch_ml.forecast.importance import Importances, importances
+from flitwatch_ml.forecast.serving import Choice, dump, fit
 from flitwatch_ml.work.drift import edges
 from flitwatch_ml.work.sets import Floats, result_of
 
@@ -69,7 +68,7 @@ def estimate(
         for k in dict.fromkeys((short_k, long_k))
         for chosen in sets
     ]
-    total = len(combinations) + 2
+    total = len(combinations) + 3
     rows: dict[tuple[int, int, tuple[str, ...]], Backtest | Chronological] = {}
     train_s = 0.0
     for done, (m, k, chosen) in enumerate(combinations):
@@ -96,6 +95,8 @@ def estimate(
         "coverage90": chosen_row.coverage90,
         "why": choice.why,
     }
+    tell(len(combinations) + 2, total, "what the forecasts rest on")
+    rests, rests_on_lacks = rests_on(series, runs.start_s, counters, long_m, long_k, best_sets, choice.members)
     curve = np.nanmean(series.times, axis=0)
     result = {
         "counters": counters,
@@ -103,6 +104,8 @@ def estimate(
         "serves": serves,
         "backtests": [_row(m, k, chosen, row) for (m, k, chosen), row in rows.items()],
         "curve_s": curve.tolist(),
+        "rests_on": rests,
+        "rests_on_lacks": rests_on_lacks,
         "notes": notes + list(_shapes(rows, short_m, long_m, long_k, best_sets)),
     }
     score = {
@@ -114,21 +117,6 @@ def estimate(
     }
     parameters = {"m": [short_m, long_m], "k": [short_k, long_k], "features": _features(best_sets), "folds": FOLDS}
     return result_of("forecast", exe, nodes, runs, parameters, score, result), models
-
-
-@dataclass(frozen=True)
-class Choice:
-    """Which forecasters serve together, with their error and interval (% and log) on runs that had no part in the choice, and why."""
-
-    members: tuple[str, ...]
-    mape: float
-    half_width90: float
-    why: str = ""
-
-    @property
-    def name(self) -> str:
-        """The members' names."""
-        return " + ".join(self.members)
 
 
 def _choose(
@@ -145,20 +133,84 @@ def _choose(
     return found, Choice(found.serves, found.served_mape, found.half_width90, why)
 
 
-def fit(series: StepSeries, m: int, k: int, sets: tuple[str, ...], chosen: Choice) -> Serving:
-    """The forecasters that were chosen, fitted on all runs."""
-    standard = Standard.learn(series, sets)
-    windows = standard.training(series, m, k)
+class InputRow(TypedDict):
+    """How much a forecast rests on one input: percentage points of error added where it is another run's, with an interval over runs."""
 
-    def one(name: str) -> Serving:
-        prototype = learned_forecasters().get(name)
-        model = None if prototype is None else clone(prototype).fit(windows)
-        return Serving(name, standard, model, m, k, chosen.half_width90, chosen.mape)
+    name: str
+    meaning: str
+    features: list[str]
+    increase: float
+    low: float
+    high: float
+    verdict: str
 
-    members = tuple(one(name) for name in chosen.members)
-    if len(members) == 1:
-        return members[0]
-    return Serving(chosen.name, standard, None, m, k, chosen.half_width90, chosen.mape, members)
+
+class WeightsRow(TypedDict):
+    """Attention weights of a net over the past steps, the oldest first, with an interval over runs."""
+
+    forecaster: str
+    mean: list[float]
+    low: list[float]
+    high: list[float]
+
+
+class RestsOn(TypedDict):
+    """What forecasters rest on: learned from so many runs, asked on so many later ones."""
+
+    forecaster: str
+    mape: float
+    learned: int
+    runs: int
+    inputs: list[InputRow]
+    weights: list[WeightsRow]
+
+
+def rests_on(
+    series: StepSeries,
+    start_s: Floats,
+    counters: list[str],
+    m: int,
+    k: int,
+    sets: tuple[str, ...],
+    members: tuple[str, ...],
+) -> tuple[list[RestsOn], str | None]:
+    """Of what serves and of the paper's forecaster; or what is lacking."""
+    names = [*counters, *(f"{name}.{one}" for name in ("io", "sys") if name in sets for one in LDMS_FOUR)]
+    try:
+        asked = dict.fromkeys((members, (ALONE,)))
+        return [_row_of(importances(series, start_s, names, m, k, sets, one)) for one in asked], None
+    except NotEnoughData as lacking:
+        return [], str(lacking)
+
+
+def _row_of(found: Importances) -> RestsOn:
+    return {
+        "forecaster": found.forecaster,
+        "mape": found.mape,
+        "learned": found.learned,
+        "runs": found.runs,
+        "inputs": [
+            {
+                "name": one.name,
+                "meaning": one.meaning,
+                "features": list(one.features),
+                "increase": one.increase,
+                "low": one.low,
+                "high": one.high,
+                "verdict": one.verdict,
+            }
+            for one in found.inputs
+        ],
+        "weights": [
+            {
+                "forecaster": one.forecaster,
+                "mean": one.mean.tolist(),
+                "low": one.low.tolist(),
+                "high": one.high.tolist(),
+            }
+            for one in found.weights
+        ],
+    }
 
 
 class Gain(TypedDict):

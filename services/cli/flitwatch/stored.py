@@ -55,6 +55,44 @@ def forecast(fw: Client, application: str, nodes: int | None) -> RunningForecast
     return _answer(fw, "forecast", application, nodes, read)
 
 
+class JobRunTime(TypedDict):
+    """How long a running job takes in all; `run_time` is None for one that does not run."""
+
+    job_id: str
+    has_steps: bool
+    run_time: models.RunTime | None
+    simulated: bool
+
+
+def run_time(fw: Client, job: str) -> JobRunTime:
+    """How long a job takes, by jobs of its like that took longer than it has lasted."""
+    found = fw.api.outlook(job)
+    return {
+        "job_id": found["job_id"],
+        "has_steps": found["has_steps"],
+        "run_time": found["run_time"],
+        "simulated": found["simulated"],
+    }
+
+
+def show_run_time(found: JobRunTime) -> None:
+    """Print when a job ends, or why that cannot be told."""
+    told, head = found["run_time"], f"job {clean(found['job_id'])}"
+    if told is None:
+        click.echo(f"{head} does not run: there is nothing to forecast")
+        return
+    head = f"{head}, {number(told['elapsed_s'])} s so far"
+    if told["expected_s"] is None:
+        click.echo(f"{head}: {CANNOT_TELL}: {clean(told['lacks'] or '')}")
+        return
+    click.echo(
+        f"{head}: {number(told['expected_s'])} s in all ({number(told['low_s'])} to {number(told['high_s'])} s, 90 %)"
+    )
+    click.echo(f"rests on {clean(told['rests_on'] or '')}")
+    if found["has_steps"]:
+        click.echo("it records its steps: `flitwatch forecast --application` has the time of its next ones")
+
+
 def drivers(fw: Client, application: str, nodes: int | None, inputs: str) -> models.Deviation | EstimateReasons:
     """What: relevance of each counter, for each size of the application."""
 
@@ -171,10 +209,36 @@ def show_forecast(found: Mapping[str, Any]) -> None:
         rows,
         ["features", "forecaster", "best"],
     )
+    for one in found["rests_on"]:
+        _show_rests_on(one)
+    if found["rests_on_lacks"]:
+        click.echo(f"what it rests on: {CANNOT_TELL}: {clean(found['rests_on_lacks'])}")
     if found["drift"] and found["drift"]["drifting"]:
         click.echo(f"drifting: {clean(found['drift']['why'] or 'recent runs differ from those of the estimate')}")
     for note in found["notes"]:
         click.echo(clean(note))
+
+
+def _show_rests_on(one: Mapping[str, Any]) -> None:
+    rows = [
+        [
+            clean(entry["name"]),
+            clean(entry["meaning"]),
+            number(entry["increase"], 2),
+            f"{number(entry['low'], 2)} to {number(entry['high'], 2)}",
+            entry["verdict"],
+        ]
+        for entry in one["inputs"]
+    ]
+    show(
+        f"What {clean(one['forecaster'])} rests on: points of error added on {one['runs']} later runs",
+        ["input", "what", "added", "95 %", "verdict"],
+        rows,
+        ["input", "what", "verdict"],
+    )
+    for weights in one["weights"]:
+        shares = ", ".join(f"{share:.0%}" for share in weights["mean"])
+        click.echo(f"attention of {clean(weights['forecaster'])}, the oldest step first: {shares}")
 
 
 def _outlook(one: Mapping[str, Any]) -> str:

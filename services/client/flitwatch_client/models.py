@@ -80,6 +80,13 @@ class ApplicationsOnAllocations(TypedDict):
     applications: NotRequired[list[Literal['fft', 'milc', 'sweep', 'amg']] | None]
 
 
+class AttentionWeights(TypedDict):
+    forecaster: str
+    mean: list[float]
+    low: list[float]
+    high: list[float]
+
+
 class AuditEntry(TypedDict):
     audit_id: int
     at: str
@@ -550,6 +557,16 @@ class Finding(TypedDict):
     text: str
     value: float | None
     unit: str | None
+
+
+class ForecastInput(TypedDict):
+    name: str
+    meaning: str
+    features: list[str]
+    increase: float
+    low: float
+    high: float
+    verdict: Literal['carries', 'cannot tell', 'not used']
 
 
 class Frames(TypedDict):
@@ -1317,6 +1334,15 @@ class ReportedStep(TypedDict):
     time_s: float
 
 
+class RestsOn(TypedDict):
+    forecaster: str
+    mape: float
+    learned: int
+    runs: int
+    inputs: list[ForecastInput]
+    weights: list[AttentionWeights]
+
+
 class RouterFigures(TypedDict):
     router: list[int]
     flits: list[float | None]
@@ -1404,6 +1430,19 @@ class RunSteps(TypedDict):
     counters: dict[str, list[float | None]] | None
 
 
+class RunTime(TypedDict):
+    elapsed_s: float
+    expected_s: float | None
+    low_s: float | None
+    high_s: float | None
+    basis: str | None
+    jobs: int
+    tested: int
+    coverage90: float | None
+    rests_on: str | None
+    lacks: str | None
+
+
 class Running(TypedDict):
     run_id: int
     job_id: str | None
@@ -1417,6 +1456,20 @@ class Running(TypedDict):
     backtest_mape: float | None
     lacks: str | None
     simulated: bool
+
+
+class RunningJob(TypedDict):
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    start: str
+    run_time: RunTime
+    simulated: bool
+
+
+class RunningJobList(TypedDict):
+    items: list[RunningJob]
 
 
 class RunningList(TypedDict):
@@ -2230,6 +2283,8 @@ class Forecast(TypedDict):
     step: list[int]
     curve_s: list[float]
     drift: Drift | None
+    rests_on: list[RestsOn]
+    rests_on_lacks: str | None
     notes: list[str]
 
 
@@ -2334,6 +2389,7 @@ class Outlook(TypedDict):
     elapsed_s: float | None
     has_steps: bool
     past: list[Past]
+    run_time: RunTime | None
     stalls: Stalls | None
     neighbours: list[Beside]
     simulated: bool

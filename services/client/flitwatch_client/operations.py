@@ -193,6 +193,10 @@ class Operations:
         """GET /api/v1/forecasts: Running instrumented jobs and their forecasts, the slowest first."""
         return self._call("GET", "/api/v1/forecasts", {"limit": limit})
 
+    def forecasts_of_jobs(self, *, limit: int | None = None) -> models.RunningJobList:
+        """GET /api/v1/forecasts/jobs: Running jobs without recorded steps: how long each will take, by jobs of its like that lasted as long."""
+        return self._call("GET", "/api/v1/forecasts/jobs", {"limit": limit})
+
     def incident(self, *, fabric: str, at: Any | None = None) -> models.Incident:
         """GET /api/v1/incident: The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
         return self._call("GET", "/api/v1/incident", {"fabric": fabric, "at": at})

@@ -57,6 +57,7 @@ export type Contract = [
   Proof<Accepts<Answers["Blame"], Shapes["blameShape"]>>,
   Proof<Accepts<Answers["BlameDetail"], Shapes["blameDetailShape"]>>,
   Proof<Accepts<Answers["Deviation"], Shapes["deviationShape"]>>,
+  Proof<Accepts<Answers["RunningJobList"], Shapes["runningJobsShape"]>>,
   Proof<Accepts<Answers["Forecast"], Shapes["forecastShape"]>>,
   Proof<Accepts<Answers["RunningList"], Shapes["runningShape"]>>,
   Proof<Accepts<Answers["RunForecast"], Shapes["runForecastShape"]>>,

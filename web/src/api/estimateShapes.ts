@@ -131,9 +131,38 @@ const servingShape = v.object({
   coverage90: figure,
   why: v.string(),
 });
+const restsShape = v.object({
+  forecaster: v.string(),
+  mape: v.number(),
+  learned: v.number(),
+  runs: v.number(),
+  inputs: v.array(
+    v.object({
+      name: v.string(),
+      meaning: v.string(),
+      features: v.array(v.string()),
+      increase: v.number(),
+      low: v.number(),
+      high: v.number(),
+      verdict: v.string(),
+    }),
+  ),
+  weights: v.array(
+    v.object({
+      forecaster: v.string(),
+      mean: v.array(v.number()),
+      low: v.array(v.number()),
+      high: v.array(v.number()),
+    }),
+  ),
+});
+export type RestsOn = v.InferOutput<typeof restsShape>;
+
 export const forecastShape = v.object({
   estimate: headShape,
   serves: servingShape,
+  rests_on: v.array(restsShape),
+  rests_on_lacks: text,
   notes: v.array(v.string()),
   backtests: v.array(
     v.object({
@@ -216,9 +245,36 @@ export const runForecastShape = v.object({
 });
 export type RunForecast = v.InferOutput<typeof runForecastShape>;
 
+const runTimeShape = v.object({
+  elapsed_s: v.number(),
+  expected_s: figure,
+  low_s: figure,
+  high_s: figure,
+  jobs: v.number(),
+  rests_on: text,
+  lacks: text,
+});
+export type RunTime = v.InferOutput<typeof runTimeShape>;
+
+export const runningJobsShape = v.object({
+  items: v.array(
+    v.object({
+      job_id: identifier,
+      user: text,
+      name: text,
+      nodes: figure,
+      start: v.string(),
+      simulated: v.boolean(),
+      run_time: runTimeShape,
+    }),
+  ),
+});
+export type RunningJob = v.InferOutput<typeof runningJobsShape>["items"][number];
+
 export const outlookShape = v.object({
   job_id: identifier,
   elapsed_s: figure,
+  run_time: v.nullable(runTimeShape),
   has_steps: v.boolean(),
   simulated: v.boolean(),
   past: v.array(

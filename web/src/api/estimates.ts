@@ -56,6 +56,13 @@ export const runningQuery = () =>
     queryFn: ({ signal }) => getJson(shapes.runningShape, "/forecasts", { limit: 200 }, signal),
   });
 
+export const runningJobsQuery = () =>
+  queryOptions({
+    queryKey: ["forecasts", "jobs"],
+    queryFn: ({ signal }) => getJson(shapes.runningJobsShape, "/forecasts/jobs", { limit: 50 }, signal),
+    staleTime: 30_000,
+  });
+
 export const runForecastQuery = (run: number) =>
   queryOptions({
     queryKey: ["forecasts", "run", run],

@@ -112,6 +112,14 @@ async def forecasts(conn: Reader, names: TheNames, limit: Limit = 100) -> Respon
     return answer(await live.running(conn, names, limit))
 
 
+@http.get("/forecasts/jobs", response_model=schemas.RunningJobList)
+async def forecasts_of_jobs(
+    conn: Reader, names: TheNames, limit: Annotated[int, Query(ge=1, le=200, description="The largest so many.")] = 50
+) -> Response:
+    """Running jobs without recorded steps: how long each will take, by jobs of its like that lasted as long."""
+    return answer(await live.running_jobs(conn, names, limit))
+
+
 @http.get("/runs/{run_id}/forecast", response_model=schemas.RunForecast)
 async def run_forecast(conn: Reader, names: TheNames, run_id: Id) -> Response:
     """Steps of a run, the band over the next, and earlier forecasts beside what came."""

@@ -15,6 +15,7 @@ from flitwatch_db.estimates import reads
 from flitwatch_db.jobs import reads as jobs
 from flitwatch_db.runs import reads as runs
 from flitwatch_domain.errors import NotFound
+from flitwatch_domain.run_time import run_time
 
 #: Stalls are taken over the job's last minutes: long enough for a steady ratio, short enough to be about now.
 STALLS_MINUTES = 15
@@ -131,6 +132,24 @@ def _band(row: reads.Row) -> schemas.Band:
     return shape(schemas.Band, scaled, step=[row["after_steps"] + at for at in range(len(row["curve_s"]))])
 
 
+async def running_jobs(conn: Connection, names: Names, limit: int) -> schemas.RunningJobList:
+    """Running jobs without recorded steps, and how long each will take."""
+    items = [
+        shape(
+            schemas.RunningJob,
+            {key: names.job(row)[key] for key in ("job_id", "user", "name", "nodes", "start", "simulated")},
+            run_time=await _run_time(conn, row["job_pk"], row["elapsed_s"]),
+        )
+        for row in await reads.running_without_steps(conn, limit)
+    ]
+    return shape(schemas.RunningJobList, items=items)
+
+
+async def _run_time(conn: Connection, job_pk: int, elapsed_s: float) -> schemas.RunTime:
+    found = run_time(await reads.past_times(conn, job_pk), elapsed_s)
+    return shape(schemas.RunTime, vars(found), rests_on=found.rests_on)
+
+
 async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | None) -> schemas.Outlook:
     """What can be said of a job without recorded steps."""
     now = datetime.now(UTC)
@@ -166,6 +185,7 @@ async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | No
         elapsed_s=row["elapsed_s"],
         has_steps=place["runs"] > 0,
         past=[shape(schemas.Past, past) for past in await reads.past_jobs(conn, number, row["elapsed_s"])],
+        run_time=None if start is None or row["end"] is not None else await _run_time(conn, number, row["elapsed_s"]),
         stalls=stalls,
         neighbours=neighbours,
         simulated=row["simulated"],

@@ -301,6 +301,42 @@ class Drift(BaseModel):
     why: str | None
 
 
+class ForecastInput(BaseModel):
+    """How much a forecast rests on one input; counters of one meaning that move together are one input."""
+
+    name: str
+    meaning: str = Field(description="What the counters count and where, for example `stalls on the row bus`.")
+    features: list[str]
+    increase: float = Field(
+        description="Percentage points of error added on later runs where this input is that of another run."
+    )
+    low: float = Field(description="95 % interval over runs that holds for all inputs at once.")
+    high: float
+    verdict: Literal["carries", "cannot tell", "not used"] = Field(
+        description="`carries`: the interval lies above zero; `not used`: no forecast changed."
+    )
+
+
+class AttentionWeights(BaseModel):
+    """Of one net over the past steps, the oldest first; mean over later runs, 95 % interval over runs."""
+
+    forecaster: str
+    mean: list[float]
+    low: list[float]
+    high: list[float]
+
+
+class RestsOn(BaseModel):
+    """What a forecaster rests on (figure 11 of the paper): learned from the earlier runs, asked on later ones."""
+
+    forecaster: str
+    mape: float = Field(description="% error on the later runs as they are.")
+    learned: int
+    runs: int
+    inputs: list[ForecastInput] = Field(description="The largest first.")
+    weights: list[AttentionWeights]
+
+
 class Forecast(BaseModel):
     """What next: backtests of every forecaster, the one that serves, and how it does since."""
 
@@ -310,6 +346,8 @@ class Forecast(BaseModel):
     step: list[int]
     curve_s: list[float] = Field(description="Mean time of each step.")
     drift: Drift | None
+    rests_on: list[RestsOn] = Field(description="Of what serves, then of attention alone, the paper's forecaster.")
+    rests_on_lacks: str | None = Field(description="Why that is unknown.")
     notes: list[str]
 
 
@@ -398,6 +436,39 @@ class Past(BaseModel):
     longer: float | None = Field(description="Share of them that took longer than this job has so far.")
 
 
+class RunTime(BaseModel):
+    """How long a job takes in all, by completed jobs of its like that took longer than it has lasted."""
+
+    elapsed_s: float
+    expected_s: float | None = Field(description="The median; null: cannot tell, and `lacks` says why.")
+    low_s: float | None = Field(description="90 % interval of the whole run time.")
+    high_s: float | None
+    basis: str | None = Field(description="What the jobs it rests on have in common with it.")
+    jobs: int = Field(description="How many of them took longer than this one has lasted.")
+    tested: int = Field(description="How many of these were forecast from those before them.")
+    coverage90: float | None = Field(description="Share of these that lay in their interval.")
+    rests_on: str | None = Field(description="The same in words.")
+    lacks: str | None
+
+
+class RunningJob(BaseModel):
+    """A running job without recorded steps."""
+
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    start: datetime
+    run_time: RunTime
+    simulated: bool
+
+
+class RunningJobList(BaseModel):
+    """The largest first."""
+
+    items: list[RunningJob]
+
+
 class Stalls(BaseModel):
     """Stall ratio on the job's routers against the machine, over the same minutes."""
 
@@ -427,6 +498,7 @@ class Outlook(BaseModel):
     elapsed_s: float | None
     has_steps: bool
     past: list[Past]
+    run_time: RunTime | None = Field(description="Null for a job that has not begun, or has ended.")
     stalls: Stalls | None
     neighbours: list[Beside]
     simulated: bool

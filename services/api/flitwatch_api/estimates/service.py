@@ -32,6 +32,8 @@ _UNJUDGED = {
     "reasons": ["made by an older version, which gave no verdicts: estimate anew"],
     **dict.fromkeys(_FIGURES),
 }
+#: What an estimate lacks that an older version made.
+_OLDER = "made by an older version: estimate anew"
 KINDS = ("blame", "deviation", "forecast")
 _EMPTY = {"estimate_id": None, "created": None, "checked": None, "lacks": None, "score": None}
 CAVEATS = {
@@ -244,5 +246,7 @@ async def forecast(
         step=list(range(len(result["curve_s"]))),
         curve_s=result["curve_s"],
         drift=drift,
+        rests_on=result.get("rests_on", []),
+        rests_on_lacks=result.get("rests_on_lacks", _OLDER),
         notes=result["notes"],
     )

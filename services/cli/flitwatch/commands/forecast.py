@@ -24,6 +24,7 @@ def _sets(context: click.Context, parameter: click.Parameter, value: str) -> tup
 
 @click.command()
 @application_options(required=False)
+@click.option("--job", help="A running job, by its id: how long it takes in all, with recorded steps or without.")
 @click.option("--scenario", help="A scenario of the twin, for example amg-128 (simulated).")
 @click.option(
     "--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of the twin and of training."
@@ -35,12 +36,16 @@ def _sets(context: click.Context, parameter: click.Parameter, value: str) -> tup
 @click.option("--k", type=click.IntRange(1, 1000), help="Steps to forecast (of a backtest).")
 @click.option("--features", callback=_sets, default="app", show_default=True, help="app[+placement][+io][+sys]")
 @click.option("--folds", type=click.IntRange(2, 20), default=5, show_default=True, help="Folds over runs.")
+@click.option(
+    "--importance", is_flag=True, help="Also what the forecasts rest on: each input's share of them on later runs."
+)
 @click.option("--steps", type=click.Path(path_type=Path), help="CSV run,step,time,counter... instead of a scenario.")
 @api_options
 @json_option
 def forecast(
     application: str | None,
     nodes: int | None,
+    job: str | None,
     scenario: str | None,
     seed: int,
     users: int,
@@ -48,19 +53,28 @@ def forecast(
     k: int | None,
     features: tuple[str, ...],
     folds: int,
+    importance: bool,
     steps: Path | None,
     api_url: str | None,
     token_file: Path | None,
     profile: str | None,
     as_json: bool,
 ) -> None:
-    """Forecast an application's running jobs by the platform's newest estimate (--application), or backtest every forecaster on held-out runs.
+    """Forecast an application's running jobs by the platform's newest estimate (--application), a job's run time by jobs of its like (--job), or
+    backtest every forecaster on held-out runs.
 
-    With --application it asks the API of --url or the profile, else that of the platform that runs here. Of a backtest, the forecaster with the least error
+    With --application and --job it asks the API of --url or the profile, else that of the platform that runs here. Of a backtest, the forecaster with the least error
     serves.
     """
-    if [application, scenario, steps].count(None) != 2:
-        fail("give one of --application NAME, --scenario NAME, --steps FILE", code=2)
+    if [application, job, scenario, steps].count(None) != 3:
+        fail("give one of --application NAME, --job ID, --scenario NAME, --steps FILE", code=2)
+    if job is not None:
+        from flitwatch import stored
+
+        with asking(needed(api_url, token_file, profile)) as fw:
+            told = stored.run_time(fw, job)
+        emit(told, True) if as_json else stored.show_run_time(told)
+        return
     if application is not None:
         from flitwatch import stored
 
@@ -70,6 +84,8 @@ def forecast(
         return
     if m is None or k is None:
         fail("a backtest needs --m and --k: so many past steps, so many to forecast", code=2)
+    if importance and scenario is None:
+        fail("--importance needs --scenario: a table of steps does not say when its runs began", code=2)
     import torch
 
     from flitwatch_ml.forecast import StepSeries, backtest
@@ -90,6 +106,15 @@ def forecast(
     begun = time.perf_counter()
     result = backtest(series, m, k, features, folds, seed)
     gain, low, high = result.gain
+    rests_on = {}
+    if importance:
+        from flitwatch_ml.work.forecast import rests_on as resting
+        from flitwatch_twin.campaign import COUNTER_NAMES
+
+        rests, lacks = resting(
+            series, campaign.run_start_s.astype(float), list(COUNTER_NAMES), m, k, features, (result.serves,)
+        )
+        rests_on = {"rests_on": rests, "rests_on_lacks": lacks}
     emit(
         {
             "mape": result.mape["attention"],
@@ -106,6 +131,7 @@ def forecast(
             "features": ["app", *features],
             "notes": notes,
             "simulated": scenario is not None,
+            **rests_on,
             "wall_s": time.perf_counter() - begun,
         },
         as_json,

@@ -8,11 +8,13 @@ from flitwatch_domain.counters.aries import ARIES
 from flitwatch_domain.counters.catalogue import CATALOGUE, identify
 from flitwatch_domain.counters.columns import (
     ENDPOINT_COLUMNS,
+    LDMS_FOUR,
     LINK_CLASS_COLUMNS,
     ROUTER_COLUMNS,
     TABLE_II,
     DeviationCounter,
 )
+from flitwatch_domain.counters.features import Feature, Meaning, by_group, feature_of
 from flitwatch_domain.counters.kinds import CounterKind, CounterUse, Scope
 from flitwatch_domain.counters.modern import INFINIBAND, OMNI_PATH, SLINGSHOT
 
@@ -21,6 +23,7 @@ __all__ = [
     "CATALOGUE",
     "ENDPOINT_COLUMNS",
     "INFINIBAND",
+    "LDMS_FOUR",
     "LINK_CLASS_COLUMNS",
     "OMNI_PATH",
     "ROUTER_COLUMNS",
@@ -29,6 +32,10 @@ __all__ = [
     "CounterKind",
     "CounterUse",
     "DeviationCounter",
+    "Feature",
+    "Meaning",
     "Scope",
+    "by_group",
+    "feature_of",
     "identify",
 ]

@@ -127,3 +127,6 @@ TABLE_II: tuple[DeviationCounter, ...] = (
         "Cycles in which a processor tile's row bus carried two flits",
     ),
 )
+
+#: What LDMS gives of routers without nodes of the job (Bhatele 2020, section III-B), by table II's abbreviations.
+LDMS_FOUR: tuple[str, ...] = ("RT_FLIT_TOT", "RT_RB_STL", "PT_FLIT_TOT", "PT_RB_STL_RQ")

@@ -790,6 +790,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/forecasts/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Forecasts Of Jobs
+         * @description Running jobs without recorded steps: how long each will take, by jobs of its like that lasted as long.
+         */
+        get: operations["forecasts_of_jobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs/{run_id}/forecast": {
         parameters: {
             query?: never;
@@ -2140,6 +2160,20 @@ export interface components {
             unknown: number;
             /** Machines */
             machines: components["schemas"]["MachineReport"][];
+        };
+        /**
+         * AttentionWeights
+         * @description Of one net over the past steps, the oldest first; mean over later runs, 95 % interval over runs.
+         */
+        AttentionWeights: {
+            /** Forecaster */
+            forecaster: string;
+            /** Mean */
+            mean: number[];
+            /** Low */
+            low: number[];
+            /** High */
+            high: number[];
         };
         /**
          * AuditEntry
@@ -3870,8 +3904,51 @@ export interface components {
              */
             curve_s: number[];
             drift: components["schemas"]["Drift"] | null;
+            /**
+             * Rests On
+             * @description Of what serves, then of attention alone, the paper's forecaster.
+             */
+            rests_on: components["schemas"]["RestsOn"][];
+            /**
+             * Rests On Lacks
+             * @description Why that cannot be told.
+             */
+            rests_on_lacks: string | null;
             /** Notes */
             notes: string[];
+        };
+        /**
+         * ForecastInput
+         * @description How much a forecast rests on one input; counters of one meaning that move together are one input.
+         */
+        ForecastInput: {
+            /** Name */
+            name: string;
+            /**
+             * Meaning
+             * @description What the counters count and where, for example `stalls on the row bus`.
+             */
+            meaning: string;
+            /** Features */
+            features: string[];
+            /**
+             * Increase
+             * @description Percentage points of error added on later runs where this input is that of another run.
+             */
+            increase: number;
+            /**
+             * Low
+             * @description 95 % interval over runs that holds for all inputs at once.
+             */
+            low: number;
+            /** High */
+            high: number;
+            /**
+             * Verdict
+             * @description `carries`: the interval lies above zero; `not used`: no forecast changed.
+             * @enum {string}
+             */
+            verdict: "carries" | "cannot tell" | "not used";
         };
         /**
          * Frames
@@ -5652,6 +5729,8 @@ export interface components {
             has_steps: boolean;
             /** Past */
             past: components["schemas"]["Past"][];
+            /** @description Null for a job that has not begun, or has ended. */
+            run_time: components["schemas"]["RunTime"] | null;
             stalls: components["schemas"]["Stalls"] | null;
             /** Neighbours */
             neighbours: components["schemas"]["Beside"][];
@@ -6274,6 +6353,30 @@ export interface components {
             time_s: number;
         };
         /**
+         * RestsOn
+         * @description What a forecaster rests on (figure 11 of the paper): learned from the earlier runs, asked on later ones.
+         */
+        RestsOn: {
+            /** Forecaster */
+            forecaster: string;
+            /**
+             * Mape
+             * @description % error on the later runs as they are.
+             */
+            mape: number;
+            /** Learned */
+            learned: number;
+            /** Runs */
+            runs: number;
+            /**
+             * Inputs
+             * @description The largest first.
+             */
+            inputs: components["schemas"]["ForecastInput"][];
+            /** Weights */
+            weights: components["schemas"]["AttentionWeights"][];
+        };
+        /**
          * RootsOfCongestion
          * @description Where congestion begins in a window, or that there is none, or why nobody can tell.
          */
@@ -6634,6 +6737,53 @@ export interface components {
             } | null;
         };
         /**
+         * RunTime
+         * @description How long a job takes in all, by completed jobs of its like that took longer than it has lasted.
+         */
+        RunTime: {
+            /** Elapsed S */
+            elapsed_s: number;
+            /**
+             * Expected S
+             * @description The median; null: cannot tell, and `lacks` says why.
+             */
+            expected_s: number | null;
+            /**
+             * Low S
+             * @description 90 % interval of the whole run time.
+             */
+            low_s: number | null;
+            /** High S */
+            high_s: number | null;
+            /**
+             * Basis
+             * @description What the jobs it rests on have in common with it.
+             */
+            basis: string | null;
+            /**
+             * Jobs
+             * @description How many of them took longer than this one has lasted.
+             */
+            jobs: number;
+            /**
+             * Tested
+             * @description How many of these were forecast from those before them.
+             */
+            tested: number;
+            /**
+             * Coverage90
+             * @description Share of these that lay in their interval.
+             */
+            coverage90: number | null;
+            /**
+             * Rests On
+             * @description The same in words.
+             */
+            rests_on: string | null;
+            /** Lacks */
+            lacks: string | null;
+        };
+        /**
          * Running
          * @description A running instrumented job in the list.
          */
@@ -6661,6 +6811,36 @@ export interface components {
             lacks: string | null;
             /** Simulated */
             simulated: boolean;
+        };
+        /**
+         * RunningJob
+         * @description A running job without recorded steps.
+         */
+        RunningJob: {
+            /** Job Id */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Name */
+            name: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /**
+             * Start
+             * Format: date-time
+             */
+            start: string;
+            run_time: components["schemas"]["RunTime"];
+            /** Simulated */
+            simulated: boolean;
+        };
+        /**
+         * RunningJobList
+         * @description The largest first.
+         */
+        RunningJobList: {
+            /** Items */
+            items: components["schemas"]["RunningJob"][];
         };
         /**
          * RunningList
@@ -12334,6 +12514,106 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunningList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    forecasts_of_jobs: {
+        parameters: {
+            query?: {
+                /** @description The largest so many. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunningJobList"];
                 };
             };
             /** @description The request cannot be understood */

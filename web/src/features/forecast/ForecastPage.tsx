@@ -15,6 +15,8 @@ import { Lacking } from "../estimates/Lacking";
 import { useApplication } from "../estimates/useApplication";
 import { Backtests } from "./Backtests";
 import "./forecast.css";
+import { JobsWithoutSteps } from "./JobsWithoutSteps";
+import { RestsOn } from "./RestsOn";
 import { RunBand } from "./RunBand";
 
 const runColumns: Column<RunningRun>[] = [
@@ -91,9 +93,12 @@ export function ForecastPage() {
         <ApplicationMenu applications={applications} kind="forecast" chosen={chosen} onChoose={choose} />
       </div>
       {nothing ? (
-        <section className="card estimate-empty">
-          <Lacking what="forecasts" all={applications.map((one) => ({ ...one, lacks: one.forecast.lacks }))} />
-        </section>
+        <>
+          <section className="card estimate-empty">
+            <Lacking what="forecasts" all={applications.map((one) => ({ ...one, lacks: one.forecast.lacks }))} />
+          </section>
+          <JobsWithoutSteps />
+        </>
       ) : (
         <div className="estimate-main">
           <div className="estimate-left">
@@ -127,8 +132,12 @@ export function ForecastPage() {
               )}
             </section>
             {run !== undefined && <RunBand run={run} />}
+            <JobsWithoutSteps />
             {chosen?.forecast.estimate_id != null && (
-              <Backtests key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />
+              <>
+                <RestsOn key={`rests ${chosen.exe} ${chosen.nodes}`} application={chosen} />
+                <Backtests key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />
+              </>
             )}
           </div>
           <div className="estimate-side">
@@ -142,6 +151,10 @@ export function ForecastPage() {
                 <>
                   The forecaster that serves is the one with the least error in the backtest, be it learned or a plain
                   rule; every rival is in the table.
+                </>,
+                <>
+                  What a forecast rests on is shown by how much worse it gets on later runs where one input is that of
+                  another run. An interval that holds zero means: cannot tell.
                 </>,
                 <>
                   “to usual” is the expected time over that of the mean run for the same steps; it is marked when the

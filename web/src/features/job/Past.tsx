@@ -10,6 +10,7 @@ import type { Column } from "../../components/DataTable";
 import { refused, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { count, duration, plural, ratio } from "../../lib/format";
+import { runTimeText } from "../forecast/runTimeText";
 
 type PastRow = Outlook["past"][number];
 
@@ -52,6 +53,12 @@ export function Past({ job }: { job: string }) {
       note={stallsText(outlook.stalls)}
     >
       <Ranges past={outlook.past} elapsed={outlook.elapsed_s} />
+      {outlook.run_time && (
+        <p className="muted chart-key" title={outlook.run_time.rests_on ?? undefined}>
+          {runTimeText(outlook.run_time)}
+          {outlook.run_time.rests_on && ` · rests on ${outlook.run_time.rests_on}`}
+        </p>
+      )}
     </PictureCard>
   );
 }

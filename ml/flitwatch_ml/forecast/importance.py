@@ -1,0 +1,242 @@
+"""What a forecast rests on: by how much its error on later runs grows when one input comes from another run (Bhatele 2020, figure 11).
+
+The forecasters learn from the earlier runs, with the path that serves, and forecast later ones that they never saw. Then one input of each
+later run is replaced by that of another of them, at the same steps: its values stay plausible, what it says of this run is gone. Counters of one
+meaning that move together are replaced together, as each would stand in for the others. A forecast that leans on noise gains as much as it
+loses by that, so an interval over runs that holds zero means "cannot tell".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import t as student
+
+from flitwatch_domain.counters import Feature, feature_of
+from flitwatch_domain.counters.features import PLACED
+from flitwatch_ml.folds import distinct_runs, too_few
+from flitwatch_ml.forecast.forecasters import AttentionForecaster
+from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
+from flitwatch_ml.forecast.serving import Choice, Serving, fit
+
+Floats = NDArray[np.float64]
+#: Learned from so much of the runs, by start; the rest is forecast.
+EARLY = 0.6
+MIN_RUNS = 30
+#: Counters of one meaning with at least this correlation are replaced together.
+TOGETHER = 0.7
+#: Each input comes from so many other runs in turn.
+DONORS = 8
+LEVEL = 0.95
+#: The inputs that are no counters.
+TIME, PLACEMENT = "time of the past steps", "placement"
+
+Verdict = Literal["carries", "cannot tell", "not used"]
+
+
+@dataclass(frozen=True)
+class Input:
+    """What is replaced at once: `columns` of the past, and the placement or the times beside them."""
+
+    name: str
+    meaning: str
+    features: tuple[str, ...]
+    columns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Importance:
+    """Of one input.
+
+    Attributes
+    ----------
+    name : str           its feature's, or those of all that are replaced together
+    meaning : str        "stalls on the row bus"
+    features : tuple of str
+    increase, low, high : float      percentage points of error added, mean over later runs, with an interval over runs that holds for all inputs at once
+    verdict : carries | cannot tell | not used       not used: no forecast changed
+    """
+
+    name: str
+    meaning: str
+    features: tuple[str, ...]
+    increase: float
+    low: float
+    high: float
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Attention over the past steps, the oldest first: mean over later runs with an interval of 95 % over runs."""
+
+    forecaster: str
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+@dataclass(frozen=True)
+class Importances:
+    """What the forecast of one m, k and feature set rests on.
+
+    Attributes
+    ----------
+    forecaster : str
+    mape : float         % error on the later runs as they are
+    learned, runs : int  runs learned from, and later ones
+    inputs : tuple of Importance     the largest first
+    weights : tuple of Weights       of each member that is a net
+    """
+
+    forecaster: str
+    mape: float
+    learned: int
+    runs: int
+    inputs: tuple[Importance, ...]
+    weights: tuple[Weights, ...]
+
+
+def importances(
+    series: StepSeries,
+    start_s: ArrayLike,
+    counters: Sequence[str],
+    m: int,
+    k: int,
+    sets: tuple[str, ...],
+    members: tuple[str, ...],
+) -> Importances:
+    """Of the forecasters `members`, averaged as they serve.
+
+    Parameters
+    ----------
+    start_s : (runs,)    when each run began
+    counters : names of `series.features(sets)` after the time: the run's own counters, then those of each set
+
+    Raises
+    ------
+    NotEnoughData
+        With fewer than `MIN_RUNS` distinct runs.
+    """
+    labels = distinct_runs(series.times)
+    first = np.unique(labels, return_index=True)[1]
+    if len(first) < MIN_RUNS:
+        raise too_few(f"importances need {MIN_RUNS}", labels)
+    order = first[np.argsort(np.asarray(start_s, float)[first], kind="stable")]
+    early = round(EARLY * len(order))
+    known, later = series.runs(order[:early]), series.runs(order[early:])
+    serving = fit(known, m, k, sets, Choice(members, 0.0, 0.0))
+    windows = serving.standard.windows(later, m, k)
+    windows = windows.chosen(np.isfinite(windows.future_s))
+    usual = _errors(serving, windows)
+    inputs = _inputs(counters, sets, known, serving.standard)
+    level = 1 - (1 - LEVEL) / len(inputs)
+    found = [_importance(one, serving, windows, usual, level) for one in inputs]
+    return Importances(
+        forecaster=serving.name,
+        mape=float(usual.mean()),
+        learned=early,
+        runs=len(usual),
+        inputs=tuple(sorted(found, key=lambda one: -one.increase)),
+        weights=tuple(
+            _weights(one.name, one.model, windows)
+            for one in (serving.members or (serving,))
+            if isinstance(one.model, AttentionForecaster)
+        ),
+    )
+
+
+def _errors(serving: Serving, windows: Windows) -> Floats:
+    """% error of each run."""
+    return _by_run(np.abs(serving.predict(windows) / windows.future_s - 1) * 100, windows)
+
+
+def _by_run(values: Floats, windows: Windows) -> Floats:
+    """Mean over the windows of each run, (runs, ...)."""
+    return np.array([values[windows.run == run].mean(0) for run in np.unique(windows.run)])
+
+
+def _importance(one: Input, serving: Serving, windows: Windows, usual: Floats, level: float) -> Importance:
+    made = serving.predict(windows)
+    rng = np.random.default_rng(0)
+    added = np.zeros(len(usual))
+    used = False
+    for _ in range(DONORS):
+        other = _replaced(windows, one, _donors(windows, rng))
+        used = used or not np.array_equal(serving.predict(other), made)
+        added += (_errors(serving, other) - usual) / DONORS
+    mean, low, high = _interval(added, level)
+    verdict: Verdict = "not used" if not used else "carries" if low > 0 else "cannot tell"
+    return Importance(one.name, one.meaning, one.features, mean, low, high, verdict)
+
+
+def _interval(values: Floats, level: float) -> tuple[float, float, float]:
+    """Mean over runs with Student's interval."""
+    half = student.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    return float(values.mean()), float(values.mean() - half), float(values.mean() + half)
+
+
+def _donors(windows: Windows, rng: np.random.Generator) -> NDArray[np.int64]:
+    """For each window one of another run at the same step; itself only where no other run has that step."""
+    names = np.unique(windows.run)
+    circle = rng.permutation(names)
+    place = np.empty(names.max() + 1, np.int64)
+    place[circle] = np.arange(len(circle))
+    donor = np.arange(len(windows.run))
+    for step in np.unique(windows.step):
+        there = np.flatnonzero(windows.step == step)
+        there = there[np.argsort(place[windows.run[there]])]
+        donor[there] = np.roll(there, -1)
+    return donor
+
+
+def _replaced(windows: Windows, one: Input, donor: NDArray[np.int64]) -> Windows:
+    if one.name == PLACEMENT:
+        return replace(windows, placement=windows.placement[donor])
+    past = windows.past.copy()
+    past[:, :, list(one.columns)] = windows.past[donor][:, :, list(one.columns)]
+    if one.name == TIME:
+        return replace(windows, past=past, ratio=windows.ratio[donor], last_s=windows.last_s[donor])
+    return replace(windows, past=past)
+
+
+def _inputs(counters: Sequence[str], sets: tuple[str, ...], known: StepSeries, standard: Standard) -> list[Input]:
+    """Time, placement, and counters with those of the same meaning that move with them in the runs learned from."""
+    inputs = [Input(TIME, "time", (TIME,), (0,))]
+    if "placement" in sets:
+        inputs.append(Input(PLACEMENT, "placement", PLACED, ()))
+    features = [feature_of(name) for name in counters]
+    values = (known.features(sets)[:, : len(standard.centre), 1:] - standard.centre[:, 1:]) / standard.scale[1:]
+    rows = np.nan_to_num(values.reshape(-1, values.shape[2]), nan=0.0)
+    return inputs + [
+        Input(
+            ", ".join(counters[at] for at in alike),
+            features[alike[0]].group,
+            tuple(counters[at] for at in alike),
+            tuple(at + 1 for at in alike),
+        )
+        for alike in together(rows, features)
+    ]
+
+
+def together(rows: Floats, features: Sequence[Feature]) -> list[list[int]]:
+    """Features (by index) of one meaning that are correlated by `TOGETHER` or more with each other, directly or over others; rows (rows, features)."""
+    spread = rows.std(0)
+    standard = (rows - rows.mean(0)) / np.where(spread > 0, spread, 1.0)
+    alike = np.abs(standard.T @ standard) / max(len(rows), 1) >= TOGETHER
+    groups: list[list[int]] = []
+    for at, feature in enumerate(features):
+        near = [g for g in groups if any(alike[at, one] and features[one].group == feature.group for one in g)]
+        groups = [g for g in groups if g not in near] + [sorted([at, *(one for g in near for one in g)])]
+    return sorted(groups)
+
+
+def _weights(name: str, model: AttentionForecaster, windows: Windows) -> Weights:
+    by_run = _by_run(model.attention(windows), windows)
+    half = student.ppf((1 + LEVEL) / 2, len(by_run) - 1) * by_run.std(0, ddof=1) / np.sqrt(len(by_run))
+    mean = by_run.mean(0)
+    return Weights(name, mean, np.maximum(mean - half, 0.0), np.minimum(mean + half, 1.0))

@@ -1,0 +1,172 @@
+"""What a feature of a run counts and where: any vendor's counter by name, the columns of the counter tables, and circumstances of a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from flitwatch_domain.counters.catalogue import CATALOGUE, identify
+from flitwatch_domain.counters.columns import ENDPOINT_COLUMNS, ROUTER_COLUMNS, TABLE_II
+from flitwatch_domain.counters.kinds import CounterKind, Scope
+from flitwatch_domain.fabric import Technology
+from flitwatch_domain.neighbourhood import CIRCUMSTANCES
+
+
+class Meaning(StrEnum):
+    """What a counter says about a network."""
+
+    STALLS = "stalls"
+    TRAFFIC = "traffic"
+    ERRORS = "errors"
+    LATENCY = "NIC latency"
+    IO = "I/O"
+    PLACEMENT = "placement"
+    OTHER = "other counters"
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature of a run.
+
+    Attributes
+    ----------
+    name : str           as results and files have it: table II's abbreviation, the vendor's name, or `nic.` with a column of endpoint_1s
+    vendor : str         the vendor's name; empty where there is none
+    meaning : Meaning
+    place : str          where it counts, as it stands after the meaning: "on the row bus"; empty where that is not known
+    technology : str     empty where that is not known
+    description : str
+    """
+
+    name: str
+    vendor: str
+    meaning: Meaning
+    place: str
+    technology: str
+    description: str
+
+    @property
+    def group(self) -> str:
+        """Meaning and place in words: "stalls on the row bus"."""
+        return f"{self.meaning} {self.place}".strip()
+
+
+#: Before a column of endpoint_1s, as the network cards of the run's own nodes counted it.
+NIC = "nic."
+#: Before table II's four of LDMS: on routers with I/O nodes, and on those without the run's nodes.
+IO, SYS = "io.", "sys."
+#: How a run lay, beside `CIRCUMSTANCES`.
+PLACED = ("NUM_ROUTERS", "NUM_GROUPS")
+
+#: In this order: a counter of stalled packets counts stalls, one of failed packets errors.
+_BY_WORD: tuple[tuple[Meaning, str], ...] = (
+    (Meaning.LATENCY, r"latenc|round_?trip|rtt"),
+    (
+        Meaning.ERRORS,
+        r"(^|_)err|error|discard|drop|downed|link_downs|recover|uncorrected|corrected|retr(y|ies)|retransmi|timeout|nack|crc|dead_link|replay|overrun|integrity",
+    ),
+    (Meaning.STALLS, r"stall|wait|pause|block|cong|fecn|becn|marked|credit|backpressure|bubble|wasted"),
+    (Meaning.IO, r"lustre|gpfs|ost_|mdt|filesystem|read_bytes|write_bytes"),
+    (Meaning.TRAFFIC, r"2x|flit|pkt|packet|octet|byte|word|data|frame|codeword|_cw|bandwidth|tx_ok|rx_ok"),
+)
+#: Where a counter counts, by its name.
+_BY_PLACE: tuple[tuple[str, str], ...] = (
+    (r"row_?bus|_rb_|rt_stall|pt_r[qs]_stall|(green|black|blue)_stall|^p?tile_(rq_|rs_)?stall|2x", "on the row bus"),
+    (r"col_?buf|_cb_", "in the column buffers"),
+    (r"pcie|parbs|host", "towards the host"),
+)
+_BY_SCOPE = {
+    Scope.ROUTER_TILE: "at router tiles",
+    Scope.PROCESSOR_TILE: "at processor tiles",
+    Scope.NIC: "at the network cards",
+    Scope.PORT: "at switch ports",
+}
+_ABBREVIATED = {counter.abbreviation: counter for counter in TABLE_II}
+
+
+def meaning_of(*words: str) -> Meaning:
+    """What a counter means by its names and its unit, the first that says something."""
+    for text in words:
+        for meaning, pattern in _BY_WORD:
+            if re.search(pattern, text.lower()):
+                return meaning
+    return Meaning.OTHER
+
+
+def _place_of(text: str, otherwise: str) -> str:
+    return next((place for pattern, place in _BY_PLACE if re.search(pattern, text.lower())), otherwise)
+
+
+def feature_of(name: str, technology: Technology | None = None) -> Feature:
+    """What a feature is, whatever it is called: a name that nobody knows is read by its words.
+
+    Parameters
+    ----------
+    technology
+        Of the fabric: tells Omni-Path from InfiniBand, and which vendor's counters feed a column.
+    """
+    for prefix, place in ((IO, "on routers with I/O nodes"), (SYS, "on routers without the run's nodes")):
+        if name.startswith(prefix):
+            inner = feature_of(name.removeprefix(prefix), technology)
+            meaning = Meaning.IO if prefix == IO else inner.meaning
+            return replace(inner, name=name, meaning=meaning, place=place)
+    if name.startswith(NIC):
+        return _of_column(name, name.removeprefix(NIC), technology)
+    if name in CIRCUMSTANCES or name in PLACED:
+        return Feature(name, "", Meaning.PLACEMENT, "", "", "How the run lay, and how full the machine was.")
+    if (counter := _ABBREVIATED.get(name)) is not None:
+        tile = "at router tiles" if name.startswith("RT_") else "at processor tiles"
+        text = f"{counter.what}. {counter.remark}".removesuffix(". ")
+        meaning = meaning_of(counter.column)
+        place = _place_of(counter.column, tile)
+        return Feature(name, counter.vendor, meaning, place, Technology.CRAY_XC, text)
+    return _of_vendor(name, technology)
+
+
+def _of_vendor(name: str, technology: Technology | None) -> Feature:
+    use = identify(name, technology)
+    if use is None:
+        return Feature(name, name, meaning_of(name), _place_of(name, ""), technology or "", "")
+    kind = use.kind
+    place = _place_of(kind.canonical, _BY_SCOPE[kind.scope])
+    return Feature(name, name, _meaning(kind), place, kind.technology, kind.description)
+
+
+def _meaning(kind: CounterKind) -> Meaning:
+    if kind.endpoint_column == "errors":
+        return Meaning.ERRORS
+    return meaning_of(kind.canonical, kind.name, kind.unit)
+
+
+def _of_column(name: str, column: str, technology: Technology | None) -> Feature:
+    """A column of endpoint_1s: the vendor's counters of this technology that feed it say what it is."""
+    fed = [kind for kind in CATALOGUE if kind.endpoint_column == column and technology in (None, kind.technology)]
+    vendor = ", ".join(dict.fromkeys(kind.name for kind in fed)) if technology else ""
+    what = " ".join(dict.fromkeys(kind.description for kind in fed)) if technology else ""
+    return Feature(name, vendor, meaning_of(column), "at the network cards", technology or "", what)
+
+
+def router_features(technology: Technology | None) -> tuple[tuple[str, str], ...]:
+    """(feature, column of router_1s) of the routers of a fabric: table II on Aries, elsewhere what the vendor's counters feed, by their names."""
+    if technology in (None, Technology.CRAY_XC):
+        return tuple((counter.abbreviation, counter.column) for counter in TABLE_II)
+    named: dict[str, str] = {}
+    for kind in CATALOGUE:
+        if kind.technology is technology and kind.router_column is not None:
+            named.setdefault(kind.router_column, kind.name)
+    return tuple((named[column], column) for column in ROUTER_COLUMNS if column in named)
+
+
+def nic_features() -> tuple[tuple[str, str], ...]:
+    """(feature, column of endpoint_1s) of the network cards of a run's own nodes."""
+    return tuple((f"{NIC}{column}", column) for column in ENDPOINT_COLUMNS)
+
+
+def by_group(features: Sequence[Feature]) -> dict[str, list[int]]:
+    """Which features (by index) have one meaning at one place, in the order in which the groups first occur."""
+    groups: dict[str, list[int]] = {}
+    for at, feature in enumerate(features):
+        groups.setdefault(feature.group, []).append(at)
+    return groups

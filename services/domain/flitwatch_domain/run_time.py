@@ -1,0 +1,99 @@
+"""How long a running job without recorded steps will take: the run times of jobs of its like, given that it has lasted as long as it has.
+
+Of jobs of its like only those count that took longer than it has lasted. If they are exchangeable with it, their order statistics hold its
+time with the probability that they say (Vovk 2005; interpolated between them as by Beran and Hall 1993), whatever their distribution. Below
+`LEAST_JOBS` such jobs no two order statistics hold 90 %, so nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+#: The least number whose first and last order statistic hold 90 %: (n - 1) / (n + 1) = 0.9.
+LEAST_JOBS = 19
+#: The newest count: an application changes.
+MOST_JOBS = 300
+LEVEL = 0.9
+#: What jobs of its like have in common, from the most alike to the least.
+BASES = ("user, name, size", "name, size", "user, size")
+
+
+@dataclass(frozen=True)
+class RunTime:
+    """The whole run time of a job that has lasted `elapsed_s`.
+
+    Attributes
+    ----------
+    expected_s, low_s, high_s : median and 90 % interval; None where nothing can be told
+    basis : what the jobs that it rests on have in common; None where there are too few of each kind
+    jobs : how many of them took longer than this one has lasted
+    tested, coverage90 : so many of them were forecast from those before, at the same elapsed time, and this share lay in its interval
+    lacks : why nothing can be told
+    """
+
+    elapsed_s: float
+    expected_s: float | None
+    low_s: float | None
+    high_s: float | None
+    basis: str | None
+    jobs: int
+    tested: int
+    coverage90: float | None
+    lacks: str | None
+
+    @property
+    def rests_on(self) -> str | None:
+        """What the forecast rests on, in words."""
+        if self.basis is None:
+            return None
+        text = f"{self.jobs} completed jobs of the same {self.basis} that took longer than this one has lasted"
+        if self.coverage90 is None:
+            return f"{text}; too few to test the interval on them"
+        return f"{text}; of {self.tested} that were forecast from those before them, {self.coverage90:.0%} lay in their interval"
+
+
+def interval(times_s: ArrayLike) -> tuple[float, float, float]:
+    """(median, low, high): of the next time after these (at least `LEAST_JOBS`), with a 90 % interval."""
+    median, low, high = np.quantile(
+        np.asarray(times_s, float), [0.5, (1 - LEVEL) / 2, (1 + LEVEL) / 2], method="weibull"
+    )
+    return float(median), float(low), float(high)
+
+
+def run_time(past_s: Mapping[str, ArrayLike], elapsed_s: float) -> RunTime:
+    """Forecast by the jobs most alike of which there are enough.
+
+    Parameters
+    ----------
+    past_s
+        Run times of completed jobs by what they have in common with this one (`BASES`), in order of start.
+    elapsed_s
+        How long the job has lasted.
+    """
+    known = {basis: np.asarray(past_s[basis], float)[-MOST_JOBS:] for basis in BASES if basis in past_s}
+    longer = {basis: times[times > elapsed_s] for basis, times in known.items()}
+    for basis, times in longer.items():
+        if len(times) >= LEAST_JOBS:
+            median, low, high = interval(times)
+            tested, held = backtest(times)
+            return RunTime(elapsed_s, median, low, high, basis, len(times), tested, held, None)
+    best = max(longer, key=lambda basis: len(longer[basis]), default=None)
+    jobs, of = (len(longer[best]), len(known[best])) if best is not None else (0, 0)
+    lacks = f"needs {LEAST_JOBS} completed jobs of its like that took longer than it has lasted; of {of} of the same {best or BASES[0]}, {jobs} did"
+    return RunTime(elapsed_s, None, None, None, None, jobs, 0, None, lacks)
+
+
+def backtest(times_s: Floats) -> tuple[int, float | None]:
+    """How many of these times, in order of start, have enough before them, and the share of those that lay in the interval of the ones before."""
+    held = [
+        low <= time <= high
+        for at, time in enumerate(times_s.tolist())
+        if at >= LEAST_JOBS
+        for _, low, high in [interval(times_s[:at])]
+    ]
+    return len(held), float(np.mean(held)) if held else None

@@ -1,0 +1,174 @@
+/** What the forecasts rest on: the error that each input saves on later runs, and the attention over the past steps. */
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { forecastQuery } from "../../api/estimates";
+import type { Application, RestsOn as Rests } from "../../api/estimateShapes";
+import { BaseAxis, ValueAxis } from "../../charts/axis";
+import { useSize } from "../../charts/Canvas";
+import { importanceLayout, INPUT_ROW, weightsLayout } from "../../charts/importanceLayout";
+import type { Column } from "../../components/DataTable";
+import { PictureCard } from "../../components/PictureCard";
+import { Segmented } from "../../components/Segmented";
+import { plural } from "../../lib/format";
+import { applicationText } from "../estimates/ApplicationMenu";
+import { restsText } from "./restsText";
+
+type Input = Rests["inputs"][number];
+
+const points = (value: number) => value.toFixed(2);
+const columns: Column<Input>[] = [
+  { key: "name", header: "Input", value: (i) => i.name },
+  { key: "meaning", header: "What", value: (i) => i.meaning },
+  { key: "added", header: "points added", numeric: true, value: (i) => i.increase, render: (i) => points(i.increase) },
+  { key: "low", header: "from", numeric: true, value: (i) => i.low, render: (i) => points(i.low) },
+  { key: "high", header: "to", numeric: true, value: (i) => i.high, render: (i) => points(i.high) },
+  { key: "verdict", header: "Verdict", value: (i) => i.verdict },
+];
+
+export function RestsOn({ application: { exe, nodes } }: { application: Application }) {
+  const { data } = useQuery(forecastQuery({ exe, nodes }));
+  const [chosen, setChosen] = useState<string | null>(null);
+  if (!data) return null;
+  const rests = data.rests_on.find((one) => one.forecaster === chosen) ?? data.rests_on[0];
+  if (!rests)
+    return data.rests_on_lacks === null ? null : (
+      <section className="card" aria-label="What the forecasts rest on">
+        <p className="muted forecast-note">What the forecasts rest on: cannot tell: {data.rests_on_lacks}</p>
+      </section>
+    );
+  return (
+    <PictureCard
+      title="What the forecasts rest on"
+      name="forecast-importance"
+      className="rests-on"
+      rows={rests.inputs}
+      columns={columns}
+      id={(i) => i.name}
+      note={`${applicationText({ exe, nodes })} · ${restsText(rests)}`}
+      actions={
+        data.rests_on.length > 1 && (
+          <Segmented
+            label="Forecaster"
+            value={rests.forecaster}
+            options={data.rests_on.map((one, i) => ({
+              value: one.forecaster,
+              label: i === 0 ? "As served" : "Attention alone",
+            }))}
+            onChange={setChosen}
+          />
+        )
+      }
+    >
+      <Inputs rests={rests} />
+      <p className="muted chart-key">
+        points of error added where the input is that of another run · {plural(rests.runs, "later run")},{" "}
+        {rests.learned} learned from · line: 95 % for all inputs at once
+      </p>
+      {rests.weights.map((weights) => (
+        <Attention key={weights.forecaster} weights={weights} />
+      ))}
+    </PictureCard>
+  );
+}
+
+const LEFT = 230;
+const SHORT = 34;
+const cut = (name: string) => (name.length > SHORT ? `${name.slice(0, SHORT - 1)}…` : name);
+
+function Inputs({ rests }: { rests: Rests }) {
+  const [box, size] = useSize();
+  const layout = useMemo(() => {
+    if (!size || size.width < LEFT + 80) return null;
+    return importanceLayout(
+      rests.inputs.map(({ increase, low, high }) => ({ mean: increase, low, high })),
+      LEFT,
+      size.width,
+    );
+  }, [rests, size]);
+  return (
+    <div ref={box} className="past-box" style={{ height: rests.inputs.length * INPUT_ROW + 22 }}>
+      {size && layout && (
+        <svg width={size.width} height={layout.height} role="img" aria-label={restsText(rests)}>
+          <BaseAxis
+            ticks={layout.ticks}
+            x={layout.x}
+            y={layout.height - 5}
+            text={(tick, i) => (i === layout.ticks.length - 1 ? `${tick} points` : tick)}
+            grid={[0, layout.height - 20]}
+          />
+          <line className="median-line" x1={layout.x(0)} x2={layout.x(0)} y1={0} y2={layout.height - 20} />
+          {rests.inputs.map((input, i) => {
+            const row = layout.rows[i];
+            if (!row) return null;
+            const sure = input.verdict === "carries";
+            return (
+              <g key={input.name}>
+                <title>{`${input.name}: ${input.meaning}, ${input.verdict}`}</title>
+                <text className={sure ? "strong" : undefined} x={LEFT - 10} y={row.y + 4} textAnchor="end">
+                  {cut(input.name)}
+                </text>
+                {input.verdict === "not used" ? (
+                  <text x={layout.x(0) + 8} y={row.y + 4}>
+                    not used
+                  </text>
+                ) : (
+                  <>
+                    <line className="median" x1={row.from} x2={row.to} y1={row.y} y2={row.y} />
+                    <circle className={sure ? "dot exposed" : "dot"} cx={row.dot} cy={row.y} r={4} />
+                  </>
+                )}
+              </g>
+            );
+          })}
+        </svg>
+      )}
+    </div>
+  );
+}
+
+const HIGH = 120;
+
+function Attention({ weights }: { weights: Rests["weights"][number] }) {
+  const [box, size] = useSize();
+  const layout = useMemo(() => {
+    if (!size || size.width < 160) return null;
+    const rows = weights.mean.map((mean, i) => ({ mean, low: weights.low[i] ?? mean, high: weights.high[i] ?? mean }));
+    return weightsLayout(rows, 44, size.width, HIGH);
+  }, [weights, size]);
+  const newest = weights.mean.at(-1) ?? 0;
+  return (
+    <>
+      <div ref={box} className="past-box" style={{ height: HIGH }}>
+        {size && layout && (
+          <svg
+            width={size.width}
+            height={HIGH}
+            role="img"
+            aria-label={`Attention of ${weights.forecaster} over the last ${plural(weights.mean.length, "step")}: ${Math.round(newest * 100)} % on the newest`}
+          >
+            <ValueAxis ticks={layout.ticks} y={layout.y} left={44} right={size.width - 14} />
+            {layout.bars.map((bar) => (
+              <g key={bar.step}>
+                <rect className="spread" x={bar.x} y={bar.y} width={bar.width} height={bar.height} rx={2} />
+                <line
+                  className="median"
+                  x1={bar.x + bar.width / 2}
+                  x2={bar.x + bar.width / 2}
+                  y1={bar.from}
+                  y2={bar.to}
+                />
+                <text x={bar.x + bar.width / 2} y={HIGH - 6} textAnchor="middle">
+                  {bar.step}
+                </text>
+              </g>
+            ))}
+            <line className="expected" x1={44} x2={size.width - 14} y1={layout.even} y2={layout.even} />
+          </svg>
+        )}
+      </div>
+      <p className="muted chart-key">
+        attention of {weights.forecaster} by past step, −1 the newest · dashed: all alike · line: 95 % over runs
+      </p>
+    </>
+  );
+}
