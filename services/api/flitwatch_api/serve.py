@@ -64,7 +64,8 @@ def server(
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=grace_s,
         log_config=None,
-        proxy_headers=False,
+        proxy_headers=bool(settings.api_trusted_proxies),
+        forwarded_allow_ips=list(settings.api_trusted_proxies),
         limit_concurrency=settings.api_streams_max + CONNECTIONS,
     )
     return Server(config, app, pulse)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -36,6 +37,10 @@ class Settings(BaseSettings):
     )
     api_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description="Host names that requests may name, comma-separated; empty: any."
+    )
+    api_trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Networks of proxies (10.0.0.0/24, ...) whose X-Forwarded-For and X-Forwarded-Proto are believed, comma-separated; empty: none.",
     )
     api_metrics_port: int | None = Field(
         default=None,
@@ -102,7 +107,16 @@ class Settings(BaseSettings):
     )
     oidc_roles: str = Field(default="", description="VALUE=ROLE,...: roles by values of that claim; else `user`.")
 
-    @field_validator("api_hosts", mode="before")
+    @field_validator("api_hosts", "api_trusted_proxies", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("api_trusted_proxies")
+    @classmethod
+    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        # The server takes what is no network for a name, and `*` for everybody: neither may come from a slip of the pen.
+        try:
+            return tuple(str(ip_network(part)) for part in value)
+        except ValueError as wrong:
+            raise ValueError(f"{wrong}; write the networks of the proxies, such as 10.0.0.0/24") from None

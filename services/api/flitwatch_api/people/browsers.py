@@ -9,7 +9,7 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 def address_of(request: Request) -> str:
-    """The address a request came from."""
+    """The address a request came from: the right-most of X-Forwarded-For that is no trusted proxy's (`api_trusted_proxies`), else that of the connection."""
     return request.client.host if request.client else "local"
 
 
