@@ -3911,7 +3911,7 @@ export interface components {
             rests_on: components["schemas"]["RestsOn"][];
             /**
              * Rests On Lacks
-             * @description Why that cannot be told.
+             * @description Why that is unknown.
              */
             rests_on_lacks: string | null;
             /** Notes */
