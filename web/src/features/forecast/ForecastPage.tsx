@@ -132,13 +132,13 @@ export function ForecastPage() {
               )}
             </section>
             {run !== undefined && <RunBand run={run} />}
-            <JobsWithoutSteps />
             {chosen?.forecast.estimate_id != null && (
               <>
                 <RestsOn key={`rests ${chosen.exe} ${chosen.nodes}`} application={chosen} />
                 <Backtests key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />
               </>
             )}
+            <JobsWithoutSteps />
           </div>
           <div className="estimate-side">
             {chosen && <Trust key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />}
@@ -151,10 +151,6 @@ export function ForecastPage() {
                 <>
                   The forecaster that serves is the one with the least error in the backtest, be it learned or a plain
                   rule; every rival is in the table.
-                </>,
-                <>
-                  What a forecast rests on is shown by how much worse it gets on later runs where one input is that of
-                  another run. An interval that holds zero means: cannot tell.
                 </>,
                 <>
                   “to usual” is the expected time over that of the mean run for the same steps; it is marked when the
