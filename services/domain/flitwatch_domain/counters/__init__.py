@@ -14,7 +14,7 @@ from flitwatch_domain.counters.columns import (
     TABLE_II,
     DeviationCounter,
 )
-from flitwatch_domain.counters.features import Feature, Meaning, by_group, feature_of
+from flitwatch_domain.counters.features import Feature, Meaning, feature_of
 from flitwatch_domain.counters.kinds import CounterKind, CounterUse, Scope
 from flitwatch_domain.counters.modern import INFINIBAND, OMNI_PATH, SLINGSHOT
 
@@ -35,7 +35,6 @@ __all__ = [
     "Feature",
     "Meaning",
     "Scope",
-    "by_group",
     "feature_of",
     "identify",
 ]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from flitwatch_domain.counters.catalogue import CATALOGUE, identify
-from flitwatch_domain.counters.columns import ENDPOINT_COLUMNS, ROUTER_COLUMNS, TABLE_II
+from flitwatch_domain.counters.columns import TABLE_II
 from flitwatch_domain.counters.kinds import CounterKind, Scope
 from flitwatch_domain.fabric import Technology
 from flitwatch_domain.neighbourhood import CIRCUMSTANCES
@@ -146,27 +145,3 @@ def _of_column(name: str, column: str, technology: Technology | None) -> Feature
     vendor = ", ".join(dict.fromkeys(kind.name for kind in fed)) if technology else ""
     what = " ".join(dict.fromkeys(kind.description for kind in fed)) if technology else ""
     return Feature(name, vendor, meaning_of(column), "at the network cards", technology or "", what)
-
-
-def router_features(technology: Technology | None) -> tuple[tuple[str, str], ...]:
-    """(feature, column of router_1s) of the routers of a fabric: table II on Aries, elsewhere what the vendor's counters feed, by their names."""
-    if technology in (None, Technology.CRAY_XC):
-        return tuple((counter.abbreviation, counter.column) for counter in TABLE_II)
-    named: dict[str, str] = {}
-    for kind in CATALOGUE:
-        if kind.technology is technology and kind.router_column is not None:
-            named.setdefault(kind.router_column, kind.name)
-    return tuple((named[column], column) for column in ROUTER_COLUMNS if column in named)
-
-
-def nic_features() -> tuple[tuple[str, str], ...]:
-    """(feature, column of endpoint_1s) of the network cards of a run's own nodes."""
-    return tuple((f"{NIC}{column}", column) for column in ENDPOINT_COLUMNS)
-
-
-def by_group(features: Sequence[Feature]) -> dict[str, list[int]]:
-    """Which features (by index) have one meaning at one place, in the order in which the groups first occur."""
-    groups: dict[str, list[int]] = {}
-    for at, feature in enumerate(features):
-        groups.setdefault(feature.group, []).append(at)
-    return groups
