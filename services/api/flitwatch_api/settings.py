@@ -115,7 +115,7 @@ class Settings(BaseSettings):
     @field_validator("api_trusted_proxies")
     @classmethod
     def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        # The server takes what is no network for a name, and `*` for everybody: neither may come from a slip of the pen.
+        # The server takes what is no network for a name, and `*` for everybody.
         try:
             return tuple(str(ip_network(part)) for part in value)
         except ValueError as wrong:
