@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.task_models.base import words_of
 
 _HERE, _ABOVE = Path(__file__).parent, Path(__file__).resolve().parents[3]
 
@@ -106,6 +109,21 @@ class Settings(BaseSettings):
         default="", description="Claim with groups or roles (dots lead inward); empty: roles are given here."
     )
     oidc_roles: str = Field(default="", description="VALUE=ROLE,...: roles by values of that claim; else `user`.")
+
+    @classmethod
+    def read(cls, **given: Any) -> Self:
+        """The settings of the environment, and those given.
+
+        Raises
+        ------
+        BadRequest
+            One cannot be used: its variable's name, and why.
+        """
+        try:
+            return cls(**given)
+        except ValidationError as problem:
+            faults = [f"FLITWATCH_{str(one['loc'][0]).upper()}: {words_of(one['msg'])}" for one in problem.errors()]
+            raise BadRequest("; ".join(faults), advice="docs/settings.md has every setting.") from None
 
     @field_validator("api_hosts", "api_trusted_proxies", mode="before")
     @classmethod
