@@ -14,6 +14,7 @@ import pytest
 from fixtures.databases import Server
 
 from api.world import World, seed
+from flitwatch_api.people import attempts
 from flitwatch_api.serve import listen, server
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
@@ -73,6 +74,22 @@ def operating(url: str) -> dict[str, str]:
 def bearer(secret: str) -> dict[str, str]:
     """The header that carries a token."""
     return {"Authorization": f"Bearer {secret}"}
+
+
+def guess_passwords(api: Served, count: int, address: str, name: str = "otto", **more: object) -> list[int]:
+    """The statuses of so many wrong passwords from an address."""
+    with httpx.Client(transport=httpx.HTTPTransport(local_address=address), base_url=api.url, timeout=20) as client:
+        return [
+            client.post("/api/v1/session", json={"name": name, "password": f"wrong {n}"}, **more).status_code  # type: ignore[arg-type]
+            for n in range(count)
+        ]
+
+
+@pytest.fixture
+def no_second_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tries at a password are not given back while the test runs, however slow the machine."""
+    for each in ("PAIR", "NAME", "KNOWN", "ADDRESS"):
+        monkeypatch.setattr(attempts, f"{each}_EVERY_S", 1e6)
 
 
 @pytest.fixture(scope="session")

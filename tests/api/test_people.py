@@ -12,7 +12,7 @@ import httpx
 import psycopg
 import pytest
 
-from api.conftest import Served, bearer, serving
+from api.conftest import Served, bearer, guess_passwords, serving
 from flitwatch_api.app import create_app
 from flitwatch_api.logs import JsonLines, request_id
 from flitwatch_api.names import Names
@@ -598,28 +598,12 @@ def test_wrong_tokens_count_as_requests(embedded_db: str) -> None:
         assert answers == [401, 401, 401, 429, 429]
 
 
-def wrong(api: Served, count: int, address: str, name: str = "otto", **more: object) -> list[int]:
-    """The statuses of so many wrong passwords from an address."""
-    with httpx.Client(transport=httpx.HTTPTransport(local_address=address), base_url=api.url, timeout=20) as client:
-        return [
-            client.post("/api/v1/session", json={"name": name, "password": f"wrong {n}"}, **more).status_code  # type: ignore[arg-type]
-            for n in range(count)
-        ]
-
-
-@pytest.fixture
-def no_second_chance(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tries at a password are not given back while the test runs, however slow the machine."""
-    for each in ("PAIR", "NAME", "KNOWN", "ADDRESS"):
-        monkeypatch.setattr(attempts, f"{each}_EVERY_S", 1e6)
-
-
 @pytest.mark.usefixtures("no_second_chance")
 def test_wrong_passwords_from_elsewhere_keep_nobody_out(embedded_db: str) -> None:
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         people.add(conn, "otto", "operator", PASSWORD)
     with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
-        guessed = wrong(api, 14, "127.0.0.2")
+        guessed = guess_passwords(api, 14, "127.0.0.2")
         assert guessed[:10] == [401] * 10 and set(guessed[10:]) == {429}
         logged_in(api, "otto").close()
 
@@ -634,9 +618,9 @@ def test_who_logged_in_before_is_known_by_a_signed_cookie(embedded_db: str, monk
     right = {"name": "otto", "password": PASSWORD}
     with serving(Settings(db=embedded_db, web=None, api_anonymous="none")) as api:
         otto, eve = logged_in(api, "otto"), logged_in(api, "eve")
-        assert wrong(api, 11, "127.0.0.1")[-1] == 429
+        assert guess_passwords(api, 11, "127.0.0.1")[-1] == 429
         # The name alone has a limit, too: guesses from many addresses end.
-        assert wrong(api, 3, "127.0.0.3") == [401, 401, 429]
+        assert guess_passwords(api, 3, "127.0.0.3") == [401, 401, 429]
         assert httpx.post(f"{api.url}/api/v1/session", json=right).status_code == 429
         known = {"Cookie": f"flitwatch-known={otto.cookies['flitwatch-known']}"}
         assert httpx.post(f"{api.url}/api/v1/session", json=right, headers=known).status_code == 200
@@ -653,7 +637,7 @@ def test_who_logged_in_before_is_known_by_a_signed_cookie(embedded_db: str, monk
         ):
             headers = {"Cookie": f"flitwatch-known={cookie}".encode()}
             assert httpx.post(f"{api.url}/api/v1/session", json=right, headers=headers).status_code == 429, cookie
-        tried = wrong(api, 12, "127.0.0.4", headers=known)
+        tried = guess_passwords(api, 12, "127.0.0.4", headers=known)
         assert tried[0] == 401 and tried[-1] == 429
         assert httpx.get(f"{api.url}/api/v1/jobs", headers=known).status_code == 401
         for client in (otto, eve):

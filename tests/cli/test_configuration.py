@@ -15,6 +15,8 @@ from flitwatch import configuration, reference
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import BadInput
 
+from .test_import_fabric import flitwatch
+
 
 def test_the_committed_sample_is_that_of_the_program() -> None:
     assert configuration.sample() == reference.configuration(), "run `make reference`"
@@ -47,6 +49,23 @@ def test_the_environment_wins_over_the_file(tmp_path: Path, monkeypatch: pytest.
         os.environ.update(before)
     assert (settings.api_rate_per_s, settings.api_pool_max, settings.api_access_log) == (7, 5, True)
     assert settings.api_hosts == ("a.example", "b.example")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("FLITWATCH_API_TRUSTED_PROXIES", "*", "write the networks of the proxies, such as 10.0.0.0/24"),
+        ("FLITWATCH_API_POOL_MAX", "many", "should be a valid integer"),
+    ],
+)
+def test_a_setting_of_the_api_that_cannot_be_used_is_one_line_before_a_database_is_asked(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    # Nobody listens there: a database that does not answer is waited for.
+    code, out, err = flitwatch("api", "--db", "postgresql://127.0.0.1:1/none")
+    assert (code != 0, out, err.count("\n")) == (True, "", 1)
+    assert f"{variable}: " in err and said in err and "docs/settings.md" in err
 
 
 @pytest.mark.parametrize(

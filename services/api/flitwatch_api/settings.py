@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.task_models.base import words_of
 
 _HERE, _ABOVE = Path(__file__).parent, Path(__file__).resolve().parents[3]
 
@@ -107,6 +110,21 @@ class Settings(BaseSettings):
     )
     oidc_roles: str = Field(default="", description="VALUE=ROLE,...: roles by values of that claim; else `user`.")
 
+    @classmethod
+    def read(cls, **given: Any) -> Self:
+        """The settings of the environment, and those given.
+
+        Raises
+        ------
+        BadRequest
+            One cannot be used: its variable's name, and why.
+        """
+        try:
+            return cls(**given)
+        except ValidationError as problem:
+            faults = [f"FLITWATCH_{str(one['loc'][0]).upper()}: {words_of(one['msg'])}" for one in problem.errors()]
+            raise BadRequest("; ".join(faults), advice="docs/settings.md has every setting.") from None
+
     @field_validator("api_hosts", "api_trusted_proxies", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
@@ -115,7 +133,7 @@ class Settings(BaseSettings):
     @field_validator("api_trusted_proxies")
     @classmethod
     def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        # The server takes what is no network for a name, and `*` for everybody: neither may come from a slip of the pen.
+        # The server takes what is no network for a name, and `*` for everybody.
         try:
             return tuple(str(ip_network(part)) for part in value)
         except ValueError as wrong:

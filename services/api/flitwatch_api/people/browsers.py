@@ -9,7 +9,11 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 def address_of(request: Request) -> str:
-    """The address a request came from: the right-most of X-Forwarded-For that is no trusted proxy's (`api_trusted_proxies`), else that of the connection."""
+    """The address a request came from.
+
+    That of the connection. From a trusted proxy (`api_trusted_proxies`) it is the right-most of X-Forwarded-For that is no trusted proxy's, and the
+    first where all are; it need not be an address where the proxy does not write one.
+    """
     return request.client.host if request.client else "local"
 
 

@@ -85,25 +85,26 @@ def api(
         raise click.UsageError("--metrics-port and --port are two ports")
     # Whose data it will be nobody knows here, so without a login they may be read and no more.
     reached = exposure_of(host, allow_hosts, anonymous, insecure_network, usual="viewer")
+    chosen: dict[str, Any] = {} if web is None else {"web": web}
+    # Before a database is waited for or made: what cannot be used is said at once.
+    settings = Settings.read(
+        api_hosts=reached.hosts,
+        api_anonymous=reached.anonymous,
+        api_access_log=access_log,
+        api_metrics_port=metrics_port,
+        **chosen,
+    )
     log_to_stderr(logging.INFO)
     logging.getLogger().handlers[0].setFormatter(JsonLines())
-    chosen: dict[str, Any] = {} if web is None else {"web": web}
     # Until the server itself heeds signals: a throw-away database is not left behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
         ensure_admin(url)
-        settings = Settings(
-            db=SecretStr(url),
-            api_hosts=reached.hosts,
-            api_anonymous=reached.anonymous,
-            api_access_log=access_log,
-            api_metrics_port=metrics_port,
-            **chosen,
-        )
 
         def announce() -> None:
             if as_json:
                 name = f"[{host}]" if ":" in host else host
                 emit({"url": f"http://{name}:{port}", "metrics_port": metrics_port, "pid": os.getpid()}, True)
 
-        serve(settings, host, port, grace_s=GRACE_S, metrics_host=metrics_host, pulse=own_pulse(), announce=announce)
+        served = settings.model_copy(update={"db": SecretStr(url)})
+        serve(served, host, port, grace_s=GRACE_S, metrics_host=metrics_host, pulse=own_pulse(), announce=announce)

@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { Fragment } from "react";
 import type { Occupancy } from "../../api/shapes";
 import { Swatch } from "../../charts/legends";
 import { heatColour } from "../../charts/scale";
@@ -62,9 +63,11 @@ export function HotPairs({ pairs, scene, jobs, when, theme }: Props) {
               </td>
               <td className="ellipsis">
                 {using.slice(0, SHOWN).map((job) => (
-                  <Link key={job.job_pk} to="/jobs/$job" params={{ job: job.job_id }} search={{ at: when.to }}>
-                    {job.job_id}{" "}
-                  </Link>
+                  <Fragment key={job.job_pk}>
+                    <Link to="/jobs/$job" params={{ job: job.job_id }} search={{ at: when.to }}>
+                      {job.job_id}
+                    </Link>{" "}
+                  </Fragment>
                 ))}
                 {using.length > SHOWN && <span className="muted">+{using.length - SHOWN}</span>}
                 {!using.length && <span className="muted">none</span>}
