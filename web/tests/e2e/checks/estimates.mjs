@@ -73,6 +73,26 @@ export async function estimates({ url, check, api }) {
     assert.ok((await page.locator('section[aria-label="Backtests"] tbody tr[aria-rowindex]').count()) >= 1);
   });
 
+  await check(
+    "the forecast page says what a forecast rests on, and of jobs without steps how long they take or why nobody can tell",
+    async (page) => {
+      await page.goto(`${url}/forecast`);
+      const rests = page.locator(".rests-on");
+      await rests.getByText("attention: first stalls of its routers (+2.4 points), and 1 more").waitFor();
+      assert.equal(
+        await rests.locator("circle.exposed").count(),
+        2,
+        "only inputs whose interval lies above zero stand out",
+      );
+      assert.match(await rests.textContent(), /placement.*not used/s);
+      const jobs = page.locator('section[aria-label="Jobs without steps"]');
+      const rows = jobs.locator("tbody tr[aria-rowindex]");
+      assert.match(await rows.nth(0).textContent(), /40 min.*44 jobs of its name and size/s);
+      assert.match(await rows.nth(1).textContent(), /cannot tell.*has 3/s);
+    },
+    { fixtureOnly: true },
+  );
+
   const poor = items.find((one) => one.blame.estimate_id === null && one.blame.lacks);
   if (poor) {
     await check("too few runs say what they need", async (page) => {
