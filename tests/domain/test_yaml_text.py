@@ -28,6 +28,8 @@ def test_plain_data_comes_out() -> None:
         ("a: 2026-02-30", "not of its type .*day is out of range"),
         ("a: " + "1" * 5_000, "not of its type"),
         ("a: !!int one", "not of its type"),
+        ('a: "\\Uffffffff"', "not of its type"),
+        ("a: 1" + ":59" * 200 + ".0", "not of its type"),
         ("a: !!float one", "not of its type"),
         ("a: !!bool perhaps", "not of its type"),
         ("a: !!timestamp now", "not of its type"),

@@ -92,8 +92,8 @@ def dictionary(name: str) -> Path | None:
     return path
 
 
-def fuzz(name: str, program: Path, corpus: Path, seconds: int, slowest_s: int, files: str) -> Fuzzed:
-    """Run one target, whose inputs take `slowest_s` at most; its own files go to the folder `files`."""
+def fuzz(name: str, program: Path, corpus: Path, seconds: int, slowest_s: int, files: str, seed: int) -> Fuzzed:
+    """Run one target, whose inputs take `slowest_s` at most; its own files go to the folder `files`. Seed 0 draws one."""
     log, grown = BUILD / f"{name}.log", corpus / name
     grown.mkdir(parents=True, exist_ok=True)
     limits = [
@@ -102,6 +102,7 @@ def fuzz(name: str, program: Path, corpus: Path, seconds: int, slowest_s: int, f
         f"-timeout={slowest_s}",
         "-rss_limit_mb=2048",
         "-print_final_stats=1",
+        f"-seed={seed}",
     ]
     words = dictionary(name)
     if words is not None:
@@ -109,7 +110,12 @@ def fuzz(name: str, program: Path, corpus: Path, seconds: int, slowest_s: int, f
     start = unpack(name, Path(files) / "corpus" / name)
     command = [program, grown, start, f"-artifact_prefix={FINDS}/{name}-", *limits]
     with log.open("wb") as out:
-        process = subprocess.Popen(command, stdout=out, stderr=out, env={**os.environ, "TMPDIR": files})
+        process = subprocess.Popen(
+            command,
+            stdout=out,
+            stderr=out,
+            env={**os.environ, "TMPDIR": files, "PYTHONHASHSEED": str(seed or "random")},
+        )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     said = log.read_text(errors="replace")
@@ -176,7 +182,9 @@ def merge(names: Sequence[str], corpus: Path) -> list[str]:
     return failed
 
 
-def run(names: Sequence[str], seconds: int, at_a_time: int, corpus: Path, say: Callable[[str], None]) -> list[Fuzzed]:
+def run(
+    names: Sequence[str], seconds: int, at_a_time: int, corpus: Path, seed: int, say: Callable[[str], None]
+) -> list[Fuzzed]:
     """Fuzz `names` for `seconds` each, `at_a_time` of them."""
     cxx = [name for name in names if name not in TARGETS]
     build(cxx)
@@ -194,7 +202,7 @@ def run(names: Sequence[str], seconds: int, at_a_time: int, corpus: Path, say: C
 
     def one(name: str) -> Fuzzed:
         program = program_of(name, name in cxx)
-        fuzzed = fuzz(name, program, corpus, seconds, slowest_s, files)
+        fuzzed = fuzz(name, program, corpus, seconds, slowest_s, files, seed)
         say(fuzzed.line())
         return fuzzed
 
@@ -229,6 +237,13 @@ def main() -> int:
         help="where new inputs go (build/fuzz/corpus)",
     )
     parser.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="try the inputs that N draws, the same in every run that starts with the same corpus (0: others each time)",
+    )
+    parser.add_argument(
         "--merge", action="store_true", help="take from that folder into tests/fuzz/found what covers more"
     )
     asked = parser.parse_args()
@@ -249,7 +264,7 @@ def main() -> int:
             with asked.log.open("a") as log:
                 log.write(line + "\n")
 
-    fuzzed = run(asked.targets or everything, asked.seconds, asked.at_a_time, asked.corpus, say)
+    fuzzed = run(asked.targets or everything, asked.seconds, asked.at_a_time, asked.corpus, asked.seed, say)
     found = [one.name for one in fuzzed if one.status]
     summary = {
         "targets": len(fuzzed),

@@ -9,12 +9,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from flitwatch_domain.counters import identify
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Technology
+from flitwatch_domain.importers.text import read_utf8
+from flitwatch_domain.importers.yaml_text import parse_yaml
 from flitwatch_stream.topics import ldms_topic
 
 #: What labels can say, and the column of a record that says it (docs/contracts/log.md).
@@ -147,7 +148,7 @@ class MetricTable:
     def __init__(self, paths: Sequence[Path] = ()) -> None:
         own = files("flitwatch_ingest.exporters") / "prometheus.yaml"
         texts = [("prometheus.yaml", own.read_text())]
-        texts += [(str(path), _read(path)) for path in paths]
+        texts += [(str(path), read_utf8(path)) for path in paths]
         self._layers = [_layer(where, text) for where, text in reversed(texts)]
 
     def find(self, name: str, labels: Mapping[str, str]) -> Series:
@@ -200,18 +201,9 @@ def _layer(where: str, text: str) -> _Layer:
     return names, patterns
 
 
-def _read(path: Path) -> str:
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as problem:
-        raise BadInput(f"cannot be read: {problem}", where=str(path)) from None
-
-
 def _document(where: str, text: str) -> _Document:
     try:
-        return _Document.model_validate(yaml.safe_load(text))
-    except yaml.YAMLError as problem:
-        raise BadInput(f"is no YAML: {problem}", where=where) from None
+        return _Document.model_validate(parse_yaml(text, where))
     except ValidationError as problem:
         first = problem.errors()[0]
         at = ".".join(map(str, first["loc"]))

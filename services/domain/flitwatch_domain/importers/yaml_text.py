@@ -89,8 +89,8 @@ def parse_yaml(text: str, where: str) -> Any:
         raise BadInput(f"is no YAML: {said}", where=f"{where}:{mark.line + 1}" if mark else where) from None
     except RecursionError:
         raise BadInput("is nested too deeply", where=where) from None
-    except (ValueError, LookupError, TypeError, AttributeError) as bad:
-        # What PyYAML raises for a scalar that is not of its type: a 31st of February, `!!bool maybe`, an integer of thousands of digits.
+    except (ValueError, ArithmeticError, LookupError, TypeError, AttributeError) as bad:
+        # What PyYAML raises for a scalar that is not of its type: a 31st of February, `!!bool maybe`, an integer of thousands of digits, a character beyond Unicode.
         raise BadInput(
             f"holds a value that is not of its type ({bad})", where=where, advice="Quote it if it is text."
         ) from None
