@@ -73,7 +73,11 @@ export async function ways({ url, check, api, timed, fabricUrl }) {
       await until(() => replay.isEnabled(), Boolean, "the dialog is filled");
       await way.click(replay);
       await tab.waitForSelector(".lab-tasks ~ section svg");
-      assert.match(await tab.locator(".estimate-side").textContent(), /random-router/);
+      await until(
+        () => tab.locator(".estimate-side").textContent(),
+        (text) => /random-router/.test(text),
+        "the result names the other placement",
+      );
     },
     { fixtureOnly: true },
   );
