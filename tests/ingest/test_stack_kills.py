@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ingest.writing import quality, stored
+from ingest.writing import quality, stored, uneven_seconds
 from integration.feed import SECOND_0, Feed
 
 from flitwatch_db import connect
@@ -78,6 +78,11 @@ class Site:
             self.servers[name].start()
         else:
             self.run(name)
+
+    def said(self) -> str:
+        """What a wrong sum is looked for by: uneven seconds, gaps and dead letters, and the ends of the logs."""
+        logs = [(self.folder / f"{name}.log").read_text()[-3000:] for name in ("writer", "collector")]
+        return "\n".join([f"uneven {uneven_seconds(self.url)}", f"quality {quality(self.url)}", *logs])
 
     def end(self) -> None:
         for process in self.running.values():
@@ -144,7 +149,7 @@ def test_counts_are_exact_after_kills_of_everything(site: Site) -> None:
         time.sleep(0.5)
     site.running["writer"].send_signal(signal.SIGTERM)
     assert site.running["writer"].wait(60) == 0, (site.folder / "writer.log").read_text()[-2000:]
-    assert stored(site.url) == {router: (*row, row[2]) for router, row in expected.items()}, quality(site.url)
+    assert stored(site.url) == {router: (*row, row[2]) for router, row in expected.items()}, site.said()
     assert quality(site.url) == ([], [])
     for name in ("writer", "collector"):
         assert "Traceback" not in (site.folder / f"{name}.log").read_text(), name

@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from ingest.writing import Quarters, append, quality, stored
+from ingest.writing import Quarters, append, quality, stored, uneven_seconds
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -90,7 +90,10 @@ def test_counts_are_exact_after_random_kills(embedded_db: str, log_url: str, cou
             deadline = time.monotonic() + SETTLE_S
             while _seconds_only(stored(embedded_db)) != _seconds_only(expected) and time.monotonic() < deadline:
                 time.sleep(0.5)
-        assert _seconds_only(stored(embedded_db)) == _seconds_only(expected), quality(embedded_db)
+        assert _seconds_only(stored(embedded_db)) == _seconds_only(expected), (
+            uneven_seconds(embedded_db),
+            quality(embedded_db),
+        )
         for process in running:
             process.send_signal(signal.SIGTERM)
         for process in running:
@@ -98,7 +101,7 @@ def test_counts_are_exact_after_random_kills(embedded_db: str, log_url: str, cou
             assert process.wait(60) in (0, -signal.SIGTERM), process.communicate()[1][-2000:]
         # A writer that ended while it rebuilt what a killed one had in memory leaves that to the next.
         drain(embedded_db, log_url, settings=WriterSettings(pattern=rf"^ldms\.{topic}_"), limit_s=60)
-        assert stored(embedded_db) == expected
+        assert stored(embedded_db) == expected, uneven_seconds(embedded_db)
         assert quality(embedded_db) == ([], [])
     finally:
         writers.stop()

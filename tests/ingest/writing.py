@@ -100,6 +100,15 @@ def stored(url: str) -> dict[int, tuple[int, int, int, int, int]]:
     return {r: (count, samples, int(f), int(s), int(ports.get(r, 0))) for r, count, samples, f, s in seconds}
 
 
+def uneven_seconds(url: str, samples: int = NODES) -> list[tuple[int, float, int]]:
+    """(router, second, samples) where these are not `samples`: what a wrong sum is looked for by."""
+    with connect(url, autocommit=True) as conn:
+        return conn.execute(
+            "SELECT router, extract(epoch FROM ts)::float8, samples FROM router_1s WHERE samples <> %s ORDER BY ts, router",
+            [samples],
+        ).fetchall()
+
+
 @dataclass(frozen=True)
 class Kept:
     """What became of LDMS records; letters are (source, reason, raw)."""
