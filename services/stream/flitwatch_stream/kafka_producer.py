@@ -31,6 +31,10 @@ class KafkaProducer(Producer):
                 "client.id": client,
                 "acks": "all",
                 "enable.idempotence": True,
+                # A broker that has just started, or just made the topic, may refuse a producer's first batch and take its second, because it
+                # knows no sequence of this producer yet (KAFKA-15591). Sent again, the first comes after the second, and the records of a
+                # collector count as repeated where they are not in order.
+                "max.in.flight.requests.per.connection": 1,
                 # A record stays in the queue until the broker has it: the caller's time limit is that of flush, and nothing is given up
                 # behind its back.
                 "message.timeout.ms": 0,
