@@ -12,6 +12,7 @@ from ingest.writing import Quarters, quality, stored
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
+from flitwatch_domain.errors import Unavailable
 from flitwatch_domain.generators import dragonfly
 from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
@@ -132,3 +133,14 @@ def test_records_that_are_fresh_do_not_wait() -> None:
     merger = Merger(never)
     fresh = [Record("t", p, 0, int(time.time() * 1000), None, b"", ()) for p in range(3)]
     assert merger.merge(fresh) == fresh
+
+
+def test_what_was_read_is_handed_on_where_the_log_does_not_say_how_much_more_there_is() -> None:
+    def unread() -> set[TopicPartition]:
+        raise Unavailable("the broker does not answer")
+
+    merger, now_ms = Merger(unread), int(time.time() * 1000)
+    live = [Record("live", 0, offset, now_ms, None, b"", ()) for offset in range(3)]
+    old = [Record("old", 0, offset, now_ms - 60_000, None, b"", ()) for offset in range(3)]
+    assert sorted(merger.merge([*live, *old])) == sorted([*live, *old])
+    assert merger.empty

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import defaultdict
 
@@ -189,6 +190,36 @@ def test_a_reader_that_does_not_know_where_to_begin_is_asked_again(any_log: Log,
                 assert consumer.assignment() == []
     assert raised == 2
     assert [record.offset for record in found] == [5, 6, 7, 8, 9]
+
+
+def test_what_is_read_while_another_topic_has_no_beginning_is_not_lost(any_log: Log, topic: str) -> None:
+    any_log.create_topic(topic, 1)
+    other, asked = f"{topic}_b", 0
+
+    def begin(places: list[TopicPartition]) -> dict[TopicPartition, int]:
+        nonlocal asked
+        if any(place.topic == other for place in places):
+            asked += 1
+            if asked < 4:
+                raise NotFound("the positions are not there")
+        return {}
+
+    found: list[Record] = []
+    with any_log.producer() as producer, any_log.consumer("reader", pattern=f"^{topic}", on_assign=begin) as consumer:
+        sent, deadline = 0, time.monotonic() + PATIENCE_S
+        while len(consumer.assignment()) < 2 and time.monotonic() < deadline:
+            if sent == 200:
+                any_log.create_topic(other, 1)
+            # There is always something to read, also in the call that hears of the other topic.
+            for _ in range(20):
+                producer.append(topic, b"%d" % sent)
+                sent += 1
+            producer.flush()
+            with contextlib.suppress(NotFound):
+                found += consumer.poll(5, 0.1)
+        found += read(consumer, sent - len(found))
+    assert asked == 4
+    assert [record.offset for record in found] == list(range(sent))
 
 
 def test_a_paused_partition_waits_and_loses_nothing(any_log: Log, topic: str) -> None:

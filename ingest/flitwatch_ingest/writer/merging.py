@@ -11,9 +11,11 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
 
+from flitwatch_domain.errors import Unavailable
 from flitwatch_stream.log import Record, TopicPartition
 
 #: Records appended no longer ago (or ahead, by this clock) go straight on: by how much partitions differ then is within the 16 samples that the deltas put
@@ -100,7 +102,9 @@ class Merger:
                 out.append(record)
         if now - self._asked_at >= ASK_S:
             self._asked_at = now
-            self._more = self._unread()
+            # Records are in hand, which the log will not hand out again: what was known before serves until it answers.
+            with suppress(Unavailable):
+                self._more = self._unread()
         for topic in list(self._topics):
             out += self._release(topic, now)
         return out

@@ -90,24 +90,31 @@ class KafkaConsumer(Consumer):
             self._down_since = time.monotonic()
 
     def poll(self, max_records: int = 10_000, timeout_s: float = 1.0) -> list[Record]:
+        self._raise_failure()
         if self._waiting:
             self._begin(sorted(self._waiting))
+        messages: list[Any] = []
         try:
             # The first call waits for one record, the second takes what else is there: a single call would wait for all of them.
-            messages = self._consumer.consume(1, timeout_s)
+            messages += self._consumer.consume(1, timeout_s)
             if messages and max_records > 1:
                 messages += self._consumer.consume(max_records - 1, 0.005)
         except KafkaException as problem:
-            raise unavailable(self._brokers, problem) from None
-        if self._failure is not None:
-            failure, self._failure = self._failure, None
-            raise failure
+            self._failure = unavailable(self._brokers, problem)
+        # librdkafka will not hand these messages out again: what went wrong beside them is raised by the next poll.
+        if not messages:
+            self._raise_failure()
         records = self._records(messages)
         if records:
             self._down_since = None
         elif self._down_since is not None and time.monotonic() - self._down_since > SUSPECT_S:
             self._ask_broker()
         return records
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
 
     def _records(self, messages: list[Any]) -> list[Record]:
         records = []
@@ -116,7 +123,7 @@ class KafkaConsumer(Consumer):
             problem = message.error()
             if problem is not None:
                 if problem.fatal():
-                    raise unavailable(self._brokers, problem.str())
+                    self._failure = unavailable(self._brokers, problem.str())
                 continue
             topic, partition, offset = message.topic(), message.partition(), message.offset()
             at = TopicPartition(topic, partition)
@@ -156,7 +163,7 @@ class KafkaConsumer(Consumer):
         try:
             self._begin(places)
         except BaseException as problem:
-            # Nothing is read from a partition whose beginning is not known. This poll raises the problem, the next one tries again.
+            # Nothing is read from a partition whose beginning is not known. A poll raises the problem, the one after it tries again.
             self._failure = problem
 
     def _begin(self, places: list[TopicPartition]) -> None:
