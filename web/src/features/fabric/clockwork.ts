@@ -92,7 +92,7 @@ export const againstText = (search: FabricSearch): string =>
         : search.against === "day-ago"
           ? "a day earlier"
           : search.against === "week-ago"
-            ? "the same hour last week"
+            ? "the same time last week"
             : "the one before";
 
 /** The axis ends at the newest data while that keeps a chosen window well inside, else it centres on the window. */

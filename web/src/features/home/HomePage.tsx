@@ -372,7 +372,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
         </div>
         <div className="home-right">
           {scene ? (
-            <MiniFabric scene={scene} values={store} when={when} />
+            <MiniFabric scene={scene} values={store} when={when} edge={edge} />
           ) : (
             <section className="card" aria-label="Fabric">
               <Unanswered what="the machine" asked={[routers]} />
