@@ -17,6 +17,7 @@ import { refusals } from "./checks/refusals.mjs";
 import { search } from "./checks/search.mjs";
 import { stale } from "./checks/stale.mjs";
 import { ways } from "./checks/ways.mjs";
+import { timelapse } from "./checks/timelapse.mjs";
 import { tour } from "./checks/tour.mjs";
 import { touch } from "./checks/touch.mjs";
 import { visits } from "./checks/visits.mjs";
@@ -33,7 +34,7 @@ const inTurn = async (parts) => {
 await Promise.all([
   inTurn([accessible, touch]),
   inTurn([fabricPage, estimates, layout, dates, home]),
-  inTurn([switches, moments, refusals, ways, access, search, tour]),
+  inTurn([switches, timelapse, moments, refusals, ways, access, search, tour]),
 ]);
 await inTurn([jobPage, alerts, people, recommendations, stale, visits]);
 await suite.finish();
