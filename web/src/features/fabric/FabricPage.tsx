@@ -28,6 +28,7 @@ import { usePlay } from "./usePlay";
 import { useSelection } from "./useSelection";
 import { useValues } from "./useValues";
 import { defaultView, PictureView, viewsOf } from "./views";
+import { useOrigin } from "../../lib/origin";
 
 export function FabricPage() {
   const { fabric: name } = useParams({ from: "/fabric/$fabric" });
@@ -203,6 +204,12 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
   }, [scene, selected, clock, edge, views, view, difference, change, select, descend]);
   useKeys("Fabric", bindings);
 
+  useOrigin({
+    machine: fabric.name,
+    simulated: fabric.simulated,
+    window: clock?.window ?? null,
+    search: () => (clock ? { from: isoTime(clock.window.from), to: isoTime(clock.window.to) } : {}),
+  });
   const groupMatrix =
     fabric.kind === "dragonfly" &&
     view !== "table" &&

@@ -6,7 +6,7 @@ import type { Overview } from "../../api/shapes";
 import { TimeBrush } from "../../charts/TimeBrush";
 import { useFrame } from "../../charts/Canvas";
 import { AlertMe } from "../alerts/AlertMe";
-import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { DataTable, type Column } from "../../components/DataTable";
 import { Dialog } from "../../components/Dialog";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
@@ -14,12 +14,15 @@ import { refused, Unanswered } from "../../components/Notice";
 import { captureEntries } from "../../lib/capture";
 import { save } from "../../lib/csv";
 import { percent, ratio, si } from "../../lib/format";
-import { intervalText, moment, parseTime, ZONE, type TimeWindow } from "../../lib/time";
+import { intervalText, moment, parseTime, ZONE, type TimeWindow, isoTime } from "../../lib/time";
 import { useKeys } from "../../lib/keys";
 import { overviewPoints, type Clockwork } from "./clockwork";
 import { PlayControls } from "./PlayControls";
 import { zoomed as zoomedSpan } from "./playback";
 import type { Play } from "./usePlay";
+import { address, getBinary } from "../../api/client";
+import { copyApiLine, tableEntries } from "../../components/tableFile";
+import { PARQUET } from "../../lib/parquet";
 
 interface Props {
   fabric: number;
@@ -173,6 +176,12 @@ export function TimePanel({
         <Unanswered what="the time axis" asked={[overview]} />
       </div>
     );
+  const axis = { from: isoTime(clock.span.from), to: isoTime(clock.span.to) };
+  const framesPath = `/fabrics/${fabric}/frames`;
+  const saveFrames = async () => {
+    const { body } = await getBinary(framesPath, axis, undefined, PARQUET);
+    save(`${name}-routers-over-time.parquet`, new Blob([body], { type: PARQUET }));
+  };
   const heading = () => ({
     title: `${name}, stall cycles per flit over time`,
     subtitle: `${intervalText(clock.span, clock.span.to)} ${ZONE}`,
@@ -203,10 +212,24 @@ export function TimePanel({
           }
           entries={[
             { id: "table", label: "Show the table", onSelect: () => setTable(true) },
+            ...tableEntries({
+              name: `${name}-time`,
+              rows: () => (data ? axisRows(data) : []),
+              columns: columns(clock.span.to),
+              source: address(`/fabrics/${fabric}/overview`, {
+                ...axis,
+                points: overviewPoints(clock.span.to - clock.span.from),
+              }),
+            }),
             {
-              id: "csv",
-              label: "Table as CSV",
-              onSelect: () => data && save(`${name}-time.csv`, tableCsv(axisRows(data), columns(clock.span.to))),
+              id: "routers",
+              label: "Every router over time as Parquet",
+              onSelect: () => void saveFrames(),
+            },
+            {
+              id: "routers api",
+              label: "Copy the API line: every router over time",
+              onSelect: () => copyApiLine(`${name}-routers-over-time`, address(framesPath, axis)),
             },
             ...captureEntries(() => box.current?.querySelector<HTMLElement>(".brush") ?? null, `${name}-time`, heading),
           ]}
