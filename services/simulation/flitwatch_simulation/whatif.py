@@ -7,7 +7,7 @@ its pattern and bytes are the asker's. Other jobs send to random nodes of their 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypedDict
 
@@ -110,8 +110,8 @@ class Moment:
         """The fabric with its packet engine."""
         return build(self.fabric, self.asked.routings[0], packet_bytes=self.asked.packet_bytes)
 
-    def __getstate__(self) -> dict[str, object]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+    def __reduce__(self) -> tuple[type[Moment], tuple[object, ...]]:
+        return Moment, (self.fabric, self.asked, self.mine, self.others, self.beside)
 
     def run(self, placement: str, routing: str, seed: int, cancelled: Callable[[], bool] = _never) -> Simulated:
         """The job placed and routed so, once.
