@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from flitwatch_core import packet
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.jobs.moments import Holding, holdings, injected_flits_per_s
+from flitwatch_db.jobs.moments import HeldEndpoints, held_endpoints, injected_flits_per_s
 from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.cray import BYTES_PER_FLIT
 from flitwatch_domain.errors import BadRequest, NotFound
@@ -90,7 +90,7 @@ def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
     with connect(context.dsn, role="reader") as conn:
         fabric_id = fabrics.get(conn, asked.fabric).fabric_id
         fabric = fabrics.load(conn, fabric_id)
-        held = holdings(conn, fabric_id, asked.at_s)
+        held = held_endpoints(conn, fabric_id, asked.at_s)
         flits_per_s = injected_flits_per_s(
             conn, fabric_id, len(fabric.routers), asked.at_s - asked.window_s, asked.at_s
         )
@@ -148,7 +148,7 @@ def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
 
 
 def _beside(
-    fabric: Fabric, others: list[Holding], flits_per_s: NDArray[np.float64]
+    fabric: Fabric, others: list[HeldEndpoints], flits_per_s: NDArray[np.float64]
 ) -> tuple[list[packet.Generator], int]:
     """Traffic of the other jobs at their measured rates; jobs on routers without a counter send nothing and are not counted."""
     router = np.asarray(fabric.endpoints.router, np.int64)
@@ -173,8 +173,8 @@ def _load(beside: list[packet.Generator]) -> float:
 def _run(
     asked: WhatIf,
     machine: Machine,
-    mine: Holding,
-    others: list[Holding],
+    mine: HeldEndpoints,
+    others: list[HeldEndpoints],
     beside: list[packet.Generator],
     placement: str,
     seed: int,

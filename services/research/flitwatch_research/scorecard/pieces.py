@@ -23,7 +23,7 @@ Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Made:
+class PieceResult:
     """Rows of a piece, what making them took, and whether they were read back."""
 
     rows: Rows
@@ -54,19 +54,19 @@ class Piece:
         """Where its rows are kept, once the code as it is now has made them."""
         return folder() / f"{self._name()}.json"
 
-    def made(self) -> Made:
+    def made(self) -> PieceResult:
         """Make the rows, or read them where the same code made them before."""
         kept = self.kept
         if kept.exists():
             stored = orjson.loads(kept.read_bytes())
-            return Made(stored["rows"], stored["wall_s"], stored["cpu_s"], kept=True)
+            return PieceResult(stored["rows"], stored["wall_s"], stored["cpu_s"], kept=True)
         module, _, name = self.function.partition(".")
         make = getattr(importlib.import_module(f"flitwatch_research.scorecard.{module}"), name)
         wall, cpu = time.perf_counter(), _cpu_s()
         # One piece a core: a second thread of a product waits for the other pieces.
         with threadpool_limits(1):
             rows = list(make(*self.arguments))
-        made = Made(rows, time.perf_counter() - wall, _cpu_s() - cpu, kept=False)
+        made = PieceResult(rows, time.perf_counter() - wall, _cpu_s() - cpu, kept=False)
         kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_suffix(f".{os.getpid()}.part")
         part.write_bytes(orjson.dumps(made, option=orjson.OPT_SERIALIZE_NUMPY))
@@ -111,7 +111,7 @@ def _lacking(names: tuple[str, ...], seed: int, users: int) -> list[str]:
     return [name for name in names if not all(path.exists() for path in places(name, seed, users))]
 
 
-def done(pieces: Iterable[Piece], processes: int) -> Iterator[tuple[str, Made]]:
+def done(pieces: Iterable[Piece], processes: int) -> Iterator[tuple[str, PieceResult]]:
     """(part, what was made) of each piece as it is done; those kept first, read back without a process for it."""
     pieces = list(pieces)
     ready = [piece.kept.exists() for piece in pieces]
