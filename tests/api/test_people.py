@@ -645,10 +645,10 @@ def test_who_logged_in_before_is_known_by_a_signed_cookie(embedded_db: str, monk
 
 
 def test_refused_attempts_use_up_nothing_and_right_ones_are_given_back() -> None:
-    from flitwatch_api.people.attempts import NAME_BURST, PAIR_BURST, Attempts
+    from flitwatch_api.people.login_limiter import NAME_BURST, PAIR_BURST, LoginLimiter
     from flitwatch_domain.errors import TooMany
 
-    held = Attempts()
+    held = LoginLimiter()
     for number in range(10 * NAME_BURST):
         if number < PAIR_BURST:
             held.take("otto", "guesser")

@@ -15,7 +15,7 @@ from flitwatch_db import connect
 from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
-from flitwatch_db.jobs.moments import holdings, injected_flits_per_s
+from flitwatch_db.jobs.moments import held_endpoints, injected_flits_per_s
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, NotFound
 from flitwatch_domain.generators import dragonfly
@@ -112,7 +112,7 @@ ASKED = {
 def test_the_moment_is_read_as_it_was(conn: psycopg.Connection[Any]) -> None:
     """Jobs that ran then with their endpoints, rates where they are counted, nothing where not."""
     fabric_id = fabrics.get(conn, "past").fabric_id
-    assert {one.job_id: one.endpoints.tolist() for one in holdings(conn, fabric_id, AT)} == {
+    assert {one.job_id: one.endpoints.tolist() for one in held_endpoints(conn, fabric_id, AT)} == {
         "1": list(range(8)),
         "2": list(range(8, 24)),
         "3": [24],

@@ -22,7 +22,7 @@ from flitwatch_db.tasks import table, upkeep
 from flitwatch_db.tasks.process import LIMITS_BY_ROLE, Ending, Limits, TaskProcess
 from flitwatch_db.tasks.record import TaskRecord
 from flitwatch_domain.errors import FlitwatchError, Unavailable
-from flitwatch_domain.pulse import WAIT_S, Pulse
+from flitwatch_domain.heartbeat import WAIT_S, Heartbeat
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class Worker:
         By task name: a cron line, and what is called with the database then, on one of the workers of its queue.
     services : mapping, optional
         By name: what runs in a thread beside the tasks until the worker stops.
-    pulse : Pulse, optional
+    heartbeat : Heartbeat, optional
         Beats as long as the loop that takes tasks comes round; tasks have processes of their own.
     limits : Limits, optional
         What each task may use.
@@ -93,7 +93,7 @@ class Worker:
         stalled_after_s: float = STALLED_AFTER_S,
         periodic: Mapping[str, tuple[str, Callable[[str], object]]] | None = None,
         services: Mapping[str, Callable[[str, threading.Event], None]] | None = None,
-        pulse: Pulse | None = None,
+        heartbeat: Heartbeat | None = None,
         limits: Limits | None = None,
         limits_by_role: Mapping[str, Limits] | None = None,
         prepare: Callable[[], None] | None = None,
@@ -108,7 +108,7 @@ class Worker:
         self.services = dict(services or {})
         if MAINTENANCE in self.handlers:
             self.services["upkeep"] = upkeep.run
-        self.pulse = pulse or Pulse()
+        self.heartbeat = heartbeat or Heartbeat()
         self.limits = limits or Limits()
         self.limits_by_role = LIMITS_BY_ROLE if limits_by_role is None else limits_by_role
         self.prepare = prepare
@@ -154,7 +154,7 @@ class Worker:
 
     async def _beat(self) -> None:
         while True:
-            self.pulse.beat()
+            self.heartbeat.beat()
             await asyncio.sleep(WAIT_S)
 
     async def _work(self) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from flitwatch_core import packet
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.jobs.moments import Holding, holdings, injected_flits_per_s
+from flitwatch_db.jobs.moments import HeldEndpoints, held_endpoints, injected_flits_per_s
 from flitwatch_db.tasks import TaskContext
 from flitwatch_db.tasks.executors import open_executor
 from flitwatch_domain.cray import BYTES_PER_FLIT
@@ -154,7 +154,7 @@ def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
     with connect(context.dsn, role="reader") as conn:
         fabric_id = fabrics.get(conn, asked.fabric).fabric_id
         fabric = fabrics.load(conn, fabric_id)
-        held = holdings(conn, fabric_id, asked.at_s)
+        held = held_endpoints(conn, fabric_id, asked.at_s)
         flits_per_s = injected_flits_per_s(
             conn, fabric_id, len(fabric.routers), asked.at_s - asked.window_s, asked.at_s
         )
@@ -218,7 +218,7 @@ def _modes(fabric: Fabric) -> Mapping[str, int]:
 
 
 def _beside(
-    fabric: Fabric, others: list[Holding], flits_per_s: NDArray[np.float64]
+    fabric: Fabric, others: list[HeldEndpoints], flits_per_s: NDArray[np.float64]
 ) -> tuple[list[packet.Generator], int]:
     """Traffic of the other jobs at their measured rates; jobs on routers without a counter send nothing and are not counted."""
     router = np.asarray(fabric.endpoints.router, np.int64)

@@ -11,7 +11,7 @@ import click
 from flitwatch.console import database_options, emit, fail, log_to_stderr, stderr
 from flitwatch.metrics import metrics_option
 from flitwatch_ops.platform import SERVICE_PATIENCE_S, database
-from flitwatch_ops.watched import own_pulse
+from flitwatch_ops.watched import own_heartbeat
 
 #: Modules with a table HANDLERS of task name -> handler; their engines are imported when a task runs.
 HANDLER_MODULES = (
@@ -122,7 +122,7 @@ def worker(
             stalled_after_s=stalled_after,
             periodic=periodic,
             services=services,
-            pulse=own_pulse(),
+            heartbeat=own_heartbeat(),
             limits=Limits(memory_gib, hours, file_gib),
             prepare=log_to_stderr,
             executor=executor,

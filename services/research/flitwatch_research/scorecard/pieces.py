@@ -23,7 +23,7 @@ Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Made:
+class PieceResult:
     """Rows of a piece, what making them took, and whether they were read back."""
 
     rows: Rows
@@ -54,12 +54,12 @@ class Piece:
         """Where its rows are kept, once the code as it is now has made them."""
         return folder() / f"{self._name()}.json"
 
-    def read(self) -> Made:
+    def read(self) -> PieceResult:
         """The rows that the same code made before."""
         stored = orjson.loads(self.kept.read_bytes())
-        return Made(stored["rows"], stored["wall_s"], stored["cpu_s"], kept=True)
+        return PieceResult(stored["rows"], stored["wall_s"], stored["cpu_s"], kept=True)
 
-    def make(self) -> Made:
+    def make(self) -> PieceResult:
         """Make the rows, on whatever machine this runs."""
         module, _, name = self.function.partition(".")
         make = getattr(importlib.import_module(f"flitwatch_research.scorecard.{module}"), name)
@@ -67,9 +67,9 @@ class Piece:
         # One piece a core: a second thread of a product waits for the other pieces.
         with threadpool_limits(1):
             rows = list(make(*self.arguments))
-        return Made(rows, time.perf_counter() - wall, _cpu_s() - cpu, kept=False)
+        return PieceResult(rows, time.perf_counter() - wall, _cpu_s() - cpu, kept=False)
 
-    def keep(self, made: Made) -> None:
+    def keep(self, made: PieceResult) -> None:
         """Keep the rows on this machine's disk."""
         kept = self.kept
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def _lacking(names: tuple[str, ...], seed: int, users: int) -> list[str]:
     return [name for name in names if not all(path.exists() for path in places(name, seed, users))]
 
 
-def done(pieces: Iterable[Piece], executor: Executor) -> Iterator[tuple[str, Made]]:
+def done(pieces: Iterable[Piece], executor: Executor) -> Iterator[tuple[str, PieceResult]]:
     """(part, what was made) of each piece as it is done; those kept first, read back without a process for it."""
     lacking = []
     for piece in pieces:
