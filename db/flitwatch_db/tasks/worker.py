@@ -80,6 +80,8 @@ class Worker:
         What a task may use at most by the role of who asked for it; LIMITS_BY_ROLE without one.
     prepare : callable, optional
         Called first in each task's process, for instance to set up the log.
+    executor : str
+        Where the independent parts of a task run; see `flitwatch_db.tasks.executors`.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Worker:
         limits: Limits | None = None,
         limits_by_role: Mapping[str, Limits] | None = None,
         prepare: Callable[[], None] | None = None,
+        executor: str = "local:1",
     ) -> None:
         self.dsn = dsn
         self.handlers = dict(handlers)
@@ -109,6 +112,7 @@ class Worker:
         self.limits = limits or Limits()
         self.limits_by_role = LIMITS_BY_ROLE if limits_by_role is None else limits_by_role
         self.prepare = prepare
+        self.executor = executor
         self.heartbeat_s = min(10.0, stalled_after_s / 4)
         self.name = f"{socket.gethostname()}:{os.getpid()}"
         self._stopping = threading.Event()
@@ -244,7 +248,9 @@ class Worker:
         if begun is None:
             return
         limits = self.limits.within(self.limits_by_role.get(begun.role or ""))
-        process = TaskProcess(self.handlers[name], name, sorted(set(self.handlers.values())), limits, self.prepare)
+        process = TaskProcess(
+            self.handlers[name], name, sorted(set(self.handlers.values())), limits, self.prepare, self.executor
+        )
         with TaskRecord(self.dsn, task_id, begun.attempt) as record:
             ending = process.run(begun.args, record, self._stopping.is_set)
             if ending.state == "lost" and not self._stopping.wait(SAME_SIGNAL_S) and not record.cancelled():

@@ -284,10 +284,3 @@ def read_study(args: Any) -> Study:
         return _READER.validate_python(args)
     except ValidationError as problem:
         raise refusal(problem) from None
-
-
-class StudyHelp(Arguments):
-    """`sim.study_help`: which task's parts to take; started by that task alone."""
-
-    task: int = Field(ge=1, le=2**63 - 1)
-    threads: Threads = 1
