@@ -218,7 +218,7 @@ class InfinibandCollector:
             last, asked, waiting = parallel == 1, waiting, []
             with ThreadPoolExecutor(parallel, "perfquery") as pool:
                 for answer in pool.map(self._ask, asked):
-                    self._publisher.pulse.beat()
+                    self._publisher.heartbeat.beat()
                     if answer.why and not last:
                         waiting.append(answer.device)
                     else:
@@ -255,9 +255,9 @@ class InfinibandCollector:
                 except (BadInput, Unavailable) as problem:
                     say(f"waiting for the subnet's topology: {problem.message}")
             if fabric is not None:
-                for text in told(self.read(fabric)):
+                for text in warnings_of(self.read(fabric)):
                     say(text)
-            self._publisher.pulse.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))
+            self._publisher.heartbeat.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))
 
     def _ask(self, device: Device) -> Answer:
         wide, why = self._tools.counters(device.lid, device.ports, extended=True)
@@ -319,7 +319,7 @@ class InfinibandCollector:
         self._publisher.publish(topic, orjson.dumps(record), f"infiniband:{self._name}", key=device.guid)
 
 
-def told(found: Round) -> list[str]:
+def warnings_of(found: Round) -> list[str]:
     """What a person should know of a reading: saturated counters, and devices that did not answer."""
     lines = [
         f"{count} ports have a saturated {name}, which counts no more until it is cleared"

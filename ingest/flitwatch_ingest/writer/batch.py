@@ -21,7 +21,7 @@ from flitwatch_db.ingest.arrivals import add_arrivals
 from flitwatch_db.ingest.store import DeadLetter, Gap, GapKey, Minute, Position, Reader
 from flitwatch_domain.errors import Conflict
 from flitwatch_ingest.writer.accounts import write_jobs, write_runs, write_samples
-from flitwatch_ingest.writer.gathered import Gathered, letter_of
+from flitwatch_ingest.writer.pending_rows import PendingRows, letter_of
 from flitwatch_stream.log import Record, TopicPartition
 
 #: Events of one kind in a transaction; what is beyond stands in the tables.
@@ -33,7 +33,7 @@ class Batch:
     """What a transaction writes; writing it again after a failure writes the same."""
 
     counters: counters.Batch
-    gathered: Gathered
+    pending_rows: PendingRows
     gaps: list[Gap]
     gone: list[GapKey]
     new: dict[TopicPartition, Position]
@@ -46,7 +46,7 @@ class Batch:
         rows = self.counters
         counted = rows.routers is not None or rows.ports is not None or rows.endpoints is not None
         counted = counted or bool(rows.router_lanes or rows.endpoint_lanes)
-        return not (self.new or counted or self.gaps or self.gone or self.gathered.letters)
+        return not (self.new or counted or self.gaps or self.gone or self.pending_rows.letters)
 
     def write(self, conn: psycopg.Connection[Any], reader: Reader) -> None:
         """Write everything within the caller's transaction.
@@ -56,7 +56,7 @@ class Batch:
         Conflict
             Another writer has moved on.
         """
-        found = self.gathered
+        found = self.pending_rows
         new = {(topic, partition): position for (topic, partition), position in self.new.items()}
         expected = {(topic, partition): _position(old) for (topic, partition), old in self.before.items()}
         ingest.advance(conn, reader, new, expected)
@@ -88,7 +88,7 @@ class Batch:
             events.emit(conn, kind, payload)
 
     def _write_observations(self, conn: psycopg.Connection[Any], letters: list[DeadLetter]) -> None:
-        rows = self.gathered.observations
+        rows = self.pending_rows.observations
         if not rows:
             return
         try:

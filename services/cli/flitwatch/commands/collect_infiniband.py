@@ -72,7 +72,7 @@ def infiniband(
     import dataclasses
 
     from flitwatch_domain.errors import Conflict
-    from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools, told
+    from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools, warnings_of
     from flitwatch_ops import platform
 
     with ExitStack() as stack:
@@ -106,7 +106,7 @@ def infiniband(
         fabric = collector.discover()
         keep(fabric)
         found = collector.read(fabric)
-        for text in told(found):
+        for text in warnings_of(found):
             say(text)
         emit(
             {
