@@ -21,6 +21,7 @@ const columns: Column<JobDetail["neighbours"][number]>[] = [
 
 interface Props {
   job: string;
+  cluster: string | null;
   neighbours: JobDetail["neighbours"];
   /** Of the explanation: the most likely first, with when each started. */
   candidates: Explanation["candidates"];
@@ -33,8 +34,8 @@ interface Props {
 }
 
 /** Jobs that shared routers or groups while this one ran: presence, not blame. */
-export function Neighbours({ job, neighbours, candidates, timed, chosen, at, onChoose }: Props) {
-  const outlook = useQuery(outlookQuery(job));
+export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen, at, onChoose }: Props) {
+  const outlook = useQuery(outlookQuery(job, cluster));
   const blamed = new Map(outlook.data?.neighbours.filter((n) => n.blamed.length).map((n) => [n.job_id, n.blamed]));
   const told = new Map(candidates.map((one) => [one.job_pk, one]));
   const score = (n: JobDetail["neighbours"][number]) => told.get(n.job_pk)?.score ?? 0;

@@ -32,8 +32,8 @@ export function stallsText(stalls: Outlook["stalls"]): string {
   return `${ratio(stalls.job)} stalls per flit on its ${plural(stalls.routers, "router")}${above}`;
 }
 
-export function Past({ job }: { job: string }) {
-  const answer = useQuery(outlookQuery(job));
+export function Past({ job, cluster }: { job: string; cluster: string | null }) {
+  const answer = useQuery(outlookQuery(job, cluster));
   const outlook = answer.data;
   if (refused([answer]))
     return (

@@ -60,8 +60,7 @@ export function LabPage() {
     enabled: search.view !== "noise",
     refetchInterval: ({ state }) => (state.data?.items.some((task) => !isOver(task)) ? 2000 : 15_000),
   });
-  const mine =
-    tasks.data?.items.filter((task) => /^(sim|routing|demo)\./.test(task.name) && task.name !== "sim.study_help") ?? [];
+  const mine = tasks.data?.items.filter((task) => /^(sim|routing|demo)\./.test(task.name)) ?? [];
   const shown = search.task ?? mine[0]?.task_id;
   const open = (task: number) => void navigate({ search: { task }, replace: true });
   const cancel = useMutation({
