@@ -73,6 +73,11 @@ def cray_interconnect(data: bytes) -> None:
     topologies.of_fabric(read_fabric(_file(data, "fuzz.interconnect"), "cray"))
 
 
+def slingshot_links(data: bytes) -> None:
+    """The links of Slingshot's fabric manager, as far as the simulator's graph."""
+    topologies.of_fabric(read_fabric(_file(data, "fuzz-links.txt"), "slingshot"))
+
+
 def ibnetdiscover(data: bytes) -> None:
     """ibnetdiscover's output, as far as the simulator's graph."""
     topologies.of_fabric(read_fabric(_file(data, "fuzz-topo.txt"), "ibnetdiscover"))
@@ -320,7 +325,7 @@ def own_records(data: bytes) -> None:
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
-        cray_interconnect, ibnetdiscover, topology_spec, dragonview, sacct_output, aries_ncl, aries_ncl_yaml, run_json, ldms_store_csv,
+        cray_interconnect, slingshot_links, ibnetdiscover, topology_spec, dragonview, sacct_output, aries_ncl, aries_ncl_yaml, run_json, ldms_store_csv,
         noise_bench_lines, message_dag, dumpi_text, traffic_csv, routed_traffic, jobs_csv, twin_spec, host_list, sensing_epoch, lft_tables, run_tables, alert_config,
         sampler_plan, squeue_json, ldms_topic, own_records, pbs_accounting, flux_jobs, workload_format, clustercockpit_meta,
     )

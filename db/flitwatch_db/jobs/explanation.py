@@ -65,7 +65,7 @@ def explain_job(conn: Conn, job: Row, now_s: float, known: Row | None = None, ro
     place = _place(conn, job["job_pk"])
     watched = _watched(conn, job, now_s)
     found = slowdown.of_steps(watched.steps) if watched.steps is not None else None
-    if watched.steps is None and place is not None:
+    if watched.steps is None:
         found = _of_counters(conn, job, place, watched, now_s)
     scene = None
     if found is not None and place is not None:
@@ -222,17 +222,17 @@ def _past(conn: Conn, job: Row, now_s: float) -> answer.PastRunTimes | None:
 
 
 def _of_counters(
-    conn: Conn, job: Row, place: Row, watched: answer.JobProgress, now_s: float
+    conn: Conn, job: Row, place: Row | None, watched: answer.JobProgress, now_s: float
 ) -> slowdown.Slowdown | None:
-    """A job without steps is slow where it took longer than its like, and since the stalls on its routers rose."""
+    """A job without steps is slow where it took longer than its like, and since the stalls on its routers rose, if its place is known."""
     factor = answer.elapsed_factor(job, watched.past, now_s)
     if factor is None or watched.past is None:
         return None
     end_s = min(now_s, job["end_s"] if job["end_s"] is not None else now_s)
     begin_s = max(job["start_s"], end_s - LONGEST_LIFE_S)
     lost_s = (end_s - job["start_s"]) * (1 - 1 / factor)
-    minutes = onset_counters.own_series(conn, place, begin_s, end_s, 60)
-    at = None if len(minutes.at_s) < 6 else slowdown.rise(minutes, begin_s + 60, end_s - 60)
+    minutes = None if place is None else onset_counters.own_series(conn, place, begin_s, end_s, 60)
+    at = None if minutes is None or len(minutes.at_s) < 6 else slowdown.rise(minutes, begin_s + 60, end_s - 60)
     if at is None:
         return slowdown.Slowdown("counters", factor, lost_s, begin_s, begin_s, end_s, None, True)
     return slowdown.Slowdown("counters", factor, lost_s, at - 60, at, at + 60, None, False)

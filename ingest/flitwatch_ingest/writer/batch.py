@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from flitwatch_core.codec import Ledger
+from flitwatch_core.codec import LANE_ARRAYS, LANES, Ledger
 from flitwatch_db.core import events
 from flitwatch_db.core.events import DeadLetterEvent, GapEvent
 from flitwatch_db.counters import observations
@@ -45,6 +45,7 @@ class Batch:
         """Whether there is nothing to write."""
         rows = self.counters
         counted = rows.routers is not None or rows.ports is not None or rows.endpoints is not None
+        counted = counted or bool(rows.router_lanes or rows.endpoint_lanes)
         return not (self.new or counted or self.gaps or self.gone or self.pending_rows.letters)
 
     def write(self, conn: psycopg.Connection[Any], reader: Reader) -> None:
@@ -141,6 +142,8 @@ def counter_rows(ledger: Ledger, fabric_ids: Sequence[int], closed_s: int) -> co
         routers=_rows(ledger.take_routers()),
         ports=_joined(ports),
         endpoints=_rows(ledger.take_endpoints()),
+        router_lanes=_lanes(ledger.take_port_lanes(fabric, closed_s) for fabric in fabric_ids),
+        endpoint_lanes=_lanes(ledger.take_endpoint_lanes(fabric, closed_s) for fabric in fabric_ids),
     )
 
 
@@ -164,6 +167,15 @@ def _ports(ledger: Ledger, fabric_id: int, closed_s: int) -> counters.PortRows |
         values[:, ports : 2 * ports],
         packets if not np.isnan(packets).all() else None,
     )
+
+
+def _lanes(taken: Iterable[tuple[Any, ...]]) -> list[counters.LaneRows]:
+    found = []
+    for fabric, device, ts_s, _, seconds, values in taken:
+        if len(device):
+            by_lane = values.reshape(len(device), LANE_ARRAYS, -1, LANES)
+            found.append(counters.LaneRows(fabric, device, ts_s, seconds, by_lane))
+    return found
 
 
 def _joined(parts: Sequence[counters.PortRows]) -> counters.PortRows | None:

@@ -136,8 +136,9 @@ class FabricPorts:
         lids, lmc = self._of_endpoints("lids", 0), self._of_endpoints("lmc", 0)
         owners = self._of_endpoints("adapter_guids", None)
         for e in range(len(ends)):
-            for guid in {ends.guid[e], owners[e]} - {None}:
-                self._endpoints_by_guid[plain_guid(guid)].append(e)
+            # Of many adapters the first port has the node's GUID, which the two lists may spell differently.
+            for guid in {plain_guid(known) for known in (ends.guid[e], owners[e]) if known is not None}:
+                self._endpoints_by_guid[guid].append(e)
             for lid in range(lids[e], lids[e] + (1 << min(lmc[e], 7))) if lids[e] else ():
                 self._endpoint_by_lid[lid] = e
             for name in _spellings(str(ends.node[e])):

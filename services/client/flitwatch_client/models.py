@@ -776,6 +776,15 @@ class KnownApplication(TypedDict):
     users: list[str]
 
 
+class LaneFigures(TypedDict):
+    at: str | None
+    window_s: int | None
+    sl_flits: list[float | None]
+    stall_cycles: list[float | None]
+    packets: list[float | None]
+    simulated: bool
+
+
 class LdmsSchema(TypedDict):
     schema_id: int
     name: str

@@ -202,6 +202,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fabrics/{fabric}/lanes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lanes
+         * @description Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where nobody counted them.
+         */
+        get: operations["lanes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/fabrics/{fabric}/timeseries": {
         parameters: {
             query?: never;
@@ -4866,6 +4886,36 @@ export interface components {
             users: string[];
         };
         /**
+         * LaneFigures
+         * @description By lane 0 to 15 of one port or endpoint, what it sent in [at - window_s, at).
+         */
+        LaneFigures: {
+            /**
+             * At
+             * @description End of the window that was used; null without data or time.
+             */
+            at: string | null;
+            /** Window S */
+            window_s: number | null;
+            /**
+             * Sl Flits
+             * @description Data by service level; InfiniBand: words of 4 bytes.
+             */
+            sl_flits: (number | null)[];
+            /**
+             * Stall Cycles
+             * @description By virtual lane (InfiniBand: ticks of PortVLXmitWait) or traffic class (cycles that a NIC was paused).
+             */
+            stall_cycles: (number | null)[];
+            /**
+             * Packets
+             * @description By traffic class.
+             */
+            packets: (number | null)[];
+            /** Simulated */
+            simulated: boolean;
+        };
+        /**
          * LdmsSchema
          * @description A metric set that was seen.
          */
@@ -9220,6 +9270,116 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LinkFigures"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    lanes: {
+        parameters: {
+            query?: {
+                /** @description End of the window; without it the newest complete window. */
+                at?: string | null;
+                /** @description Length of the window that ends at `at`. */
+                window?: string;
+                /** @description With `port`: a port of this router. */
+                router?: number | null;
+                port?: number | null;
+                /** @description The adapter of this endpoint. */
+                endpoint?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LaneFigures"];
                 };
             };
             /** @description The request cannot be understood */
