@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, LiteralString, cast
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -124,7 +124,7 @@ def merge(conn: psycopg.Connection[Any], table: Table, device: str, sums: Sums, 
             _stage(conn, table, _pack(table, sums))
             staged = sums
         ts = "ts" if staged is sums else f"date_bin('{width_s} s', ts, 'epoch')"
-        conn.execute(cast(LiteralString, table.upsert.format(table=name, ts=ts)))
+        conn.execute(table.upsert.format(table=name, ts=ts))
 
 
 def _pack(table: Table, sums: Sums) -> bytes:
@@ -154,14 +154,14 @@ def merge_arrays(conn: psycopg.Connection[Any], table: Table, name: str, sums: S
     )
     ensure_chunks(conn, name, sums.ts_s)
     _stage(conn, table, stream)
-    conn.execute(cast(LiteralString, table.upsert.format(table=name)))
+    conn.execute(table.upsert.format(table=name))
 
 
 def _stage(conn: psycopg.Connection[Any], table: Table, stream: bytes) -> None:
     with conn.cursor() as cursor:
-        cursor.execute(cast(LiteralString, table.ddl))
-        cursor.execute(cast(LiteralString, f"TRUNCATE pg_temp.{table.staging}"))
-        with cursor.copy(cast(LiteralString, table.copy)) as copy:
+        cursor.execute(table.ddl)
+        cursor.execute(f"TRUNCATE pg_temp.{table.staging}")
+        with cursor.copy(table.copy) as copy:
             copy.write(stream)
 
 

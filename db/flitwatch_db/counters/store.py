@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import numpy as np
 import psycopg
@@ -219,15 +219,10 @@ def write_port_totals(
     with conn.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE IF NOT EXISTS staging_total (LIKE port_total) ON COMMIT DELETE ROWS")
         cursor.execute("TRUNCATE pg_temp.staging_total")
-        with cursor.copy(
-            cast(LiteralString, f"COPY pg_temp.staging_total ({names}) FROM STDIN (FORMAT binary)")
-        ) as copy:
+        with cursor.copy(f"COPY pg_temp.staging_total ({names}) FROM STDIN (FORMAT binary)") as copy:
             copy.write(stream)
         cursor.execute(
-            cast(
-                LiteralString,
-                f"INSERT INTO port_total ({names}) SELECT {names} FROM pg_temp.staging_total ON CONFLICT (fabric_id, router, port)"  # noqa: S608
-                " DO UPDATE SET flits = excluded.flits, stall_cycles = excluded.stall_cycles, vc_flits = excluded.vc_flits,"
-                " vc_stall_cycles = excluded.vc_stall_cycles, source = excluded.source",
-            )
+            f"INSERT INTO port_total ({names}) SELECT {names} FROM pg_temp.staging_total ON CONFLICT (fabric_id, router, port)"  # noqa: S608
+            " DO UPDATE SET flits = excluded.flits, stall_cycles = excluded.stall_cycles, vc_flits = excluded.vc_flits,"
+            " vc_stall_cycles = excluded.vc_stall_cycles, source = excluded.source"
         )

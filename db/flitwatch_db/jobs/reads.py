@@ -111,7 +111,7 @@ async def list_jobs(
     parameters: dict[str, Any] = {"now": now, "limit": limit, **hidden}
 
     def condition(template: str, **values: Any) -> None:
-        conditions.append(SQL(template))  # type: ignore[arg-type]
+        conditions.append(SQL(template))
         parameters.update(values)
 
     if fabric_id is not None:

@@ -361,7 +361,7 @@ class Worker:
             if row is not None:
                 log.warning("task %d: %s; it is now %s", task_id, why, row[0])
                 table.tell(conn, task_id)
-                return row[0] == "queued"
+                return bool(row[0] == "queued")
             queued = conn.execute("SELECT state = 'queued' FROM task WHERE task_id = %s", [task_id]).fetchone()
         return queued is not None and queued[0]
 

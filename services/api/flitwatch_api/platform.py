@@ -96,7 +96,8 @@ class Platform:
 async def get_platform(request: Request) -> Platform:
     """The platform of the application that serves a request."""
     # Asynchronous so that no thread is needed to call it.
-    return request.app.state.platform
+    platform: Platform = request.app.state.platform
+    return platform
 
 
 async def _reader(platform: Annotated[Platform, Depends(get_platform)]) -> AsyncIterator[Connection]:

@@ -30,7 +30,8 @@ _CONFLICT: dict[int | str, dict[str, Any]] = {409: RESPONSES[404] | {"descriptio
 
 
 def _callers(request: Request) -> Callers:
-    return request.app.state.callers
+    callers: Callers = request.app.state.callers
+    return callers
 
 
 def _session(request: Request, caller: Caller | None, secret: str | None) -> schemas.Session:

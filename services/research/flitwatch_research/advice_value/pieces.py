@@ -20,7 +20,7 @@ import orjson
 from threadpoolctl import threadpool_limits
 
 from flitwatch_api.advice import decide
-from flitwatch_api.advice.parts import Parts
+from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_db.tasks.executors import Executor
 from flitwatch_domain.errors import BadRequest
 from flitwatch_research.advice_value.advisers import Served
@@ -28,8 +28,11 @@ from flitwatch_research.advice_value.closed_loop import Loop, Outcome
 from flitwatch_research.advice_value.oracle import Oracle
 from flitwatch_research.advice_value.worlds import CHOSEN, Month, make_month, owner
 
-#: What each policy of the served adviser rests on.
+#: The policy of what a site gets that changes no setting.
+DEFAULT = "served"
+#: What each policy of the adviser rests on.
 PARTS = {
+    DEFAULT: SERVED,
     "counters": Parts(counters=True, blame=False, forecast=False),
     "blame": Parts(counters=False, blame=True, forecast=False),
     "forecast": Parts(counters=False, blame=False, forecast=True),
