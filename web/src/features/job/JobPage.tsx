@@ -28,6 +28,7 @@ import { RunCounters } from "./RunCounters";
 import { RunCard } from "./RunCard";
 import { RunsBeside } from "./RunsBeside";
 import { usualTime } from "./usual";
+import { useOrigin } from "../../lib/origin";
 
 export function JobPage() {
   const { job: id } = useParams({ from: "/jobs/$job" });
@@ -145,6 +146,12 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
       right: RIGHT,
     };
   }, [run, steps, start, until]);
+  useOrigin({
+    machine: job.cluster ?? "unknown",
+    simulated: job.simulated,
+    window: start === null ? null : { from: start, to: until },
+    search: () => ({ at: isoTime(until) }),
+  });
   const span = useMemo(() => time?.span ?? { from: start ?? until - 1, to: until }, [time, start, until]);
   const replay =
     fabric && placed && routers.length > 1

@@ -3,10 +3,11 @@ import { Link } from "@tanstack/react-router";
 import { outlookQuery } from "../../api/estimates";
 import type { Explanation } from "../../api/estimateShapes";
 import type { JobDetail } from "../../api/shapes";
-import { CsvButton } from "../../components/CsvButton";
+import { TableExport } from "../../components/TableExport";
 import type { Column } from "../../components/DataTable";
 import { refused, Unanswered } from "../../components/Notice";
 import { count, duration } from "../../lib/format";
+import { address } from "../../api/client";
 
 const columns: Column<JobDetail["neighbours"][number]>[] = [
   { key: "job", header: "job", value: (n) => n.job_id },
@@ -56,7 +57,12 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
           <h2>Neighbours on the fabric</h2>
           <span className="subtitle">presence, not cause</span>
         </div>
-        <CsvButton name={`job-${job}-neighbours`} rows={ordered} columns={columns} />
+        <TableExport
+          name={`job-${job}-neighbours`}
+          source={address(`/jobs/${encodeURIComponent(job)}`)}
+          rows={ordered}
+          columns={columns}
+        />
       </div>
       {refused([outlook]) && <Unanswered line what="the blame of each" asked={[outlook]} />}
       {!ordered.length ? (

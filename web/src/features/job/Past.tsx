@@ -11,6 +11,7 @@ import { refused, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { count, duration, plural, ratio } from "../../lib/format";
 import { runTimeText } from "../forecast/runTimeText";
+import { address } from "../../api/client";
 
 type PastRow = Outlook["past"][number];
 
@@ -46,6 +47,7 @@ export function Past({ job, cluster }: { job: string; cluster: string | null }) 
     <PictureCard
       title="Run time vs earlier runs"
       name={`job-${job}-past`}
+      source={address(`/jobs/${encodeURIComponent(job)}/outlook`)}
       className="job-past"
       rows={outlook.past}
       columns={columns}
