@@ -1,7 +1,7 @@
 /** What next: running jobs and their forecasts, and how far such forecasts can be trusted. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { forecastQuery, runningQuery } from "../../api/estimates";
+import { forecastQuery, runForecastQuery, runningQuery } from "../../api/estimates";
 import type { Application, Forecast, RunningRun } from "../../api/estimateShapes";
 import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
@@ -74,10 +74,13 @@ export function ForecastPage() {
   const navigate = useNavigate({ from: "/forecast" });
   const { list, applications, chosen } = useApplication("forecast", search);
   const running = useQuery(runningQuery());
-  if (list.error && !list.data) return <Failure error={list.error} retry={() => void list.refetch()} />;
-  if (!list.data) return <Waiting what="the forecasts" />;
   const runs = running.data?.items ?? [];
   const run = search.run ?? runs.find((one) => one.newest !== null)?.run_id ?? runs[0]?.run_id;
+  const band = useQuery({ ...runForecastQuery(run ?? 0), enabled: run !== undefined });
+  // What stands below the run waits for it: its band is as high as its steps are many, and would push the rest down.
+  const above = !running.isPending && (run === undefined || !band.isPending);
+  if (list.error && !list.data) return <Failure error={list.error} retry={() => void list.refetch()} />;
+  if (!list.data) return <Waiting what="the forecasts" />;
   const nothing =
     running.data &&
     !runs.length &&
@@ -138,13 +141,13 @@ export function ForecastPage() {
               )}
             </section>
             {run !== undefined && <RunBand run={run} />}
-            {chosen?.forecast.estimate_id != null && (
+            {above && chosen?.forecast.estimate_id != null && (
               <>
                 <RestsOn key={`rests ${chosen.exe} ${chosen.nodes}`} application={chosen} />
                 <Backtests key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />
               </>
             )}
-            <JobsWithoutSteps />
+            {above && <JobsWithoutSteps />}
           </div>
           <div className="estimate-side">
             {chosen && <Trust key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />}

@@ -252,6 +252,10 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
               bad={stalls.machine !== null && stalls.own > 1.5 * stalls.machine}
             />
           )}
+          {stalls.own === null && congestion.isLoading && (
+            <Figure value="0.0" label="stalls per flit, machine 0.0" pending />
+          )}
+          {run && !runFigures && !steps && <Figure value="00 %" label="step time, to other runs" pending />}
           {runFigures && (
             <Figure
               value={runFigures.factor === null ? `${ratio(runFigures.mean)} s` : change(runFigures.factor)}
@@ -326,8 +330,16 @@ function placementNote(job: JobDetail, fabric: Fabric | null): string {
   return "The job has no start time, or ran before the first counters: its stalls over time are unknown.";
 }
 
-const Figure = ({ value, label, bad = false }: { value: string; label: string; bad?: boolean }) => (
-  <div>
+interface FigureProps {
+  value: string;
+  label: string;
+  bad?: boolean;
+  /** Still asked for: its place is kept, so that the verdict does not wrap when it comes. */
+  pending?: boolean;
+}
+
+const Figure = ({ value, label, bad = false, pending = false }: FigureProps) => (
+  <div className={pending ? "pending" : undefined} aria-hidden={pending || undefined}>
     <div className={`figure-value${bad ? " alarm" : ""}`}>{value}</div>
     <div className="subtitle">{label}</div>
   </div>

@@ -25,7 +25,14 @@ export function readCsv(text) {
   return { said: Object.fromEntries(said), header, rows };
 }
 
-export async function exports({ url, check, timed, fabricUrl }) {
+/** The policy that the platform sends with the page. */
+function policy() {
+  const text = readFileSync(new URL("../../../../services/api/flitwatch_api/security.py", import.meta.url), "utf8");
+  const parts = /CONTENT_SECURITY_POLICY = \(([^)]*)\)/.exec(text)[1];
+  return [...parts.matchAll(/"([^"]*)"/g)].map(([, part]) => part).join("");
+}
+
+export async function exports({ url, check, api, timed, fabricUrl }) {
   await check(
     "a file of routers says machine, window, date, caveat and address, and that address shows the same window",
     async (page) => {
@@ -115,6 +122,47 @@ export async function exports({ url, check, timed, fabricUrl }) {
         for (const name of TOLD) assert.ok(text.includes(`${name}: `), `${name} of ${path}`);
         assert.ok(text.includes(`${url.replace(/\/$/, "")}/`), `the address of ${path}`);
       }
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
+    "the evidence of a job is printed from its page, under the platform's own policy",
+    async (page) => {
+      const slow = (await api(`/incident?fabric=${timed.name}`)).victims[0].job_id;
+      const words = `Job ${slow}: slower since 10:00`;
+      const evidence = `<!doctype html><title>${words}</title><style>h1 { color: rgb(1, 2, 3) }</style><h1>${words}</h1><svg width="9" height="9"></svg>`;
+      await page.route(/\/api\/v1\/jobs\/[^/]+\/case/, (route) =>
+        route.fulfill({ contentType: "text/html; charset=utf-8", body: evidence }),
+      );
+      await page.route(`${url}/jobs/${slow}`, async (route) => {
+        const response = await route.fetch();
+        await route.fulfill({
+          response,
+          headers: { ...response.headers(), "content-security-policy": policy() },
+        });
+      });
+      // The print dialog belongs to the browser: what it would print is noted in its place.
+      await page.addInitScript(() => {
+        globalThis.print = () => {
+          const { body } = globalThis.document;
+          globalThis.top.printed = [body.innerText, getComputedStyle(body.querySelector("h1") ?? body).color];
+        };
+      });
+      await page.goto(`${url}/jobs/${slow}`);
+      const button = page.locator("button", { hasText: "Print, or save as PDF" });
+      for (let times = 0; times < 2; times++) {
+        await page.evaluate(() => delete globalThis.printed);
+        await button.click();
+        const printed = await until(
+          () => page.evaluate(() => globalThis.printed),
+          Boolean,
+          "it is handed to the printer",
+        );
+        assert.deepEqual([printed[0].trim(), printed[1]], [words, "rgb(1, 2, 3)"]);
+      }
+      await page.setContent(evidence);
+      assert.equal((await page.pdf({ format: "A4" })).subarray(0, 5).toString(), "%PDF-");
     },
     { fixtureOnly: true },
   );
