@@ -262,7 +262,7 @@ class CsvCollector:
 
 
 def _need_rows(path: Path, *, alone: bool) -> None:
-    """BadInput for a named file of which nothing can be a row; a side file may be named beside others, as `folder/*` does."""
+    """BadInput for a named file that cannot contain rows; a side file may be named beside others, as `folder/*` does."""
     expected = "Expected a file of store_csv: its first line, or a .HEADER file beside it, names the columns."
     if not path.is_file():
         raise BadInput("is no regular file", where=str(path), advice=expected)

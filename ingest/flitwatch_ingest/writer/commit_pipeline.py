@@ -20,7 +20,7 @@ class CommitPipeline:
         Used by no other thread.
     measures : Measures
     heartbeat : Heartbeat
-        Of the loop that waits here: a database that is away is waited for, which is no hanging.
+        Of the loop that waits here: waiting for the database does not count as a hang.
     """
 
     def __init__(self, database: Database, measures: Measures, heartbeat: Heartbeat) -> None:

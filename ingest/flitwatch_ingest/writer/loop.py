@@ -113,7 +113,7 @@ class Writer:
                 pause_s = 0.2
             except Cancelled as ended:
                 # What the last transaction held is gone from memory; the positions stand before it.
-                log.warning("what came last is not written and will be read again: %s", ended)
+                log.warning("uncommitted records will be re-read: %s", ended)
                 self.close()
                 return
             except Conflict as moved:
@@ -154,7 +154,7 @@ class Writer:
         try:
             self.commit(everything=True)
         except (Conflict, Cancelled, Unavailable) as problem:
-            log.warning("what came last is not written and will be read again: %s", problem)
+            log.warning("uncommitted records will be re-read: %s", problem)
         self.close()
 
     def close(self) -> None:

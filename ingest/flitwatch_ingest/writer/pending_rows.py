@@ -19,7 +19,7 @@ from flitwatch_stream.log import Record
 log = logging.getLogger(__name__)
 
 REASON_LETTERS = 500
-OUR_FAULT = "finds a fault of the writer"
+OUR_FAULT = "unexpected error while decoding"
 #: What a fault of ours raises when a record comes that nobody thought of; not what a lost database or registry raises.
 FAULTS = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, AssertionError)
 
@@ -73,10 +73,16 @@ def source_of(record: Record) -> str:
 
 
 def rejection_reason(record: Record, problem: Exception) -> str:
-    """The reason of a dead letter: what `BadInput` says, or that the record finds a fault of ours, which is told in the log; the records behind it are read."""
+    """The reason of a dead letter: what `BadInput` says, or an unexpected error, which is logged; the records behind it are read."""
     if isinstance(problem, BadInput):
         return problem.reason
-    log.error("%s[%d] offset %d finds a fault", record.topic, record.partition, record.offset, exc_info=problem)
+    log.error(
+        "%s[%d] offset %d: unexpected error while decoding",
+        record.topic,
+        record.partition,
+        record.offset,
+        exc_info=problem,
+    )
     return f"{OUR_FAULT} ({type(problem).__name__}): report it, with this record"
 
 

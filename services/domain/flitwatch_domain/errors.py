@@ -40,7 +40,7 @@ class BadInput(FlitwatchError):
 
 
 class BadRequest(FlitwatchError):
-    """A request whose parameters contradict one another or lie outside their range."""
+    """A request whose parameters conflict or lie outside their range."""
 
     status = 400
     kind = "bad-request"

@@ -1,4 +1,4 @@
-"""When a process' loop last came round, so that one that hangs is told from one that works, or waits for what is away."""
+"""When a process' main loop last made progress: it tells a hung process from one that works or waits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Heartbeat:
         self._at: float | None = None
 
     def beat(self) -> None:
-        """The loop has come round."""
+        """The loop has made progress."""
         self._at = time.monotonic()
         if self._on_beat is not None:
             self._on_beat()

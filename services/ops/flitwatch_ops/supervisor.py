@@ -273,7 +273,7 @@ class Supervisor:
 
 
 def _listen(child: _Child, passed_s: float) -> None:
-    """Note a child's beats; kill it where its loop has not come round for too long: it is started again as one that died."""
+    """Note a child's beats; kill it if its main loop has stalled: it is started again as one that died."""
     if child.handle is None or child.heartbeat is None:
         return
     with contextlib.suppress(BlockingIOError):

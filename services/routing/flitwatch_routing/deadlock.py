@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Dependencies:
-    """cycle: links (indices of the fabric's) that wait for one another in a circle, empty where none do;  pairs: different dependencies of a link on the next"""
+    """cycle: links (indices of the fabric's) whose channel dependencies form a cycle, empty where none do;  pairs: different dependencies of a link on the next"""
 
     cycle: tuple[int, ...]
     pairs: int

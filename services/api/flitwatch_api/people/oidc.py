@@ -115,7 +115,7 @@ class Provider:
     Raises
     ------
     Unavailable
-        The settings contradict one another; the message says which.
+        The settings conflict; the message says which.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -271,7 +271,7 @@ class Provider:
 
 
 def provider_of(settings: Settings) -> Provider | None:
-    """The provider that the settings name, if any; Unavailable where they contradict one another."""
+    """The provider that the settings name, if any; Unavailable where they conflict."""
     return Provider(settings) if settings.oidc_issuer else None
 
 
