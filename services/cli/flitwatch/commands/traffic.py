@@ -158,19 +158,30 @@ def counters(
 @click.option(
     "--out", type=OutPath(), help="Write src,dst,bytes,low,high here; with --mtu in weighted bytes, as a comment says."
 )
+@click.option(
+    "--largest",
+    type=click.IntRange(0, 100_000),
+    default=20,
+    show_default=True,
+    help="List so many of the largest pairs.",
+)
 @json_option
 def reconstruct(
     topology: str, lfts: Path | None, counter_files: tuple[Path, ...], lane_files: tuple[Path, ...], pair_sl: Path | None, name: str | None,
     basis: str, sls: int, vls: int, epochs: int, noise: float | None, seed: int, job_file: Path | None, device: str, limit_s: float,
-    mtu: int | None, out: Path | None, as_json: bool,
+    mtu: int | None, out: Path | None, largest: int, as_json: bool,
 ) -> None:  # fmt: skip
-    """Find the traffic matrix that explains per-VL counters; stop with Ctrl-C."""
+    """Find the traffic matrix that explains per-VL counters; stop with Ctrl-C.
+
+    Where counters leave much of a matrix open, its largest pairs are right nonetheless: they come ranked, each with an interval that holds its bytes.
+    """
     started = time.monotonic()
     import numpy as np
 
     from flitwatch_domain.fabric import endpoint_finder
     from flitwatch_routing.reconstruction import files
     from flitwatch_routing.reconstruction.pairs import pairs_of
+    from flitwatch_routing.reconstruction.ranked import ranking, told_error
     from flitwatch_routing.reconstruction.recover import Options
     from flitwatch_routing.reconstruction.recover import reconstruct as recover
     from flitwatch_routing.reconstruction.study import Measured, relative_error, study
@@ -210,19 +221,19 @@ def reconstruct(
         )
     if out is not None:
         files.write_matrix(out, found.pairs, found.size, found.low, found.high, mtu)
+    error, unknown = told_error(found)
     emit(
         {
             **({} if truth is None else {"relative_error": relative_error(truth, found), "simulated": True}),
-            "estimated_error": found.estimated_error,
-            "unknown": found.unknown,
+            "estimated_error": error,
+            "unknown": unknown,
             "residual": found.residual,
             "iterations": found.iterations,
             "wall_s": found.wall_s,
             "converged": found.converged,
             "gap": found.gap,
             "noise": found.noise,
-            "pairs": found.unknowns,
-            "possible_pairs": len(found.pairs),
+            **ranking(fabric, found, largest),
             "weighting": weighting(mtu),
             "out": None if out is None else str(out),
         },

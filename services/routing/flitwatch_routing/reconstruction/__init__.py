@@ -11,5 +11,6 @@ Open
 - `pdhg` and `steps` for the solver; `program` for scaling and tolerance;
 - `settle`, `dives`, `refine` for how an iterate becomes an exact fit;
 - `alternatives`, `faces`, `reach` for ambiguity; `limit` for time limits and cancel; `numbering` for dense keys;
+- `ranked` for the largest pairs, and how much is certain;
 - `count` for counters of known traffic. Nothing of `recover` imports it.
 """
