@@ -1,6 +1,7 @@
 /** Times of a collective with and without perturbation as notched boxes (Hoefler 2009, figures 3 and 6). */
 import { scaleLog } from "d3-scale";
 import { useState } from "react";
+import { address } from "../../api/client";
 import { ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
@@ -64,6 +65,7 @@ export function NoiseBoxes({ all, axis, text }: Props) {
       title="Times, alone and perturbed"
       note={`${axis} · notch: the median's 95 % interval · whiskers: all measurements`}
       name="noise-boxes"
+      source={address("/noise/measured")}
       rows={series.pairs}
       columns={columns}
       id={(p) => String(p.x)}

@@ -14,6 +14,7 @@ import { Segmented } from "../../components/Segmented";
 import { bytes, count, fraction } from "../../lib/format";
 import { NoiseBoxes } from "./NoiseBoxes";
 import { noiseBoxes, noiseSeries, type NoiseAxis, type NoisePoint, type NoiseSeries } from "./noiseSeries";
+import { address } from "../../api/client";
 
 interface Row extends NoisePoint {
   series: NoiseSeries;
@@ -81,6 +82,7 @@ export function NoisePanel() {
               key={kind}
               title={i === 0 ? "Measured" : "Simulated"}
               name={`noise-${kind}`}
+              source={address(i === 0 ? "/noise/measured" : "/noise/simulated")}
               rows={rows}
               columns={columnsOf(axis)}
               id={(r) => `${r.series.name} ${r.x}`}
