@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 from flitwatch_research.papers.measured import MEASURED
-from flitwatch_research.papers.pictures import PICTURES, draw
 from flitwatch_research.papers.report import markdown
 from flitwatch_research.papers_routes.report import load
 from flitwatch_research.studies.published import PAPERS
@@ -35,8 +34,6 @@ def main(argv: list[str] | None = None) -> int:
         chosen.out.mkdir(parents=True, exist_ok=True)
         rows.sort(key=lambda one: list(MEASURED).index((one["paper"], one["place"])))
         kept.write_text(json.dumps(rows, indent=1) + "\n")
-        if chosen.paper in (None, *(one.paper for one in PICTURES)):
-            draw(chosen.out / "papers")
     found: dict[tuple[str, str], dict[tuple[str, str], float]] = {}
     for one in json.loads(kept.read_text()):
         found.setdefault((one["paper"], one["place"]), {})[one["row"], one["column"]] = one["ours"]
