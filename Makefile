@@ -76,7 +76,7 @@ DIST ?= dist
 DIST_ARCH ?= x86-64
 
 .PHONY: dist wheels
-dist: python-all web docs ## wheels of the server, the agent, the client and the noise core into dist/
+dist: python-all web docs noise-bench ## wheels of the server, the agent, the client and the noise core into dist/
 	@$(MAKE) --no-print-directory wheels
 
 # The tag of the core is what auditwheel finds in the file.
@@ -87,6 +87,14 @@ wheels: # of dist
 	@SKBUILD_CMAKE_DEFINE=FLITWATCH_ARCH=$(DIST_ARCH) $(UV) build -q --wheel --config-setting build-dir=build/dist-$(DIST_ARCH) --out-dir $(DIST)/core services/noise_core
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir $(DIST) $(DIST)/core/*.whl 2>$(DIST)/core/auditwheel.log || { cat $(DIST)/core/auditwheel.log >&2; exit 1; }
 	@rm -rf $(DIST)/core $(DIST)/.gitignore; ls -1 $(DIST)
+
+# Of a cluster that has no checkout: the MPI microbenchmark's sources with their guide.
+.PHONY: noise-bench
+noise-bench: ## an archive of the MPI microbenchmark in dist/: its sources and its guide
+	@mkdir -p $(DIST)
+	@version=$$(sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml) && name=noise-bench-$$version && \
+	  tar -C services/noise_core -czf $(DIST)/$$name.tar.gz --owner=0 --group=0 --sort=name --transform "s,^noise_bench,$$name," noise_bench && \
+	  echo $(DIST)/$$name.tar.gz
 
 .PHONY: packages
 packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels (EXTRAS=: without simulation's and estimators' libraries)

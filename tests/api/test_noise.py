@@ -57,7 +57,7 @@ def served(embedded_db: str) -> Iterator[tuple[Served, psycopg.Connection[Any]]]
 
 def test_measurements_come_out_by_ratio(served: tuple[Served, psycopg.Connection[Any]]) -> None:
     api, conn = served
-    assert api.get("/noise/measured") == {"items": []}
+    assert api.get("/noise/measured") == {"items": [], "fits": []}
     never = MEASURED | {"split": 2, "ratio": 0.9, "perturbed_s": []}
     noise_bench.insert(conn, "a.jsonl", [MEASURED, MEASURED | {"split": 1, "quiet_s": [3e-5]}, never])
     half, most = api.get("/noise/measured")["items"]
@@ -65,8 +65,33 @@ def test_measurements_come_out_by_ratio(served: tuple[Served, psycopg.Connection
     assert half["slowdown"] == pytest.approx(2.0) and half["slowdown_quartiles"] == pytest.approx([1.5, 2.0, 2.5])
     assert (half["slowdown_min"], half["slowdown_max"]) == pytest.approx((1.0, 3.0))
     assert (most["slowdown"] is None and most["slowdown_quartiles"] == [None] * 3) or most["slowdown_quartiles"] is None
-    assert api.get("/noise/measured", network="elsewhere") == {"items": []}
+    assert api.get("/noise/measured", network="elsewhere") == {"items": [], "fits": []}
+    assert half["perturbed_box"]["measurements"] == 4 and half["quiet_box"]["measurements"] == 2
+    assert [half["perturbed_box"][k] for k in ("least", "median", "most")] == pytest.approx([2e-5, 3e-5, 4e-5])
+    assert most["perturbed_box"] is None and most["quiet_box"]["median"] == pytest.approx(1e-5)
     assert len(api.get("/noise/measured", collective="allreduce", limit=1)["items"]) == 1
+
+
+def test_a_planted_line_is_fitted_and_noise_has_an_interval(served: tuple[Served, psycopg.Connection[Any]]) -> None:
+    api, conn = served
+    planted = [
+        MEASURED
+        | {"ratio": ratio, "split": split, "perturbing": k, "perturbed_s": [(1 + 2 * ratio) * 1e-5], "quiet_s": [1e-5]}
+        for k, ratio in enumerate((0.25, 0.5, 0.75))
+        for split in range(2)
+    ]
+    noisy = [
+        one | {"network": "noisy", "perturbed_s": [s * one["perturbed_s"][0]]}
+        for one, s in zip(planted, (1.1, 0.9, 1.2, 0.8, 0.95, 1.05), strict=True)
+    ]
+    noise_bench.insert(conn, "a.jsonl", [*planted, *noisy, MEASURED | {"network": "one ratio"}])
+    exact, wide = api.get("/noise/measured")["fits"]
+    assert (exact["network"], exact["splits"], wide["network"]) == ("lab", 6, "noisy")
+    assert exact["slope"] == pytest.approx(2) and exact["intercept"] == pytest.approx(1)
+    assert exact["slope_ci95"] == pytest.approx([2, 2]) and len(exact["band"]) == 3
+    assert wide["slope_ci95"][0] < 2 < wide["slope_ci95"][1]
+    for at in wide["band"]:
+        assert at["low"] < 1 + 2 * at["ratio"] < at["high"]
 
 
 def test_simulated_points_of_studies_and_collectives(served: tuple[Served, psycopg.Connection[Any]]) -> None:

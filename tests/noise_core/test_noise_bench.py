@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,17 +17,51 @@ from flitwatch.main import cli
 from flitwatch_domain.errors import BadInput
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ROOT / "services/noise_core/noise_bench"
+GUIDE = ROOT / "services/noise_core/noise_bench/README.md"
 
 
 @pytest.fixture(scope="module")
-def binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The archive as a cluster without a checkout gets it, unpacked into an empty folder."""
     if shutil.which("mpicxx") is None or shutil.which("mpirun") is None:
         pytest.skip("needs MPI (Debian: openmpi-bin libopenmpi-dev)")
-    target = tmp_path_factory.mktemp("noise_bench") / "noise_bench"
-    files = sorted(str(one) for one in SOURCES.glob("*.cpp"))
-    subprocess.run(["mpicxx", "-std=c++20", "-O1", "-DOMPI_SKIP_MPICXX", *files, "-o", str(target)], check=True)
-    return target
+    folder = tmp_path_factory.mktemp("noise_bench")
+    made = subprocess.run(
+        ["make", "-s", "noise-bench", f"DIST={folder}"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    subprocess.run(["tar", "xzf", made.stdout.strip(), "-C", folder], check=True)
+    (unpacked,) = (one for one in folder.iterdir() if one.is_dir())
+    return unpacked
+
+
+def lines_to_build() -> list[str]:
+    """The guide's own lines under "Build"."""
+    part = GUIDE.read_text().split("## Build")[1].split("##")[0]
+    return [block.strip() for block in re.findall(r"```\n(.*?)```", part, re.S)]
+
+
+@pytest.fixture(scope="module")
+def binary(sources: Path) -> Path:
+    (line,) = (one for one in lines_to_build() if one.startswith("mpicxx"))
+    subprocess.run(["bash", "-ec", line], cwd=sources, check=True)
+    return sources / "noise_bench"
+
+
+@pytest.mark.integration
+def test_the_guides_cmake_lines_build_and_install_it(sources: Path, tmp_path: Path) -> None:
+    (line,) = (one for one in lines_to_build() if one.startswith("cmake"))
+    subprocess.run(["bash", "-ec", line], cwd=sources, env=os.environ | {"HOME": str(tmp_path)}, check=True)
+    installed = tmp_path / ".local/bin/noise_bench"
+    told = measure(installed, 1, "--help")
+    assert told.returncode == 0 and told.stdout.startswith("noise_bench [--ratios")
+    options = set(re.findall(r"--[a-z][a-z-]+", GUIDE.read_text())) - {
+        "--prefix",
+        "--build",
+        "--install",
+        "--ntasks-per-node",
+        "--help",
+    }
+    assert len(options) >= 5 and all(one in told.stdout for one in options)
 
 
 def measure(binary: Path, ranks: int, *options: str) -> subprocess.CompletedProcess[str]:
@@ -54,7 +89,7 @@ def test_splits_of_a_small_world_are_measured_and_stored(binary: Path, tmp_path:
     file = tmp_path / "measured.jsonl"
     file.write_text(done.stdout)
     if collective == "allreduce":
-        stored = CliRunner().invoke(cli, ["import", "noise-bench", str(file), "--ephemeral", "--json"])
+        stored = CliRunner().invoke(cli, ["import", "noise", str(file), "--ephemeral", "--json"])
         assert stored.exit_code == 0, stored.output
         answer = json.loads(stored.stdout)
         assert (answer["measurements"], answer["new"]) == (4, 4)

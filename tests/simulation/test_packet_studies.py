@@ -76,7 +76,7 @@ def test_ping_pong_prefers_adaptive_within_and_high_bias_between_groups():
 
 
 def test_crystal_router_prefers_random_nodes_under_minimal_routing():
-    answer = wang.run_fig3({"seed": 3, "applications": ["crystal-router"]}, quiet, never)
+    answer = wang.run_fig3({"seed": 3, "runs": 2, "applications": ["crystal-router"]}, quiet, never)
     time = {(p["placement"], p["routing"]): p["time_ms"]["median"] for p in answer["points"]}
     assert time["random-node", "minimal"] < time["contiguous", "minimal"]
     assert time["random-node", "minimal"] < time["random-node", "adaptive"]

@@ -1,13 +1,61 @@
-// The API's types from docs/contracts/openapi.json; with --check it only says whether they are up to date.
+// The API's types and the studies' parameters from docs/contracts/openapi.json; with --check it only says whether they are up to date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import openapiTS, { astToString } from "openapi-typescript";
 
 const source = new URL("../../docs/contracts/openapi.json", import.meta.url);
-const target = fileURLToPath(new URL("../src/api/generated/openapi.d.ts", import.meta.url));
-const text = `// Generated from docs/contracts/openapi.json by \`npm run generate\`.\n${astToString(await openapiTS(source))}`;
+const schemas = JSON.parse(readFileSync(source, "utf8")).components.schemas;
+const named = (reference) => schemas[reference.$ref.split("/").at(-1)];
 
-if (process.argv.includes("--check")) {
+/** One parameter as a form can ask for it, or nothing where it takes a structure. */
+function parameter([name, schema]) {
+  const kind = (schema.anyOf ?? [schema]).find((one) => one.type !== "null");
+  const items = kind.items;
+  const type =
+    kind.type !== "array"
+      ? kind.type
+      : items.enum
+        ? "choices"
+        : items.type?.match(/^(number|integer)$/)
+          ? "numbers"
+          : "";
+  if (!["integer", "number", "string", "boolean", "choices", "numbers"].includes(type)) return [];
+  const bounds = type === "numbers" ? items : kind;
+  return [
+    {
+      name,
+      type,
+      ...((kind.enum ?? items?.enum) && { choices: kind.enum ?? items.enum }),
+      ...(bounds.minimum !== undefined && { least: bounds.minimum }),
+      ...(bounds.maximum <= Number.MAX_SAFE_INTEGER && { most: bounds.maximum }),
+      ...(schema.default !== undefined && schema.default !== null && { usual: schema.default }),
+      ...(schema.description && { says: schema.description }),
+    },
+  ];
+}
+
+/** Study -> its parameters; short names of studies are left out. */
+function studies() {
+  const found = {};
+  for (const reference of schemas.StartStudy.properties.args.oneOf) {
+    const { study, parameters } = named(reference).properties;
+    const model = named(parameters.$ref ? parameters : parameters.allOf[0]);
+    for (const name of study.enum ?? [study.const])
+      if (name.includes("-")) found[name] = Object.entries(model.properties).flatMap(parameter);
+  }
+  return found;
+}
+
+const generated = {
+  "openapi.d.ts": `// Generated from docs/contracts/openapi.json by \`npm run generate\`.\n${astToString(await openapiTS(source))}`,
+  "studies.json": `${JSON.stringify(studies(), null, 1)}\n`,
+};
+for (const [name, text] of Object.entries(generated)) {
+  const target = fileURLToPath(new URL(`../src/api/generated/${name}`, import.meta.url));
+  if (!process.argv.includes("--check")) {
+    writeFileSync(target, text);
+    continue;
+  }
   let current = "";
   try {
     current = readFileSync(target, "utf8");
@@ -15,11 +63,7 @@ if (process.argv.includes("--check")) {
     // absent counts as out of date
   }
   if (current !== text) {
-    console.error(
-      "src/api/generated/openapi.d.ts is not what docs/contracts/openapi.json says: run `npm run generate`.",
-    );
-    process.exit(1);
+    console.error(`src/api/generated/${name} is not what docs/contracts/openapi.json says: run \`npm run generate\`.`);
+    process.exitCode = 1;
   }
-} else {
-  writeFileSync(target, text);
 }

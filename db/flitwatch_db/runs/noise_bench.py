@@ -64,18 +64,55 @@ def insert(conn: psycopg.Connection[Any], source: str, measurements: Iterable[Me
     return new
 
 
-#: One row a (network, collective, sizes, world, ratio): a split's slowdown is its mean perturbed over its mean quiet time.
-SLOWDOWNS = SQL("""
-    SELECT network, collective, collective_bytes, perturbation_bytes, world, ratio, count(*)::int AS splits, sum(late)::int AS late,
-        avg(p) AS perturbed_s, avg(q) AS quiet_s, avg(p / q) AS slowdown, min(p / q) AS slowdown_min, max(p / q) AS slowdown_max,
-        percentile_cont(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY p / q) AS slowdown_quartiles, max(imported_at) AS imported_at
-    FROM (
-        SELECT *, (SELECT avg(x) FROM unnest(perturbed_s) x) AS p, (SELECT nullif(avg(x), 0) FROM unnest(quiet_s) x) AS q FROM noise_bench
-        WHERE (%(network)s::text IS NULL OR network = %(network)s) AND (%(collective)s::text IS NULL OR collective = %(collective)s)
-    ) split
-    GROUP BY network, collective, collective_bytes, perturbation_bytes, world, ratio
+_OF_A_NETWORK = SQL("""
+    (SELECT * FROM noise_bench
+     WHERE (%(network)s::text IS NULL OR network = %(network)s) AND (%(collective)s::text IS NULL OR collective = %(collective)s)) measured
+""")
+#: A split's slowdown is its mean perturbed over its mean quiet time.
+_SPLITS = (
+    SQL("""
+    (SELECT *, (SELECT avg(x) FROM unnest(perturbed_s) x) AS p, (SELECT nullif(avg(x), 0) FROM unnest(quiet_s) x) AS q FROM """)
+    + _OF_A_NETWORK
+    + SQL(") split")
+)
+#: One row a (network, collective, sizes, world, ratio); the five points of a box are those of all single measurements.
+SLOWDOWNS = (
+    SQL("""
+    SELECT * FROM (
+        SELECT network, collective, collective_bytes, perturbation_bytes, world, ratio, count(*)::int AS splits, sum(late)::int AS late,
+            avg(p) AS perturbed_s, avg(q) AS quiet_s, avg(p / q) AS slowdown, min(p / q) AS slowdown_min, max(p / q) AS slowdown_max,
+            percentile_cont(ARRAY[0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY p / q) AS slowdown_quartiles, max(imported_at) AS imported_at
+        FROM """)
+    + _SPLITS
+    + SQL("""
+        GROUP BY network, collective, collective_bytes, perturbation_bytes, world, ratio
+    ) means LEFT JOIN (
+        SELECT network, collective, collective_bytes, perturbation_bytes, world, ratio,
+            percentile_cont(ARRAY[0, 0.25, 0.5, 0.75, 1]) WITHIN GROUP (ORDER BY s) FILTER (WHERE noisy) AS perturbed_five,
+            percentile_cont(ARRAY[0, 0.25, 0.5, 0.75, 1]) WITHIN GROUP (ORDER BY s) FILTER (WHERE NOT noisy) AS quiet_five,
+            count(*) FILTER (WHERE noisy)::int AS perturbed_measurements, count(*) FILTER (WHERE NOT noisy)::int AS quiet_measurements
+        FROM """)
+    + _OF_A_NETWORK
+    + SQL(""",
+            LATERAL (SELECT unnest(perturbed_s) AS s, true AS noisy UNION ALL SELECT unnest(quiet_s), false) single
+        GROUP BY network, collective, collective_bytes, perturbation_bytes, world, ratio
+    ) boxes USING (network, collective, collective_bytes, perturbation_bytes, world, ratio)
     ORDER BY network, collective, collective_bytes, perturbation_bytes, world, ratio LIMIT %(limit)s
 """)
+)
+#: One row a (network, collective, sizes, world): the slowdowns of its splits over their ratios.
+SPLITS_OVER_RATIOS = (
+    SQL("""
+    SELECT network, collective, collective_bytes, perturbation_bytes, world, array_agg(ratio ORDER BY ratio, split) AS ratios,
+        array_agg(p / q ORDER BY ratio, split) AS slowdowns
+    FROM """)
+    + _SPLITS
+    + SQL("""
+    WHERE p / q IS NOT NULL
+    GROUP BY network, collective, collective_bytes, perturbation_bytes, world
+    ORDER BY network, collective, collective_bytes, perturbation_bytes, world LIMIT %(limit)s
+""")
+)
 
 
 class SlowdownRow(TypedDict):
@@ -96,6 +133,10 @@ class SlowdownRow(TypedDict):
     slowdown_max: float | None
     slowdown_quartiles: list[float] | None
     imported_at: datetime
+    perturbed_five: list[float] | None
+    quiet_five: list[float] | None
+    perturbed_measurements: int | None
+    quiet_measurements: int | None
 
 
 def slowdowns(conn: psycopg.Connection[Any], limit: int = 1000) -> list[SlowdownRow]:

@@ -8,7 +8,7 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.core.columns import Connection
-from flitwatch_db.runs.noise_bench import SLOWDOWNS
+from flitwatch_db.runs.noise_bench import SLOWDOWNS, SPLITS_OVER_RATIOS
 from flitwatch_db.tasks.reads import OPEN_TO
 from flitwatch_domain.access import VISITOR
 
@@ -21,6 +21,15 @@ async def measured(
     """Slowdowns by ratio; the columns of `flitwatch_db.runs.noise_bench.SLOWDOWNS`."""
     async with conn.cursor(row_factory=dict_row) as cursor:
         await cursor.execute(SLOWDOWNS, {"network": network, "collective": collective, "limit": limit})
+        return await cursor.fetchall()
+
+
+async def over_ratios(
+    conn: Connection, limit: int, network: str | None = None, collective: str | None = None
+) -> list[Row]:
+    """Ratios and slowdowns of all splits of each series; the columns of `flitwatch_db.runs.noise_bench.SPLITS_OVER_RATIOS`."""
+    async with conn.cursor(row_factory=dict_row) as cursor:
+        await cursor.execute(SPLITS_OVER_RATIOS, {"network": network, "collective": collective, "limit": limit})
         return await cursor.fetchall()
 
 

@@ -113,6 +113,13 @@ class Band(TypedDict):
     high_s: list[float]
 
 
+class BandPoint(TypedDict):
+    ratio: float
+    low: float
+    fitted: float
+    high: float
+
+
 class Bisection(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -570,6 +577,19 @@ class Finding(TypedDict):
     unit: str | None
 
 
+class Fit(TypedDict):
+    network: str
+    collective: str
+    collective_bytes: int
+    perturbation_bytes: int
+    world: int
+    splits: int
+    slope: float
+    slope_ci95: tuple[float, float]
+    intercept: float
+    band: list[BandPoint]
+
+
 class ForecastInput(TypedDict):
     name: str
     meaning: str
@@ -923,28 +943,6 @@ class Matrix(TypedDict):
     note: NotRequired[str | None]
 
 
-class Measured(TypedDict):
-    network: str
-    collective: str
-    collective_bytes: int
-    perturbation_bytes: int
-    world: int
-    ratio: float
-    splits: int
-    late: int
-    perturbed_s: float | None
-    quiet_s: float | None
-    slowdown: float | None
-    slowdown_min: float | None
-    slowdown_max: float | None
-    slowdown_quartiles: list[float] | None
-    imported_at: str
-
-
-class MeasuredList(TypedDict):
-    items: list[Measured]
-
-
 class Method(TypedDict):
     name: str
     strata: str
@@ -1088,8 +1086,6 @@ class NextSteps(TypedDict):
 
 
 class NoParameters(TypedDict):
-    runs: NotRequired[int | None]
-    seed: NotRequired[int | None]
     threads: NotRequired[int | None]
 
 
@@ -1100,6 +1096,16 @@ class NoiseFigure(TypedDict):
     mean: float
     quiet: float
     dispersion: float
+
+
+class NotchedBox(TypedDict):
+    least: float
+    q1: float
+    median: float
+    q3: float
+    most: float
+    notch: tuple[float, float]
+    measurements: int
 
 
 class Notice(TypedDict):
@@ -1878,6 +1884,7 @@ class Wang(TypedDict):
         list[Literal['crystal-router', 'fill-boundary', 'amg']] | None
     ]
     ranks: NotRequired[int]
+    runs: NotRequired[int]
 
 
 class WangBackground(TypedDict):
@@ -1890,7 +1897,16 @@ class WangBackground(TypedDict):
         list[Literal['crystal-router', 'fill-boundary', 'amg']] | None
     ]
     ranks: NotRequired[int]
+    runs: NotRequired[int]
     load_gib_per_s: NotRequired[float]
+
+
+class WangBursts(TypedDict):
+    threads: NotRequired[int]
+    topology: NotRequired[str]
+    applications: NotRequired[
+        list[Literal['crystal-router', 'fill-boundary', 'amg']] | None
+    ]
 
 
 class WangFig8(TypedDict):
@@ -1901,6 +1917,23 @@ class WangFig8(TypedDict):
 class WangLoads(TypedDict):
     study: Literal['wang-fig3', 'wang-fig7']
     parameters: NotRequired[Wang]
+
+
+class WangPatterns(TypedDict):
+    seed: NotRequired[int]
+    threads: NotRequired[int]
+    topology: NotRequired[str]
+    packet_bytes: NotRequired[int]
+    load: NotRequired[float]
+    applications: NotRequired[
+        list[Literal['crystal-router', 'fill-boundary', 'amg']] | None
+    ]
+    ranks: NotRequired[int]
+
+
+class WangTable2(TypedDict):
+    study: Literal['wang-table2']
+    parameters: NotRequired[WangBursts]
 
 
 class WhatIf(TypedDict):
@@ -2388,6 +2421,31 @@ class JobNetworkNoise(TypedDict):
     simulated: bool
 
 
+class Measured(TypedDict):
+    network: str
+    collective: str
+    collective_bytes: int
+    perturbation_bytes: int
+    world: int
+    ratio: float
+    splits: int
+    late: int
+    perturbed_s: float | None
+    quiet_s: float | None
+    slowdown: float | None
+    slowdown_min: float | None
+    slowdown_max: float | None
+    slowdown_quartiles: list[float] | None
+    imported_at: str
+    perturbed_box: NotchedBox | None
+    quiet_box: NotchedBox | None
+
+
+class MeasuredList(TypedDict):
+    items: list[Measured]
+    fits: list[Fit]
+
+
 class MoreSteps(TypedDict):
     key: str
     steps: list[ReportedStep]
@@ -2608,30 +2666,6 @@ class StartPacket(TypedDict):
     args: Packet
 
 
-class StartStudy(TypedDict):
-    name: Literal['sim.study']
-    args: (
-        TablesInput
-        | HoeflerFig11
-        | HoeflerFig13
-        | HoeflerFig15
-        | HoeflerFig16
-        | HoeflerBisection
-        | TaffetTable21
-        | TaffetTable51
-        | TaffetPf3d
-        | TaffetMiniGhost
-        | WangLoads
-        | WangFig8
-        | DeSensiFig3
-        | DeSensiSizes
-        | DeSensiFig7
-        | DeSensiModel
-        | DeSensiCollectives
-        | DeSensiApplications
-    )
-
-
 class StartWhatIf(TypedDict):
     name: Literal['sim.whatif']
     args: WhatIf
@@ -2644,6 +2678,11 @@ class Status(TypedDict):
     dead_letters: DeadLetters
     gaps: list[Gap]
     position_age_s: float | None
+
+
+class WangFig2(TypedDict):
+    study: Literal['wang-fig2']
+    parameters: NotRequired[WangPatterns]
 
 
 class AdviceOutput(TypedDict):
@@ -2700,3 +2739,29 @@ class Incident(TypedDict):
     reasons: list[str]
     judged: ExaminedJobs
     last: IncidentSummary | None
+
+
+class StartStudy(TypedDict):
+    name: Literal['sim.study']
+    args: (
+        TablesInput
+        | HoeflerFig11
+        | HoeflerFig13
+        | HoeflerFig15
+        | HoeflerFig16
+        | HoeflerBisection
+        | TaffetTable21
+        | TaffetTable51
+        | TaffetPf3d
+        | TaffetMiniGhost
+        | WangFig2
+        | WangTable2
+        | WangLoads
+        | WangFig8
+        | DeSensiFig3
+        | DeSensiSizes
+        | DeSensiFig7
+        | DeSensiModel
+        | DeSensiCollectives
+        | DeSensiApplications
+    )

@@ -254,7 +254,7 @@ class Operations:
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/outlook", {"cluster": cluster})
 
     def measured_noise(self, *, network: Any | None = None, collective: Any | None = None, limit: int | None = None) -> models.MeasuredList:
-        """GET /api/v1/noise/measured: What `flitwatch import noise-bench` stored, by ratio."""
+        """GET /api/v1/noise/measured: What `flitwatch import noise` stored, by ratio, and a line fitted over the ratios of each series."""
         return self._call("GET", "/api/v1/noise/measured", {"network": network, "collective": collective, "limit": limit})
 
     def simulated_noise(self, *, tasks: int | None = None) -> models.SimulatedList:

@@ -139,6 +139,7 @@ nb::dict describe(packet::RunResult&& r, std::size_t links) {
   out["rank_end_ps"] = numpy(std::move(r.rank_end_ps));
   out["rank_compute_ps"] = numpy(std::move(r.rank_compute_ps));
   out["send_ps"] = numpy(std::move(r.send_ps));
+  out["send_start_ps"] = numpy(std::move(r.send_start_ps));
   return out;
 }
 

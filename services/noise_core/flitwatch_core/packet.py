@@ -261,6 +261,8 @@ class Result:
         cut-through, in the receiver's buffer.
     link_bytes, link_wait_ps : [links]
         Bytes sent; time the link stood idle while a packet waited for credit.
+    send_ps, send_start_ps : [operations]
+        Of sends: time from the start to the arrival, and the start; 0 elsewhere.
     """
 
     time_s: float

@@ -141,6 +141,11 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &world.size);
   int status = 0;
+  if (argc == 2 && std::string(argv[1]) == "--help") {
+    if (world.rank == 0) std::cout << usage() << '\n';
+    MPI_Finalize();
+    return 0;
+  }
   try {
     const Options options = parse_options(argc, argv);
     if (world.size < 2) throw std::invalid_argument("at least two processes are needed");

@@ -32,7 +32,7 @@ std::string usage() {
          "allreduce|reduce|bcast|barrier]\n"
          "            [--collective-bytes 8] [--perturbation-bytes 10485760] [--seed 1] [--window-s 0.05] [--network "
          "NAME]\n"
-         "Prints one JSON object a measurement; `flitwatch import noise-bench FILE` stores them.";
+         "Prints one JSON object a measurement; `flitwatch import noise FILE` stores them.";
 }
 
 Options parse_options(int argc, char** argv) {

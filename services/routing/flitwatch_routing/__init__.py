@@ -7,7 +7,8 @@ the check of `optimise` refuse what would not work; `lft` writes them, `differen
 Open
 
 - `optimise` for the whole, `baselines`, `minhop` and `greedy` for what it is compared with, `compared` for the comparison;
-- `bounds`, `packing` and `adaptive` for lower bounds; `milp` for the proven optimum of small trees; `weighting` for what a link's load counts;
+- `bounds`, `packing` and `adaptive` for lower bounds; `milp` and `partitioned` for the
+  dissertation's integer programs, which prove the optimum of small trees; `weighting` for what a link's load counts;
 - `updown` for the ways an entry may take; `cabling` for parallel cables;
 - `forwarding`, `switch_lids`, `lmc` for complete linear forwarding tables; `deadlock` for channel dependency cycles;
 - `lft` for OpenSM's dump format; `difference` for route changes; `staging` for OpenSM's folder.

@@ -1,4 +1,7 @@
-"""Chapter 3's integer program of static routes (Taffet 2021, section 3.3.2, Basic Multi-commodity Flow), solved by HiGHS: the oracle of small trees.
+"""Chapter 3's integer programs of static routes (Taffet 2021, sections 3.3 and 3.4), solved by HiGHS: the oracle of small trees.
+
+`basic` is the Basic Multi-commodity Flow; `partitioned` is Partitioned Binary (`partitioned`); `combined` gives the basic one the partitioned one's routes
+to beat, one after the other, since SciPy's HiGHS takes no routes while it runs.
 
 Variables are the flow T[s, p, d] over port p of switch s to destination d for every valid (s, p, d), the largest load of a link between switches, and in place of
 the SOS1 sets the big-M form that section 3.3.3 gives: a binary x[s, p, d] a port, one of them 1 at each (s, d), and T <= M x with M all bytes for d from leaves
@@ -20,6 +23,7 @@ from scipy.sparse.csgraph import shortest_path
 
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric
+from flitwatch_routing import partitioned
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import ROUNDING, bounds, gap
 from flitwatch_routing.forwarding import check
@@ -27,6 +31,7 @@ from flitwatch_routing.optimise import Routes, Slot, Traffic
 from flitwatch_routing.switch_lids import completed, towards_switches
 
 Ints = NDArray[np.int64]
+FORMULATIONS = ("basic", "partitioned", "combined")
 #: Binaries beyond which HiGHS finds no first routes in minutes.
 MOST_BINARIES = 200_000
 #: HiGHS ends at this relative distance from its bound.
@@ -49,28 +54,42 @@ class _Program:
         return self.into * endpoints + self.to
 
 
-def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0) -> Routes:
+def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formulation: str = "basic") -> Routes:
     """The best tables that HiGHS finds within the limit, with its proven bound; `moves` counts its branch-and-bound nodes.
+
+    Parameters
+    ----------
+    formulation : one of `FORMULATIONS`; `partitioned` proves nothing of its own
 
     Raises
     ------
     BadInput
         Where the fabric is no fat tree, or the traffic does not fit it.
     BadRequest
-        For a limit that is no positive number of seconds, or where HiGHS has no routes within it.
+        For a limit that is no positive number of seconds, a formulation that does not exist or does not fit the tree, or where HiGHS has no routes
+        within the limit.
     TooCostly
         For more than `MOST_BINARIES` binaries.
     """
     started = time.monotonic()
     if not 0 < time_limit_s < math.inf:
         raise BadRequest(f"the time limit is {time_limit_s:g} s; expected a finite number above 0")
+    if formulation not in FORMULATIONS:
+        raise BadRequest(f"unknown formulation {formulation!r}", advice=f"Use {', '.join(FORMULATIONS)}.")
     least, between = bounds(fabric, traffic), fabric.router_links()
-    program = _program(fabric, traffic)
-    ports, nodes, proven = ftree_tables(fabric).copy(), 0, least.fixed
-    if len(program.at):
-        chosen, nodes, dual = _solved(program, len(fabric.links), time_limit_s - (time.monotonic() - started))
-        ports[program.at[chosen], program.to[chosen]] = np.asarray(fabric.links.src_port)[program.link[chosen]]
-        proven = max(proven, dual)
+    nodes, proven, beat = 0, least.fixed, math.inf
+    if formulation == "basic":
+        ports = ftree_tables(fabric).copy()
+    else:
+        ports = partitioned.tables(fabric, traffic, time_limit_s * (0.5 if formulation == "combined" else 1.0))
+        beat = float(check(fabric, ports, traffic).load[between].max(initial=0.0))
+    if formulation != "partitioned" and beat > proven * (1 + GAP):
+        program = _program(fabric, traffic)
+        if len(program.at):
+            chosen, nodes, dual = _solved(program, time_limit_s - (time.monotonic() - started), beat)
+            proven = max(proven, dual)
+            if chosen is not None:
+                ports[program.at[chosen], program.to[chosen]] = np.asarray(fabric.links.src_port)[program.link[chosen]]
     ports = completed(fabric, ports, towards_switches(fabric))
     load = check(fabric, ports, traffic).load[between]
     z = float(load.max(initial=0.0))
@@ -125,8 +144,11 @@ def _program(fabric: Fabric, traffic: Traffic) -> _Program:
     return _Program(np.array(at, np.int64), link_of, np.array(to, np.int64), np.array(most), injected, into_of)
 
 
-def _solved(program: _Program, links: int, limit_s: float) -> tuple[Ints, int, float]:
-    """Numbers of the chosen (switch, link, destination), branch-and-bound nodes, and the proven bound in bytes."""
+def _solved(program: _Program, limit_s: float, beat: float) -> tuple[Ints | None, int, float]:
+    """Numbers of the chosen (switch, link, destination), branch-and-bound nodes, and the proven bound in bytes.
+
+    Routes are worse than `beat` bytes at no link; None where none of them were found and `beat` is finite.
+    """
     count, unit = len(program.at), float(program.most.max())
     endpoints = program.injected.shape[1]
     keys, choice = np.unique(program.at * endpoints + program.to, return_inverse=True)
@@ -165,7 +187,7 @@ def _solved(program: _Program, links: int, limit_s: float) -> tuple[Ints, int, f
     found = milp(
         goal_row,
         integrality=np.concatenate([np.zeros(count), np.ones(count), [0]]),
-        bounds=Limits(0, np.concatenate([np.full(count, np.inf), np.ones(count), [np.inf]])),
+        bounds=Limits(0, np.concatenate([np.full(count, np.inf), np.ones(count), [beat / unit]])),
         constraints=[
             LinearConstraint(flow, sent, sent),
             LinearConstraint(load, -np.inf, 0),
@@ -174,9 +196,16 @@ def _solved(program: _Program, links: int, limit_s: float) -> tuple[Ints, int, f
         ],
         options={"time_limit": max(limit_s, 0.01), "mip_rel_gap": GAP},
     )
+    dual = found.mip_dual_bound
+    if found.x is None and math.isfinite(beat):
+        return (
+            None,
+            int(found.mip_node_count or 0),
+            0.0 if dual is None or not math.isfinite(dual) else min(dual * unit, beat),
+        )
     if found.x is None:
         raise BadRequest(
             "HiGHS found no routes within the limit", advice="Give it more time, a smaller tree, or --engine search."
         )
     chosen = np.flatnonzero(found.x[count : 2 * count] > 0.5)
-    return chosen, int(found.mip_node_count or 0), float(found.mip_dual_bound or 0.0) * unit
+    return chosen, int(found.mip_node_count or 0), float(dual or 0.0) * unit

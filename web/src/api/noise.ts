@@ -4,7 +4,33 @@ import * as v from "valibot";
 import { getJson } from "./client";
 import { figure, text } from "./shapes";
 
+const box = v.object({
+  least: v.number(),
+  q1: v.number(),
+  median: v.number(),
+  q3: v.number(),
+  most: v.number(),
+  notch: v.tuple([v.number(), v.number()]),
+  measurements: v.number(),
+});
+export type NotchedBox = v.InferOutput<typeof box>;
+
+const fit = v.object({
+  network: v.string(),
+  collective: v.string(),
+  collective_bytes: v.number(),
+  perturbation_bytes: v.number(),
+  world: v.number(),
+  splits: v.number(),
+  slope: v.number(),
+  slope_ci95: v.tuple([v.number(), v.number()]),
+  intercept: v.number(),
+  band: v.array(v.object({ ratio: v.number(), low: v.number(), fitted: v.number(), high: v.number() })),
+});
+export type Fit = v.InferOutput<typeof fit>;
+
 export const measuredShape = v.object({
+  fits: v.array(fit),
   items: v.array(
     v.object({
       network: v.string(),
@@ -22,6 +48,8 @@ export const measuredShape = v.object({
       slowdown_max: figure,
       slowdown_quartiles: v.nullable(v.array(v.number())),
       imported_at: v.string(),
+      perturbed_box: v.nullable(box),
+      quiet_box: v.nullable(box),
     }),
   ),
 });

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -15,14 +16,44 @@ from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks.begin import sees_tasks_as
 from flitwatch_db.runs import noise_reads as reads
+from flitwatch_domain.network_noise.collectives import fitted_line, notched_box
 
 http = APIRouter(prefix="/noise", tags=["noise"], responses=RESPONSES)
 
 
 @http.get("/measured", response_model=schemas.MeasuredList)
 async def measured_noise(conn: Reader, network: Text = None, collective: Text = None, limit: Limit = 1000) -> Response:
-    """What `flitwatch import noise-bench` stored, by ratio."""
-    return answer({"items": await reads.measured(conn, limit, network or None, collective or None)})
+    """What `flitwatch import noise` stored, by ratio, and a line fitted over the ratios of each series."""
+    rows = await reads.measured(conn, limit, network or None, collective or None)
+    series = await reads.over_ratios(conn, limit, network or None, collective or None)
+    items = [
+        {
+            **{key: row[key] for key in schemas.Measured.model_fields if key in row},
+            **{
+                f"{kind}_box": _box(row[f"{kind}_five"], row[f"{kind}_measurements"]) for kind in ("perturbed", "quiet")
+            },
+        }
+        for row in rows
+    ]
+    return answer({"items": items, "fits": [fit for one in series if (fit := _fit(one)) is not None]})
+
+
+def _box(five: list[float] | None, measurements: int | None) -> dict[str, Any] | None:
+    return None if not five or not measurements else asdict(notched_box(five, measurements))
+
+
+def _fit(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    line = fitted_line(row["ratios"], row["slowdowns"])
+    if line is None:
+        return None
+    return {
+        **{key: row[key] for key in ("network", "collective", "collective_bytes", "perturbation_bytes", "world")},
+        "splits": line.points,
+        "slope": line.slope,
+        "slope_ci95": line.slope_ci95,
+        "intercept": line.intercept,
+        "band": [dict(zip(("ratio", "low", "fitted", "high"), at, strict=True)) for at in line.band],
+    }
 
 
 @http.get("/simulated", response_model=schemas.SimulatedList)

@@ -7,6 +7,44 @@ from datetime import datetime
 from pydantic import BaseModel, Field
 
 
+class NotchedBox(BaseModel):
+    """Seconds of all single measurements: extremes, quartiles, median."""
+
+    least: float
+    q1: float
+    median: float
+    q3: float
+    most: float
+    notch: tuple[float, float] = Field(
+        description="95 % interval of the median: medians whose notches do not overlap differ."
+    )
+    measurements: int
+
+
+class BandPoint(BaseModel):
+    """The fitted line at one ratio, with its 95 % interval."""
+
+    ratio: float
+    low: float
+    fitted: float
+    high: float
+
+
+class Fit(BaseModel):
+    """A line by least squares through the slowdowns of a series' splits over the ratio."""
+
+    network: str
+    collective: str
+    collective_bytes: int
+    perturbation_bytes: int
+    world: int
+    splits: int
+    slope: float = Field(description="Slowdown that a ratio of 1 adds.")
+    slope_ci95: tuple[float, float]
+    intercept: float
+    band: list[BandPoint]
+
+
 class Measured(BaseModel):
     """A collective beside perturbation, measured by the MPI microbenchmark over random splits of its world."""
 
@@ -25,12 +63,15 @@ class Measured(BaseModel):
     slowdown_max: float | None
     slowdown_quartiles: list[float] | None
     imported_at: datetime
+    perturbed_box: NotchedBox | None = Field(description="null where every measurement was late.")
+    quiet_box: NotchedBox | None
 
 
 class MeasuredList(BaseModel):
     """By network, collective, sizes and ratio."""
 
     items: list[Measured]
+    fits: list[Fit] = Field(description="Of the series with three splits or more at two ratios or more.")
 
 
 class SimulatedPoint(BaseModel):

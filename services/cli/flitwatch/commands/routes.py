@@ -66,7 +66,12 @@ _lmc_option = click.option(
     type=click.Choice(["search", "milp"]),
     default="search",
     show_default=True,
-    help="milp: the dissertation's integer program in HiGHS, which proves the best routes of small trees.",
+    help="milp: the dissertation's integer programs in HiGHS, which prove the best routes of small trees.",
+)
+@click.option(
+    "--formulation",
+    type=click.Choice(["basic", "partitioned", "combined"]),
+    help="Of --engine milp: Basic MCF (the default), Partitioned Binary, or the first with the second's routes to beat.",
 )
 @click.option("--fewest-worst", is_flag=True, help="Then lower the number of links that carry as much as the busiest.")
 @click.option(
@@ -92,6 +97,7 @@ def optimise(
     lmc: int,
     mtu: int | None,
     engine: str,
+    formulation: str | None,
     fewest_worst: bool,
     loaded: Path | None,
     within: float,
@@ -124,6 +130,8 @@ def optimise(
         raise click.UsageError("--within is for --loaded tables")
     if engine == "milp" and (len(demands) > 1 or lmc or fewest_worst or loaded is not None):
         raise click.UsageError("--engine milp takes one --traffic, without --lmc, --fewest-worst and --loaded")
+    if formulation is not None and engine != "milp":
+        raise click.UsageError("--formulation is for --engine milp")
     held = None if loaded is None else lft.read_dump(loaded, fabric, lmc)
     before = None if held is None else held.ports
     with stop_on_interrupt() as stopped, stderr.status("laying routes") as status:
@@ -136,7 +144,7 @@ def optimise(
         if engine == "milp":
             from flitwatch_routing.milp import optimise as exact  # SciPy, which the search does not need
 
-            found = exact(fabric, demands[0], limit_s)
+            found = exact(fabric, demands[0], limit_s, formulation or "basic")
         else:
             found = find(
                 fabric,

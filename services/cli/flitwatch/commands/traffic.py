@@ -39,6 +39,45 @@ def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
 
 
 @traffic.command()
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option(
+    "--out",
+    type=OutPath(),
+    help="Write the matrix here: CSV src,dst,bytes,packets, for --traffic of routes, traffic and sim packet.",
+)
+@click.option(
+    "--packet-bytes", type=click.IntRange(64, 16384), default=4096, show_default=True, help="Bytes of a full packet."
+)
+@json_option
+def trace(path: Path, out: Path | None, packet_bytes: int, as_json: bool) -> None:
+    """The matrix of a trace: PATH is a folder of DUMPI text (dumpi2ascii, one file a rank), or a message DAG (ours, or GOAL text).
+
+    Collectives become the messages that MPI libraries make of them. What was left out is said, with the bytes that its calls give as sent. In the matrix
+    rank i stands for endpoint i; `flitwatch sim packet --traffic PATH` replays the trace itself, with a placement.
+    """
+    import csv
+
+    from flitwatch_simulation.workloads import traces
+
+    dag = traces.read_trace(path)
+    src, dst, size, packets = traces.matrix(dag, packet_bytes)
+    if out is not None:
+        with out.open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(["src", "dst", "bytes", "packets"])
+            writer.writerows(zip(src.tolist(), dst.tolist(), size.tolist(), packets.tolist(), strict=True))
+    emit(
+        {
+            **traces.account(dag),
+            "pairs": len(src),
+            "packets": int(packets.sum()),
+            "matrix": None if out is None else str(out),
+        },
+        as_json,
+    )
+
+
+@traffic.command()
 @click.option("--topology", type=LOCAL, required=True, help="quartz1 | xgft:h;m;w | file:PATH")
 @click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")
 @click.option(

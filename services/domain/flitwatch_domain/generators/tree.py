@@ -36,7 +36,28 @@ def quartz1(*, bandwidth_bps: float = 100e9) -> Fabric:
     A leaf has 32 nodes and one cable to each of its pod's 16 spines; 8 spines of a pod belong to each core group and have one cable to each of
     its 24 cores.
     """
-    pods, leaves, spines, cores, hosts = 4, 24, 16, 24, 32
+    return core_groups("quartz1", "quartz1()", 4, 24, 16, 2, 24, 32, bandwidth_bps)
+
+
+def core_groups(
+    name: str,
+    made_by: str,
+    pods: int,
+    leaves: int,
+    spines: int,
+    groups: int,
+    cores: int,
+    hosts: int,
+    bandwidth_bps: float = 100e9,
+) -> Fabric:
+    """Three levels with core groups, one cable between neighbours.
+
+    Parameters
+    ----------
+    pods, leaves, spines : pods, and leaves and spines of each
+    groups, cores : core groups, and cores of each; a pod's spines belong to them in equal parts, in order
+    hosts : endpoints of a leaf
+    """
     leaf = np.arange(pods * leaves)
     spine = pods * leaves + np.arange(pods * spines)
     first_core = pods * (leaves + spines)
@@ -44,22 +65,22 @@ def quartz1(*, bandwidth_bps: float = 100e9) -> Fabric:
     spine_of = pods * leaves + (leaf_up // leaves) * spines + np.tile(np.arange(spines), leaf.size)
     spine_up = np.repeat(spine, cores)
     number = spine_up - pods * leaves
-    core_of = first_core + (number % spines) // (spines // 2) * cores + np.tile(np.arange(cores), spine.size)
+    core_of = first_core + (number % spines) // (spines // groups) * cores + np.tile(np.arange(cores), spine.size)
     host_leaf = np.repeat(leaf, hosts)
-    counts = (pods * leaves, pods * spines, 2 * cores)
+    counts = (pods * leaves, pods * spines, groups * cores)
     level = np.repeat([0, 1, 2], counts)
-    group = np.concatenate([leaf // leaves, np.arange(pods * spines) // spines, np.full(2 * cores, -1)])
+    group = np.concatenate([leaf // leaves, np.arange(pods * spines) // spines, np.full(groups * cores, -1)])
     names = [f"{_NAMES[n]}{i}" for n, count in enumerate(counts) for i in range(count)]
     return _tree(
-        "quartz1",
-        "quartz1()",
+        name,
+        made_by,
         names,
         level,
         group,
         host_leaf,
         [(leaf_up, spine_of), (spine_up, core_of)],
         bandwidth_bps,
-        {"pods": pods, "core_groups": 2},
+        {"pods": pods, "core_groups": groups},
     )
 
 

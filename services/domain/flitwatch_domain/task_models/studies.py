@@ -19,10 +19,8 @@ LargestBytes = Annotated[int, Field(ge=128, le=1 << 24)]
 
 
 class NoParameters(Arguments):
-    """A study of tables: nothing is drawn. The page's form gives runs and a seed to every study."""
+    """A study of tables: nothing is drawn, so that it has neither runs nor a seed."""
 
-    runs: int | None = Field(default=None, ge=1, le=10_000_000)
-    seed: Seed | None = None
     threads: Threads | None = None
 
 
@@ -108,12 +106,26 @@ class MiniGhost(SeededStudy):
     imbalance: float = Field(default=0.05, ge=0, le=1, description="Of the computation, from node to node.")
 
 
-class Wang(SeededStudy):
+WangApplications = Annotated[list[Literal["crystal-router", "fill-boundary", "amg"]], Field(max_length=3)]
+
+
+class WangPatterns(SeededStudy):
+    seed: int = Field(default=1, ge=0, le=2**62)
     topology: PacketTopology = "theta"
     packet_bytes: int = Field(default=2048, ge=256, le=8192)
-    load: float = Field(default=1.0, ge=0.001, le=100)
-    applications: list[Literal["crystal-router", "fill-boundary", "amg"]] | None = Field(default=None, max_length=3)
+    load: float = Field(default=1.0, ge=0.001, le=100, description="Factor on the sizes of all messages.")
+    applications: WangApplications | None = None
     ranks: int = Field(default=0, ge=0, le=1_000_000, description="0: the paper's.")
+
+
+class Wang(WangPatterns):
+    runs: int = Field(default=5, ge=1, le=1000, description="Draws a placement.")
+
+
+class WangBursts(Arguments):
+    threads: Threads = 1
+    topology: PacketTopology = "theta"
+    applications: WangApplications | None = None
 
 
 class WangBackground(Wang):
@@ -139,6 +151,7 @@ class Fig7(Fig3):
 
 
 class Model(DeSensi):
+    runs: int | None = Field(default=None, ge=3, le=1000, description="Allocations: a correlation needs three.")
     allocations: int | None = Field(default=None, ge=3, le=1000)
     sizes: list[Annotated[int, Field(ge=1, le=1 << 24)]] | None = Field(default=None, min_length=1, max_length=1000)
 
@@ -208,6 +221,16 @@ class TaffetMiniGhost(Arguments):
     parameters: MiniGhost = MiniGhost()
 
 
+class WangFig2(Arguments):
+    study: Literal["wang-fig2"]
+    parameters: WangPatterns = WangPatterns()
+
+
+class WangTable2(Arguments):
+    study: Literal["wang-table2"]
+    parameters: WangBursts = WangBursts()
+
+
 class WangLoads(Arguments):
     study: Literal["wang-fig3", "wang-fig7"]
     parameters: Wang = Wang()
@@ -259,6 +282,8 @@ Study = Annotated[
     | TaffetTable51
     | TaffetPf3d
     | TaffetMiniGhost
+    | WangFig2
+    | WangTable2
     | WangLoads
     | WangFig8
     | DeSensiFig3

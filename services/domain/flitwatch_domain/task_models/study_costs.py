@@ -84,13 +84,18 @@ def _bisection(parameters: Parameters) -> Needs:
 def _wang(study: str, parameters: Parameters) -> Needs:
     nodes, size = nodes_of(parameters.get("topology", "theta")), float(parameters.get("packet_bytes", 2_048))
     factor, load = float(parameters.get("load", 1.0)), float(parameters.get("load_gib_per_s", 1.0))
-    wanted = parameters.get("applications")
+    wanted, draws = parameters.get("applications"), int(parameters.get("runs", 5))
     needs = {"nodes": nodes, "simulations": 0.0, "messages": 0.0, "packets": 0.0}
     for application in _WANG if wanted is None else wanted:
         usual, volume, loads = _WANG[application]
         ranks = float(parameters.get("ranks") or usual)
-        # Figure 3: five placements and two routings; figure 7: two of each over the loads; figures 8 to 10: three and two, alone and beside two kinds of traffic.
-        runs, amounts, beside = {"wang-fig3": (10, 10.0, 0), "wang-fig7": (20, 4 * loads, 0)}.get(study, (18, 18.0, 12))
+        # Figures 3 and 8 to 10: five placements and two routings, alone and beside two kinds of traffic; figure 7: two of each over the loads.
+        runs, amounts, beside = {
+            "wang-fig2": (1, 1.0, 0),
+            "wang-table2": (0, 0.0, 0),
+            "wang-fig3": (10 * draws, 10.0 * draws, 0),
+            "wang-fig7": (20 * draws, 4 * loads * draws, 0),
+        }.get(study, (30 * draws, 30.0 * draws, 20 * draws))
         needs["simulations"] += runs
         needs["messages"] = max(needs["messages"], messages_of(application, ranks, volume * factor))
         needs["packets"] += ranks * volume * factor * amounts / size

@@ -61,6 +61,7 @@ RunResult run(const Network& network, const Policy& routing, const WorkloadSpec&
   result.rank_end_ps = workload.rank_end_ps();
   result.rank_compute_ps = workload.rank_compute_ps();
   result.send_ps = workload.send_ps();
+  result.send_start_ps = workload.send_start_ps();
   return result;
 }
 

@@ -28,7 +28,7 @@ struct RunResult {
       vc_stall_ps;  // [vc][link]; injection and ejection links use VC 0
   std::vector<NicCounters> nics;
   std::vector<SampleRecord> samples;  // `link` is the graph's
-  std::vector<Time> rank_end_ps, rank_compute_ps, send_ps;
+  std::vector<Time> rank_end_ps, rank_compute_ps, send_ps, send_start_ps;
 };
 
 // Throws std::invalid_argument for a workload that does not fit, CancelledRun, EngineFault.

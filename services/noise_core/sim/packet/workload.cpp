@@ -12,6 +12,7 @@ Workload::Workload(WorkloadSpec spec, std::uint32_t endpoints) : spec_(std::move
   const std::size_t n = spec_.ops.kind.size();
   received_.assign(n, 0);
   send_time_.assign(n, 0);
+  send_start_.assign(n, 0);
   rank_end_.assign(spec_.endpoint_of_rank.size(), 0);
   rank_compute_.assign(spec_.endpoint_of_rank.size(), 0);
   unfinished_ops_ = n;
@@ -123,7 +124,7 @@ void Workload::begin(std::uint32_t op, Host& host) {
       if (received_[op] == 3) complete(op, host);
       return;
     case OpKind::kSend: {
-      send_time_[op] = host.now();
+      send_time_[op] = send_start_[op] = host.now();
       const std::uint32_t src = spec_.endpoint_of_rank[rank], dst = spec_.endpoint_of_rank[ops.rank[ops.match[op]]];
       if (src == dst || !ops.amount[op]) {  // within a node, or nothing to carry
         const Time copy = spec_.local_latency_ns * Time{1000} +

@@ -78,6 +78,7 @@ class Workload final : public Client {
   const std::vector<Time>& rank_compute_ps() const { return rank_compute_; }
   // Per send: time from its start to its message's arrival, 0 where it did not arrive. Kept for sends only.
   const std::vector<Time>& send_ps() const { return send_time_; }
+  const std::vector<Time>& send_start_ps() const { return send_start_; }  // per send, 0 where it did not start
 
  private:
   static constexpr std::uint32_t kFlow = 1u << 31;   // cookie of a message: a flow of this endpoint
@@ -102,7 +103,7 @@ class Workload final : public Client {
   std::vector<std::uint32_t> waits_, successor_begin_, successor_;
   std::vector<std::uint8_t> received_;  // of a receive: bit 0 started, bit 1 arrived
   std::vector<std::uint32_t> ready_;
-  std::vector<Time> rank_end_, rank_compute_, send_time_;
+  std::vector<Time> rank_end_, rank_compute_, send_time_, send_start_;
   std::vector<std::uint32_t> flow_next_, flow_end_, flow_order_;
   std::vector<std::uint32_t> generator_of_;
   std::vector<Generator> generators_;

@@ -1,12 +1,14 @@
-"""What `make papers` measures itself, in seconds each; the tables of routes and traffic matrices come from `make papers-routes`."""
+"""What `make papers` measures itself, in seconds to minutes each; the tables of routes and traffic matrices come from `make papers-routes`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-from flitwatch_research.studies import registry
+from flitwatch_research.studies import published, registry
 from flitwatch_research.studies.published import Figure
+from flitwatch_research.studies.wang import SHORT
 
 
 def _run(study: str, **parameters: Any) -> list[dict[str, Any]]:
@@ -45,6 +47,83 @@ def _minighost() -> dict[tuple[str, str], float]:
     return {(f"{p['mapping']}, {p['strategy'].upper()}", "time"): p["time_ms"] for p in _run("taffet-minighost")}
 
 
+#: The machine of Wang's studies on the page, half of each message's size: a Theta takes an hour beside bursts.
+_SMALL: dict[str, Any] = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "load": 0.5}
+#: Wang's studies as the page shows them: what is asked of each beside its own defaults.
+WANG: dict[str, dict[str, Any]] = {
+    "wang-fig2": _SMALL,
+    "wang-fig3": _SMALL,
+    "wang-fig7": _SMALL,
+    "wang-fig8-10": _SMALL,
+    "wang-table2": {},
+}
+
+
+@cache
+def wang(study: str) -> dict[str, Any]:
+    """The study's answer with the parameters of `WANG`; computed once."""
+    return registry.find(study).run(dict(WANG[study]), lambda *_: None, lambda: False)
+
+
+def _wang_gains() -> dict[tuple[str, str], float]:
+    return {
+        (SHORT[gain["application"]], column): gain["saved_percent"]["mean"]
+        for gain in wang("wang-fig3")["gains"]
+        for column in published.rows("wang2018", "figure 3")[SHORT[gain["application"]]]
+    }
+
+
+def _wang_loads() -> dict[tuple[str, str], float]:
+    """Crystal router under adaptive routing: contiguous against random nodes, by load."""
+    slowest = {
+        p["scale"]: p["slowest_percent_of_random_adaptive"]["mean"]
+        for p in wang("wang-fig7")["points"]
+        if (p["application"], p["placement"], p["routing"]) == ("crystal-router", "contiguous", "adaptive")
+    }
+    gains = {scale: 100 - 1e4 / percent for scale, percent in slowest.items()}
+    better = [scale for scale, gain in gains.items() if gain > 0]
+    found = {
+        "contiguous over random node at a tenth of the load, at most": max(100 - slowest[0.1], 0.0),
+        "random node over contiguous, at most": max(gains.values()),
+    }
+    if better:
+        found["random node outperforms from load"] = 100 * min(better)
+    return {("CR", column): value for column, value in found.items()}
+
+
+def _wang_background(application: str, column: str) -> Callable[[], dict[tuple[str, str], float]]:
+    def measure() -> dict[tuple[str, str], float]:
+        longer = [
+            p["slowest_percent_of_alone"]["mean"] - 100
+            for p in wang("wang-fig8-10")["points"]
+            if (p["application"], p["background"]) == (application, "bursty")
+        ]
+        return {(SHORT[application], column): max(longer)}
+
+    return measure
+
+
+def _wang_amg() -> dict[tuple[str, str], float]:
+    """Times as long as alone: the machine is another one, so that milliseconds are not compared."""
+    at = {
+        (p["placement"], p["routing"]): p["slowest_percent_of_alone"]["mean"]
+        for p in wang("wang-fig8-10")["points"]
+        if (p["application"], p["background"]) == ("amg", "uniform")
+    }
+    return {
+        ("AMG", "contiguous-minimal, slower by"): at["contiguous", "minimal"] - 100,
+        ("AMG", "random-adaptive, times as long"): at["random-node", "adaptive"] / 100,
+    }
+
+
+def _wang_peaks() -> dict[tuple[str, str], float]:
+    return {
+        (SHORT[p["application"]], column): round(p[key], 2)
+        for p in wang("wang-table2")["points"]
+        for key, column in (("uniform_mib", "uniform random, peak load"), ("bursty_gib", "bursty, peak load"))
+    }
+
+
 #: (paper, place) -> how it is measured.
 MEASURED: dict[tuple[str, str], Callable[[], dict[tuple[str, str], float]]] = {
     ("hoefler2009", "table 1"): _sizes,
@@ -52,6 +131,12 @@ MEASURED: dict[tuple[str, str], Callable[[], dict[tuple[str, str], float]]] = {
     ("hoefler2009", "section 3.1"): _bisections,
     ("hoefler2009", "figure 15"): _torus,
     ("taffet2021", "section 2.4.2"): _minighost,
+    ("wang2018", "figure 3"): _wang_gains,
+    ("wang2018", "figure 7"): _wang_loads,
+    ("wang2018", "figure 8"): _wang_amg,
+    ("wang2018", "figure 9"): _wang_background("crystal-router", "bursty background, longer by, at most"),
+    ("wang2018", "figure 10"): _wang_background("fill-boundary", "bursty background, longer by, at most"),
+    ("wang2018", "table II"): _wang_peaks,
 }
 #: Places whose figures are compared as ratios to their first: times of another scale.
 RATIOS = {("taffet2021", "section 2.4.2")}

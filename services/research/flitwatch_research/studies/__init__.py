@@ -11,7 +11,7 @@ Open
 - `hoefler`, `hoefler_bisection`, `hoefler_sizes`, `hoefler_figures` for Hoefler 2009: noise, bisection, sizes;
 - `taffet` for Taffet 2021: sampling error, routing, diagnoses;
 - `desensi`, `desensi_applications` for De Sensi 2019: allocation, routing modes, application-aware routing;
-- `wang` for Wang 2018: placement against routing;
+- `wang`, `wang_distributions`, `wang_figures` for Wang 2018: placement against routing, by draws, ranks and channels;
 - `packet_figures` for bars of packet studies; `parameters` for what may be changed.
 
 `flitwatch_research.study_tasks` runs them as tasks; the papers' tables are `flitwatch_research.papers_routes`. Every result says that it is

@@ -67,6 +67,7 @@ def run(parameters: Parameters, report: Report, cancelled: IsCancelled) -> Param
     answer: dict[str, Any] = {
         "study": "hoefler-ebb",
         "points": points,
+        "published": published_shares(),
         "simulated": True,
         "wall_s": monotonic() - started,
     }
@@ -75,6 +76,16 @@ def run(parameters: Parameters, report: Report, cancelled: IsCancelled) -> Param
         if spec is None
         else {**answer, "effective_bisection_bandwidth": points[0]["effective_bisection_bandwidth"]}
     )
+
+
+def published_shares() -> dict[str, float]:
+    """The paper's machines and their shares of the full bandwidth, to stand beside any fabric."""
+    column = "effective bisection bandwidth"
+    return {
+        machine: row[column] / 100
+        for machine, row in published.rows("hoefler2009", "section 3.1").items()
+        if column in row
+    }
 
 
 class BisectionPoint(TypedDict):
@@ -93,10 +104,6 @@ class BisectionPoint(TypedDict):
 
 
 def _point(name: str, spec: str, routes: flow.Routes, share: NDArray[np.float64], seed: int) -> BisectionPoint:
-    printed = published.rows("hoefler2009", "section 3.1")
-    machine = next(
-        (one for one, row in printed.items() if one in name and "effective bisection bandwidth" in row), None
-    )
     return {
         "series": name,
         "topology": spec,
@@ -107,5 +114,5 @@ def _point(name: str, spec: str, routes: flow.Routes, share: NDArray[np.float64]
         "effective_bisection_bandwidth": mean_with_ci95(share).as_json(),
         "smallest": float(share.min()),
         "largest": float(share.max()),
-        "published": None if machine is None else printed[machine]["effective bisection bandwidth"] / 100,
+        "published": next((share for machine, share in published_shares().items() if machine in name), None),
     }

@@ -16,9 +16,6 @@ VALUES = {
     "taffet-table2.1": ("one_bit_traffic_percent", "relative RMS error of traffic, one-bit, %"),
     "taffet-pf3d": ("time_ms", "time of the job, ms"),
     "taffet-minighost": ("time_ms", "completion, ms"),
-    "wang-fig3": ("time_ms", "communication time a rank, ms"),
-    "wang-fig7": ("time_ms", "communication time a rank, ms"),
-    "wang-fig8-10": ("time_ms", "communication time a rank, ms"),
     "desensi-fig3": ("time_us", "ping-pong, us"),
     "desensi-fig5": ("qcd_time", "quartile coefficient of dispersion of time"),
     "desensi-fig7": ("time_us", "ping-pong, us"),
@@ -37,8 +34,6 @@ _CASE_KEYS = (
     "strategy",
     "routing",
     "mode",
-    "scale",
-    "background",
     "size_bytes",
     "downsampling",
 )

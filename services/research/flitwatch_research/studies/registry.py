@@ -68,9 +68,15 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "All-to-all groups beside incasts: diagnosis and remapping.",
     ),
     "taffet-minighost": ("taffet:run_minighost", "packet_figures:draw", "27-point stencil: mappings and synchrony."),
-    "wang-fig3": ("wang:run_fig3", "packet_figures:draw", "Placement against routing on Theta, three applications."),
-    "wang-fig7": ("wang:run_fig7", "packet_figures:draw", "The same over message loads."),
-    "wang-fig8-10": ("wang:run_fig8", "packet_figures:draw", "The same beside background traffic."),
+    "wang-fig2": ("wang:run_fig2", "wang_figures:draw", "Who sends how much to whom, and a rank's load over time."),
+    "wang-fig3": (
+        "wang:run_fig3",
+        "wang_figures:draw",
+        "Figures 3 to 6: placement against routing on Theta, three applications; times, hops, channels.",
+    ),
+    "wang-fig7": ("wang:run_fig7", "wang_figures:draw", "The slowest rank over message loads, to random adaptive."),
+    "wang-fig8-10": ("wang:run_fig8", "wang_figures:draw", "Figure 3's combinations beside background traffic."),
+    "wang-table2": ("wang:run_table2", "", "Peak loads of the background traffic."),
     "desensi-fig3": ("desensi:run_fig3", "packet_figures:draw", "Ping-pong over allocations."),
     "desensi-fig5": ("desensi:run_fig5", "packet_figures:draw", "Dispersion of times and latencies over sizes."),
     "desensi-fig7": (

@@ -2,129 +2,200 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research.studies import published
 from flitwatch_research.studies.packet_common import known, number, sweep, text, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
-from flitwatch_simulation.packet.background import TABLE_2_BURST_MESSAGE_BYTES, background_generators
-from flitwatch_simulation.packet.machine import build
+from flitwatch_research.studies.wang_distributions import Draw, by_case, draw_of, percent_of, together
+from flitwatch_simulation.packet.background import TABLE_2_BURST_MESSAGE_BYTES, background_generators, peak_load_bytes
+from flitwatch_simulation.packet.machine import Machine, build
 from flitwatch_simulation.packet.run import execute
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.messages import to_ops
+from flitwatch_simulation.workloads.messages import Messages, to_ops
 from flitwatch_simulation.workloads.placement import place
 
 #: Section II-A: ranks, and KB that a rank sends in our runs (fill boundary: the mean of a load of 100 to 2,560 KB).
 APPLICATIONS = {"crystal-router": (1000, 190), "fill-boundary": (1000, 760), "amg": (1728, 75)}
+#: As the paper's tables and figures name them.
+SHORT = {"crystal-router": "CR", "fill-boundary": "FB", "amg": "AMG"}
 PLACEMENTS = ("contiguous", "random-cabinet", "random-chassis", "random-router", "random-node")
+ROUTINGS = ("minimal", "adaptive")
+BACKGROUNDS = ("none", "uniform", "bursty")
+#: Every packet of a job that runs alone is sampled, for the hops of each rank: any wait longer than this marks it.
+_SAMPLED_NS = 1000.0
+#: Figure 2: ranks of a block of the matrix are as many as make at most so many blocks; intervals of time.
+_BLOCKS, _INTERVALS = 64, 60
 
 
-class TimeRange(TypedDict):
-    """Milliseconds of ranks: extremes and quartiles."""
-
-    min: float
-    q1: float
-    median: float
-    q3: float
-    max: float
-
-
-class PlacementFigures(TypedDict):
-    """Times of an application's ranks, hops and latency of its packets, and how long local and global links waited for credit."""
-
-    time_ms: TimeRange
-    mean_hops: float
-    conserved: bool
-    local_saturation_ms: float
-    global_saturation_ms: float
-    mean_latency_us: float
-
-
-def _run(
-    case: Parameters, seed: int, stop: Cancelled, fabric: Any, packet_bytes: int, ranks: int | None
-) -> PlacementFigures:
-    routing = "minimal" if case["routing"] == "minimal" else "adaptive0"
+def _machine(fabric: Fabric, routing: str, packet_bytes: int) -> Machine:
     # The paper's adaptive packets go through a random intermediate router.
-    machine = build(fabric, routing, packet_bytes=packet_bytes, through_router=True)
-    papers_ranks, kbytes = APPLICATIONS[case["application"]]
-    ranks = ranks or papers_ranks
-    rng = np.random.default_rng(seed)
-    made = patterns.make(case["application"], ranks, int(kbytes * 1000 * case.get("scale", 1.0)), seed)
-    endpoints = place(machine.fabric, ranks, case["placement"], rng)
-    generators = []
-    if case.get("background", "none") != "none":
-        free = np.setdiff1d(np.arange(machine.endpoints), endpoints)
-        generators = background_generators(
-            machine,
-            case["background"],
-            case["load_gib_per_s"],
-            free,
-            1,
-            TABLE_2_BURST_MESSAGE_BYTES[case["application"]],
-        )
+    mode = "minimal" if routing == "minimal" else "adaptive0"
+    return build(fabric, mode, packet_bytes=packet_bytes, through_router=True)
+
+
+def _messages(application: str, ranks: int | None, scale: float, seed: int) -> Messages:
+    papers_ranks, kbytes = APPLICATIONS[application]
+    return patterns.make(application, ranks or papers_ranks, int(kbytes * 1000 * scale), seed)
+
+
+def _draw(
+    case: Parameters, machine: Machine, number: int, seed: int, stop: Cancelled, packet_bytes: int, ranks: int | None
+) -> Draw:
+    """One draw of a case: the same number has the same places and messages whatever the routing and the background."""
+    made = _messages(case["application"], ranks, case.get("scale", 1.0), seed + number)
+    endpoints = place(machine.fabric, made.ranks, case["placement"], np.random.default_rng([seed, number]))
+    background = case.get("background", "none")
+    generators = _background(machine, case["application"], background, case, endpoints) if background != "none" else []
     workload = packet.Workload(ops=to_ops([(made, endpoints)]), generators=generators, default_mode=machine.mode)
-    result = execute(machine, workload, cancelled=stop, packet_bytes=packet_bytes, seed=seed)
-    times_ms = result.raw["rank_end_ps"] * 1e-9
-    job = result.jobs[0]
-    wait = result.raw["link_wait_ps"] * 1e-9
-    blue = machine.fabric.of_class("blue")
-    local = machine.fabric.of_class("green", "black")
-    low, first, median, third, high = np.percentile(times_ms, [0, 25, 50, 75, 100]).tolist()
-    return {
-        "time_ms": {"min": low, "q1": first, "median": median, "q3": third, "max": high},
-        "mean_hops": job["hops"] / max(job["packets"], 1),
-        "conserved": result.conserved,
-        "local_saturation_ms": float(wait[local].sum()),
-        "global_saturation_ms": float(wait[blue].sum()),
-        "mean_latency_us": job["latency_ps"] / max(job["packets"], 1) / 1e6,
-    }
+    sampled = not generators
+    result = execute(
+        machine,
+        workload,
+        cancelled=stop,
+        packet_bytes=packet_bytes,
+        seed=seed + number,
+        mark_after_ns=_SAMPLED_NS if sampled else 0.0,
+    )
+    return draw_of(machine, result, endpoints, sampled)
+
+
+def _background(
+    machine: Machine, application: str, kind: str, case: Parameters, endpoints: NDArray[np.int64]
+) -> list[packet.Generator]:
+    free = np.setdiff1d(np.arange(machine.endpoints), endpoints)
+    size = TABLE_2_BURST_MESSAGE_BYTES[application]
+    return background_generators(machine, kind, case["load_gib_per_s"], free, 1, size)
+
+
+def _wanted(parameters: Parameters) -> list[str]:
+    wanted = parameters.get("applications", list(APPLICATIONS))
+    if not isinstance(wanted, list) or not wanted or not set(wanted) <= set(APPLICATIONS):
+        raise BadRequest(f"applications is {wanted!r}", advice=f"Choose from {', '.join(APPLICATIONS)}.")
+    return [one for one in APPLICATIONS if one in wanted]
 
 
 def _study(
     name: str, cases: list[Parameters], parameters: Parameters, report: Report, cancelled: Cancelled
 ) -> Parameters:
     background = ("load_gib_per_s",) if "background" in cases[0] else ()
-    known(parameters, ("seed", "threads", "packet_bytes", "load", "topology", "applications", "ranks", *background))
-    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
+    names = ("runs", "seed", "threads", "packet_bytes", "load", "topology", "applications", "ranks")
+    known(parameters, (*names, *background))
+    seed, draws = whole(parameters, "seed", 1, 0, 2**62), whole(parameters, "runs", 5, 1, 1000)
     packet_bytes = whole(parameters, "packet_bytes", 2048, 256, 8192)
     factor = number(parameters, "load", 1.0, 0.001, 100)
-    fabric = fabric_of(text(parameters, "topology", "theta"))
-    wanted = parameters.get("applications", list(APPLICATIONS))
-    if not isinstance(wanted, list) or not set(wanted) <= set(APPLICATIONS):
-        raise BadRequest(f"applications is {wanted!r}", advice=f"Choose from {', '.join(APPLICATIONS)}.")
+    topology = text(parameters, "topology", "theta")
+    fabric = fabric_of(topology)
     ranks = whole(parameters, "ranks", 0, 0, 10**6) or None
+    wanted = _wanted(parameters)
     cases = [{**case, "scale": case.get("scale", 1.0) * factor} for case in cases if case["application"] in wanted]
-    return sweep(
-        name,
-        cases,
-        lambda case, stop: [_run(case, seed, stop, fabric, packet_bytes, ranks)],
-        report,
-        cancelled,
-        parameters,
-        seed=seed,
-    )
+
+    def compute(case: Parameters, stop: Cancelled) -> list[Any]:
+        machine = _machine(fabric, case["routing"], packet_bytes)
+        return [together([_draw(case, machine, k, seed, stop, packet_bytes, ranks) for k in range(draws)])]
+
+    return sweep(name, cases, compute, report, cancelled, parameters, seed=seed, topology=topology)
+
+
+def run_fig2(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """Figure 2: who sends how much to whom, and the load of a rank over time, on nodes drawn at random under adaptive routing.
+
+    The time is that of the exchange: the applications compute nothing, as in the paper's simulations.
+    Parameters: seed, packet_bytes, load (factor on all sizes), topology, applications, ranks (the paper's).
+    """
+    known(parameters, ("seed", "threads", "packet_bytes", "load", "topology", "applications", "ranks"))
+    seed = whole(parameters, "seed", 1, 0, 2**62)
+    packet_bytes = whole(parameters, "packet_bytes", 2048, 256, 8192)
+    factor = number(parameters, "load", 1.0, 0.001, 100)
+    ranks = whole(parameters, "ranks", 0, 0, 10**6) or None
+    topology = text(parameters, "topology", "theta")
+    fabric, matrices = fabric_of(topology), {}
+
+    def compute(case: Parameters, stop: Cancelled) -> list[Any]:
+        made = _messages(case["application"], ranks, factor, seed)
+        matrices[case["application"]] = _matrix(made)
+        machine = _machine(fabric, "adaptive", packet_bytes)
+        endpoints = place(machine.fabric, made.ranks, "random-node", np.random.default_rng([seed, 0]))
+        workload = packet.Workload(ops=to_ops([(made, endpoints)]), default_mode=machine.mode)
+        result = execute(machine, workload, cancelled=stop, packet_bytes=packet_bytes, seed=seed)
+        return _load_over_time(made, result)
+
+    cases = [{"application": one} for one in _wanted(parameters)]
+    answer = sweep("wang-fig2", cases, compute, report, cancelled, parameters, seed=seed, topology=topology)
+    return {**answer, "matrices": [{**case, **matrices[case["application"]]} for case in cases]}
+
+
+def _matrix(made: Messages) -> Parameters:
+    block = -(-made.ranks // _BLOCKS)
+    size = -(-made.ranks // block)
+    sent = np.bincount(made.src // block * size + made.dst // block, made.size_bytes, size * size)
+    return {"ranks": made.ranks, "ranks_a_block": block, "sent_mb": (sent.reshape(size, size) * 1e-6).tolist()}
+
+
+def _load_over_time(made: Messages, result: packet.Result) -> list[Parameters]:
+    """KB that a rank begins to send in each interval: mean and largest over the ranks."""
+    start_ps = result.raw["send_start_ps"][: made.src.size].astype(float)
+    width_ps = result.raw["rank_end_ps"].max() / _INTERVALS
+    at = np.minimum((start_ps / width_ps).astype(np.int64), _INTERVALS - 1)
+    kb = np.bincount(at * made.ranks + made.src, made.size_bytes, _INTERVALS * made.ranks) / 1e3
+    by_time = kb.reshape(_INTERVALS, made.ranks)
+    return [
+        {"time_ms": k * width_ps * 1e-9, "mean_kb": float(row.mean()), "largest_kb": float(row.max())}
+        for k, row in enumerate(by_time)
+    ]
 
 
 def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figure 3: communication times of the three applications, five placements, minimal and adaptive.
+    """Figures 3 to 6: times of ranks, hops, traffic and saturation of channels; three applications, five placements, two routings.
 
-    Parameters: seed, packet_bytes, load (factor on all sizes), topology, applications, ranks (the paper's).
+    Parameters: runs (draws a placement, 5), seed, packet_bytes, load (factor on all sizes), topology, applications, ranks (the paper's).
     """
     cases = [
-        {"application": a, "placement": p, "routing": r}
-        for a in APPLICATIONS
-        for p in PLACEMENTS
-        for r in ("minimal", "adaptive")
+        {"application": a, "placement": p, "routing": r} for a in APPLICATIONS for p in PLACEMENTS for r in ROUTINGS
     ]
-    return _study("wang-fig3", cases, parameters, report, cancelled)
+    answer = _study("wang-fig3", cases, parameters, report, cancelled)
+    return {**answer, "gains": [_gain(answer["points"], one) for one in _wanted(parameters)]}
+
+
+def _gain(points: list[Parameters], application: str) -> Parameters:
+    """What one extreme placement saves of the other's time under the same routing, whichever gives more ("up to"): medians, mean over draws."""
+    at = by_case(points, "application", "placement", "routing")
+    ((column, printed),) = published.rows("wang2018", "figure 3")[SHORT[application]].items()
+    extremes = ("contiguous", "random-node")
+    winner, loser = extremes if column.startswith("contiguous") else extremes[::-1]
+    shares = {
+        routing: percent_of(
+            at[application, winner, routing]["median_ms_of_draws"],
+            at[application, loser, routing]["median_ms_of_draws"],
+        )
+        for routing in ROUTINGS
+    }
+    routing = min(shares, key=lambda one: shares[one]["mean"])
+    ci = shares[routing]["ci95"]
+    return {
+        "application": application,
+        "compared": f"{winner} over {loser}",
+        "routing": routing,
+        "saved_percent": {
+            "mean": 100 - shares[routing]["mean"],
+            "ci95": None if ci is None else [100 - ci[1], 100 - ci[0]],
+        },
+        "published_percent": printed,
+    }
 
 
 def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figure 7: message load from 1 % to 200 % (AMG 50 % to 2000 %), contiguous and random-node, minimal and adaptive."""
+    """Figure 7: the slowest rank relative to random-node adaptive, over loads from 1 % to 200 % (AMG 50 % to 2000 %).
+
+    Contiguous and random-node, minimal and adaptive. Parameters as figure 3.
+    """
     scales = {
         "crystal-router": (0.01, 0.1, 0.5, 1, 2),
         "fill-boundary": (0.01, 0.1, 0.5, 1, 2),
@@ -134,23 +205,57 @@ def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
         {"application": a, "placement": p, "routing": r, "scale": s}
         for a in APPLICATIONS
         for p in ("contiguous", "random-node")
-        for r in ("minimal", "adaptive")
+        for r in ROUTINGS
         for s in scales[a]
     ]
-    return _study("wang-fig7", cases, parameters, report, cancelled)
+    answer = _study("wang-fig7", cases, parameters, report, cancelled)
+    at = by_case(answer["points"], "application", "scale", "placement", "routing")
+    for (application, scale, *_), point in at.items():
+        base = at[application, scale, "random-node", "adaptive"]
+        point["slowest_percent_of_random_adaptive"] = percent_of(
+            point["slowest_ms_of_draws"], base["slowest_ms_of_draws"]
+        )
+    return answer
 
 
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figures 8-10: the three applications beside uniform and bursty background traffic, messages as in table II.
 
-    Parameter: load_gib_per_s (1), which puts the intervals between messages into the paper's ranges: 0.015 ms, and 2 to 37 ms.
+    All five placements and both routings. Parameters as figure 3, and load_gib_per_s (1), which puts the intervals between messages into the
+    paper's ranges: 0.015 ms, and 2 to 37 ms.
     """
     load = number(parameters, "load_gib_per_s", 1.0, 0.001, 16)
     cases = [
         {"application": a, "placement": p, "routing": r, "background": b, "load_gib_per_s": load}
         for a in APPLICATIONS
-        for p in ("contiguous", "random-cabinet", "random-node")
-        for r in ("minimal", "adaptive")
-        for b in ("none", "uniform", "bursty")
+        for p in PLACEMENTS
+        for r in ROUTINGS
+        for b in BACKGROUNDS
     ]
-    return _study("wang-fig8-10", cases, parameters, report, cancelled)
+    answer = _study("wang-fig8-10", cases, parameters, report, cancelled)
+    at = by_case(answer["points"], "application", "placement", "routing", "background")
+    for (*case, _), point in at.items():
+        alone = at[*case, "none"]
+        point["slowest_percent_of_alone"] = percent_of(point["slowest_ms_of_draws"], alone["slowest_ms_of_draws"])
+    return answer
+
+
+def run_table2(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """Table II: bytes that the background sends at one moment where each node has begun a message, or a burst, at once.
+
+    Parameters: topology, applications. The nodes are those that the application leaves free.
+    """
+    known(parameters, ("threads", "topology", "applications"))
+    topology = text(parameters, "topology", "theta")
+    machine = _machine(fabric_of(topology), "minimal", 2048)
+
+    def compute(case: Parameters, stop: Cancelled) -> list[Any]:
+        endpoints = np.arange(APPLICATIONS[case["application"]][0])
+        uniform, bursty = (
+            peak_load_bytes(_background(machine, case["application"], kind, {"load_gib_per_s": 1.0}, endpoints))
+            for kind in BACKGROUNDS[1:]
+        )
+        return [{"uniform_mib": uniform / 2**20, "bursty_gib": bursty / 2**30}]
+
+    cases = [{"application": one} for one in _wanted(parameters)]
+    return sweep("wang-table2", cases, compute, report, cancelled, parameters, topology=topology)

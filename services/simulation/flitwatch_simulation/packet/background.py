@@ -58,3 +58,11 @@ def background_generators(
         Generator(int(e), np.roll(endpoints, -i), burst_message_bytes, 0, interval, poisson=False, burst=True, job=job)
         for i, e in enumerate(endpoints)
     ]
+
+
+def peak_load_bytes(generators: list[Generator]) -> int:
+    """Bytes that all generators send where each begins its message, or its burst to every other endpoint, at the same moment."""
+    return sum(
+        one.message_bytes * (int(np.count_nonzero(np.asarray(one.peers) != one.endpoint)) if one.burst else 1)
+        for one in generators
+    )

@@ -20,7 +20,8 @@ from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_simulation.packet.link_counters import write_links_csv
 from flitwatch_simulation.packet.machine import Machine, build
 from flitwatch_simulation.packet.vendor_counters import write_vendor_csv
-from flitwatch_simulation.packet.workload import PacketRun, local_bytes, total_bytes, workload_of
+from flitwatch_simulation.packet.workload import PacketRun, TracedWorkload, local_bytes, total_bytes, workload_of
+from flitwatch_simulation.workloads.traces import TraceAccount
 
 __all__ = ["PacketRun", "execute", "run", "run_replicas", "simulate", "summary"]
 
@@ -45,6 +46,7 @@ class PacketSummary(TypedDict):
     packets_of_hops : packets by routers passed
     latency_ns : by quantile
     conserved : nothing was lost or made up;  violations : what was, present only then
+    trace : of a replayed trace, what it became and what was left out
     """
 
     time_s: float
@@ -63,6 +65,7 @@ class PacketSummary(TypedDict):
     non_minimal_share: float
     jobs: list[PacketJob]
     violations: NotRequired[list[str]]
+    trace: NotRequired[TraceAccount]
 
 
 class PacketReport(PacketSummary):
@@ -173,6 +176,8 @@ def summary(workload: packet.Workload, result: packet.Result) -> PacketSummary:
     }
     if result.violations:
         made["violations"] = result.violations
+    if isinstance(workload, TracedWorkload) and workload.account is not None:
+        made["trace"] = workload.account
     return made
 
 

@@ -17,9 +17,8 @@ from flitwatch_simulation.packet.jobs import JobLine, read_jobs
 from flitwatch_simulation.packet.machine import Machine
 from flitwatch_simulation.workloads import messages as messages_
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.dag import read_dag
-from flitwatch_simulation.workloads.dumpi import read_dumpi_folder
 from flitwatch_simulation.workloads.placement import place
+from flitwatch_simulation.workloads.traces import TraceAccount, account, read_trace
 from flitwatch_simulation.workloads.traffic import is_traffic_csv, read_traffic_csv
 
 _GIB = 2**30
@@ -54,6 +53,13 @@ class PacketRun:
     engine: str = "eager"
     links_csv: str | None = None
     vendor_csv: str | None = None
+
+
+@dataclass(frozen=True)
+class TracedWorkload(packet.Workload):
+    """A replayed trace, with what it became and what was left out."""
+
+    account: TraceAccount | None = None
 
 
 def workload_of(parameters: PacketRun, machine: Machine) -> packet.Workload:
@@ -147,13 +153,14 @@ def _of_file(path: Path | None, parameters: PacketRun, machine: Machine, rng: np
             made = made.per_rank(parameters.bytes)
         endpoints = place(machine.fabric, ranks, parameters.placement, rng)
         return _one_job(parameters, machine, made.scaled(parameters.message_scale), endpoints)
-    dag = read_dumpi_folder(path) if path.is_dir() else read_dag(path)
+    dag = read_trace(path)
     endpoints = place(machine.fabric, dag.ranks, parameters.placement, rng)
     ops = dag.to_ops(endpoints, str(path))
     if parameters.message_scale != 1:
         carries = (ops.kind != packet.OpKind.COMPUTE) & (ops.amount > 0)
         ops.amount[carries] = np.maximum(1, np.rint(ops.amount[carries] * parameters.message_scale))
-    return _with_background(parameters, machine, packet.Workload(ops=ops, default_mode=machine.mode), endpoints, 1)
+    workload = TracedWorkload(ops=ops, default_mode=machine.mode, account=account(dag))
+    return _with_background(parameters, machine, workload, endpoints, 1)
 
 
 def _of_csv(path: Path, parameters: PacketRun, machine: Machine) -> packet.Workload:

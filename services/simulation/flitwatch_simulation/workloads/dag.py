@@ -38,6 +38,19 @@ _REQUIRES = re.compile(r"(\w+)\s+i?requires\s+(\w+(?:\s+\w+)*)")
 
 
 @dataclass
+class CallCount:
+    """Calls of one name over all ranks, and the bytes that they give as sent."""
+
+    calls: int = 0
+    bytes: int = 0
+
+    def add(self, size: int) -> None:
+        """One call more."""
+        self.calls += 1
+        self.bytes += size
+
+
+@dataclass
 class Dag:
     """Operations of one job, in file order.
 
@@ -48,6 +61,8 @@ class Dag:
     requires : list of (operation, operation it requires)
     lines : list of int
         Where each operation was read.
+    expanded, left_out : calls by name
+        Collectives that became messages, and those that did not.
     """
 
     ranks: int
@@ -58,6 +73,8 @@ class Dag:
     tag: list[int] = field(default_factory=list)
     requires: list[tuple[int, int]] = field(default_factory=list)
     lines: list[int] = field(default_factory=list)
+    expanded: dict[str, CallCount] = field(default_factory=lambda: defaultdict(CallCount))
+    left_out: dict[str, CallCount] = field(default_factory=lambda: defaultdict(CallCount))
 
     def add(self, kind: OpKind, rank: int, amount: int, peer: int = 0, tag: int = 0, line: int = 0) -> int:
         """Append an operation; returns its number."""

@@ -8,12 +8,14 @@ from pathlib import Path
 from flitwatch_core.packet import OpKind
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.text import read_text
+from flitwatch_simulation.workloads.collective_rounds import COLLECTIVES, Call, rounds_of
 from flitwatch_simulation.workloads.dag import Dag
 
 _ENTERED = re.compile(r"(MPI_\w+) entering at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
 _LEFT = re.compile(r"(MPI_\w+) returning at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
 _FIELD = re.compile(r"\s*\w+ (\w+)(?:\[\d+\])?=\[?(-?[0-9]{1,9})(?![0-9])")
 _TYPE = re.compile(r"\s*MPI_Datatype (\w+)=\d+ \((\w+)\)")
+_COUNTS = re.compile(r"\s*int (sendcounts|recvcounts)\[\d+\]=\[([0-9]{1,9}(?:,\s*[0-9]{1,9})*)\]")
 _LONGEST_GAP_S = 13 * 86_400.0
 _TYPE_BYTES = {
     **dict.fromkeys(("MPI_CHAR", "MPI_SIGNED_CHAR", "MPI_UNSIGNED_CHAR", "MPI_BYTE", "MPI_PACKED"), 1),
@@ -38,10 +40,11 @@ _REFUSED = {
 
 
 def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
-    """Point-to-point calls of DUMPI text (`dumpi2ascii`, one file a rank, in rank order) as a DAG.
+    """Calls of DUMPI text (`dumpi2ascii`, one file a rank, in rank order) as a DAG.
 
     Blocking calls follow one another; a non-blocking call only starts in order and its wait holds up what follows. Time between calls becomes
-    computation. A send-receive starts both and waits for both; a test that failed is nothing. Collectives are not point-to-point and are left out.
+    computation. A send-receive starts both and waits for both; a test that failed is nothing. Collectives of the world become messages
+    (`collective_rounds`); the DAG counts those that do not: forms that we lack, non-blocking ones, and other communicators, whose ranks are unknown.
 
     Raises
     ------
@@ -81,7 +84,7 @@ def read_dumpi_folder(folder: Path) -> Dag:
     except OSError as bad:
         raise BadInput(f"cannot read the DUMPI text: {bad}", where=str(folder)) from bad
     if not dag.kind:
-        raise BadInput("there are no point-to-point calls in DUMPI text", where=str(folder))
+        raise BadInput("there are no messages in DUMPI text", where=str(folder))
     return dag
 
 
@@ -92,6 +95,7 @@ class _Rank:
         self._dag, self._rank, self._path, self._compute = dag, rank, path, compute
         self._last: int | None = None  # what the next operation has to wait for
         self._requests: dict[int, int] = {}
+        self._collectives = 0  # so far: the same number on every rank
         self._left_at: float | None = None
         self._enter("", 0)
 
@@ -99,6 +103,7 @@ class _Rank:
         self.call, self._line = call, line
         self._fields: dict[str, int] = {}
         self._types: dict[str, int] = {}
+        self._counts: dict[str, tuple[int, ...]] = {}
         self._waited: list[int] = []
 
     def entered(self, call: str, at_s: float, line: int) -> None:
@@ -125,6 +130,8 @@ class _Rank:
             self._waited += [int(v) for v in re.findall(r"-?[0-9]{1,18}", line.partition("=")[2])]
         elif re.match(r"\s*MPI_Comm ", line):
             self._fields["other_comm"] = int("MPI_COMM_WORLD" not in line)
+        elif found := _COUNTS.match(line):
+            self._counts[found[1]] = tuple(int(one) for one in found[2].split(","))
         elif found := _FIELD.match(line):
             self._fields[found[1]] = int(found[2])
             if "MPI_PROC_NULL" in line:
@@ -148,7 +155,46 @@ class _Rank:
         elif call == "MPI_Waitany":
             index = self._fields.get("index", -1)
             self._complete(self._waited[index : index + 1] if index >= 0 else [])
+        elif call in COLLECTIVES:
+            self._collective(call)
         self._enter("", 0)
+
+    def _collective(self, name: str) -> None:
+        """A collective as messages of its rounds, or counted as left out."""
+        sent = self._bytes("send") if "sendcount" in self._fields else self._bytes("")
+        to = tuple(
+            count * self._types.get("sendtypes", self._types.get("sendtype", 1))
+            for count in self._counts.get("sendcounts", ())
+        )
+        came = tuple(
+            count * self._types.get("recvtypes", self._types.get("recvtype", 1))
+            for count in self._counts.get("recvcounts", ())
+        )
+        ranks = self._dag.ranks
+        call = Call(self._rank, ranks, self._fields.get("root", 0), sent, self._bytes("recv"), to, came)
+        told = name != "MPI_Alltoallv" or len(to) == len(came) == ranks
+        rounds = None if self._fields.get("other_comm") or not told else rounds_of(name, call)
+        (self._dag.left_out if rounds is None else self._dag.expanded)[name].add(sum(to) or sent)
+        if rounds is None:
+            return
+        if not 0 <= call.root < ranks or min(sent, call.received_bytes) < 0:
+            raise BadInput(f"{name} names root {call.root} or a size below 0", where=self._where())
+        self._collectives += 1
+        tag = -self._collectives  # no program's own; rounds between the same two ranks follow one another
+        for one in rounds:
+            ops = [
+                self._then(self._dag.add(OpKind.RECEIVE, self._rank, size, peer, tag, self._line))
+                for peer, size in one.receives
+            ]
+            ops += [
+                self._then(self._dag.add(OpKind.SEND, self._rank, size, peer, tag, self._line))
+                for peer, size in one.sends
+            ]
+            self._wait_for(ops)
+
+    def _bytes(self, prefix: str) -> int:
+        type_ = self._types.get(f"{prefix}type" if prefix else "datatype", 1)
+        return self._fields.get(f"{prefix}count", 0) * type_
 
     def _message(self, kind: OpKind, peer_field: str, tag: str, count: str, type_: str) -> int | None:
         """The operation of one message; None where it goes to nobody."""

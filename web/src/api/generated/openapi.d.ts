@@ -879,7 +879,7 @@ export interface paths {
         };
         /**
          * Measured Noise
-         * @description What `flitwatch import noise-bench` stored, by ratio.
+         * @description What `flitwatch import noise` stored, by ratio, and a line fitted over the ratios of each series.
          */
         get: operations["measured_noise"];
         put?: never;
@@ -2285,6 +2285,20 @@ export interface components {
             low_s: number[];
             /** High S */
             high_s: number[];
+        };
+        /**
+         * BandPoint
+         * @description The fitted line at one ratio, with its 95 % interval.
+         */
+        BandPoint: {
+            /** Ratio */
+            ratio: number;
+            /** Low */
+            low: number;
+            /** Fitted */
+            fitted: number;
+            /** High */
+            high: number;
         };
         /**
          * BeforeAfterLinks
@@ -3941,6 +3955,38 @@ export interface components {
             unit: string | null;
         };
         /**
+         * Fit
+         * @description A line by least squares through the slowdowns of a series' splits over the ratio.
+         */
+        Fit: {
+            /** Network */
+            network: string;
+            /** Collective */
+            collective: string;
+            /** Collective Bytes */
+            collective_bytes: number;
+            /** Perturbation Bytes */
+            perturbation_bytes: number;
+            /** World */
+            world: number;
+            /** Splits */
+            splits: number;
+            /**
+             * Slope
+             * @description Slowdown that a ratio of 1 adds.
+             */
+            slope: number;
+            /** Slope Ci95 */
+            slope_ci95: [
+                number,
+                number
+            ];
+            /** Intercept */
+            intercept: number;
+            /** Band */
+            band: components["schemas"]["BandPoint"][];
+        };
+        /**
          * Forecast
          * @description What next: backtests of every forecaster, the one that serves, and how it does since.
          */
@@ -5243,6 +5289,9 @@ export interface components {
              * Format: date-time
              */
             imported_at: string;
+            /** @description null where every measurement was late. */
+            perturbed_box: components["schemas"]["NotchedBox"] | null;
+            quiet_box: components["schemas"]["NotchedBox"] | null;
         };
         /**
          * MeasuredList
@@ -5251,6 +5300,11 @@ export interface components {
         MeasuredList: {
             /** Items */
             items: components["schemas"]["Measured"][];
+            /**
+             * Fits
+             * @description Of the series with three splits or more at two ratios or more.
+             */
+            fits: components["schemas"]["Fit"][];
         };
         /**
          * Method
@@ -5358,7 +5412,10 @@ export interface components {
              * @default 1
              */
             threads: number;
-            /** Runs */
+            /**
+             * Runs
+             * @description Allocations: a correlation needs three.
+             */
             runs?: number | null;
             /**
              * Load Gib Per S
@@ -5647,13 +5704,9 @@ export interface components {
         };
         /**
          * NoParameters
-         * @description A study of tables: nothing is drawn. The page's form gives runs and a seed to every study.
+         * @description A study of tables: nothing is drawn, so that it has neither runs nor a seed.
          */
         NoParameters: {
-            /** Runs */
-            runs?: number | null;
-            /** Seed */
-            seed?: number | null;
             /** Threads */
             threads?: number | null;
         };
@@ -5686,6 +5739,32 @@ export interface components {
              * @description Quartile coefficient of dispersion over the windows: (Q3 - Q1) / (Q3 + Q1).
              */
             dispersion: number;
+        };
+        /**
+         * NotchedBox
+         * @description Seconds of all single measurements: extremes, quartiles, median.
+         */
+        NotchedBox: {
+            /** Least */
+            least: number;
+            /** Q1 */
+            q1: number;
+            /** Median */
+            median: number;
+            /** Q3 */
+            q3: number;
+            /** Most */
+            most: number;
+            /**
+             * Notch
+             * @description 95 % interval of the median: medians whose notches do not overlap differ.
+             */
+            notch: [
+                number,
+                number
+            ];
+            /** Measurements */
+            measurements: number;
         };
         /**
          * Notice
@@ -7691,7 +7770,7 @@ export interface components {
              */
             name: "sim.study";
             /** Args */
-            args: components["schemas"]["Tables-Input"] | components["schemas"]["HoeflerFig11"] | components["schemas"]["HoeflerFig13"] | components["schemas"]["HoeflerFig15"] | components["schemas"]["HoeflerFig16"] | components["schemas"]["HoeflerBisection"] | components["schemas"]["TaffetTable21"] | components["schemas"]["TaffetTable51"] | components["schemas"]["TaffetPf3d"] | components["schemas"]["TaffetMiniGhost"] | components["schemas"]["WangLoads"] | components["schemas"]["WangFig8"] | components["schemas"]["DeSensiFig3"] | components["schemas"]["DeSensiSizes"] | components["schemas"]["DeSensiFig7"] | components["schemas"]["DeSensiModel"] | components["schemas"]["DeSensiCollectives"] | components["schemas"]["DeSensiApplications"];
+            args: components["schemas"]["Tables-Input"] | components["schemas"]["HoeflerFig11"] | components["schemas"]["HoeflerFig13"] | components["schemas"]["HoeflerFig15"] | components["schemas"]["HoeflerFig16"] | components["schemas"]["HoeflerBisection"] | components["schemas"]["TaffetTable21"] | components["schemas"]["TaffetTable51"] | components["schemas"]["TaffetPf3d"] | components["schemas"]["TaffetMiniGhost"] | components["schemas"]["WangFig2"] | components["schemas"]["WangTable2"] | components["schemas"]["WangLoads"] | components["schemas"]["WangFig8"] | components["schemas"]["DeSensiFig3"] | components["schemas"]["DeSensiSizes"] | components["schemas"]["DeSensiFig7"] | components["schemas"]["DeSensiModel"] | components["schemas"]["DeSensiCollectives"] | components["schemas"]["DeSensiApplications"];
         };
         /**
          * StartWhatIf
@@ -8124,6 +8203,7 @@ export interface components {
             packet_bytes: number;
             /**
              * Load
+             * @description Factor on the sizes of all messages.
              * @default 1
              */
             load: number;
@@ -8135,6 +8215,12 @@ export interface components {
              * @default 0
              */
             ranks: number;
+            /**
+             * Runs
+             * @description Draws a placement.
+             * @default 5
+             */
+            runs: number;
         };
         /** WangBackground */
         WangBackground: {
@@ -8161,6 +8247,7 @@ export interface components {
             packet_bytes: number;
             /**
              * Load
+             * @description Factor on the sizes of all messages.
              * @default 1
              */
             load: number;
@@ -8173,10 +8260,51 @@ export interface components {
              */
             ranks: number;
             /**
+             * Runs
+             * @description Draws a placement.
+             * @default 5
+             */
+            runs: number;
+            /**
              * Load Gib Per S
              * @default 1
              */
             load_gib_per_s: number;
+        };
+        /** WangBursts */
+        WangBursts: {
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default theta
+             */
+            topology: string;
+            /** Applications */
+            applications?: ("crystal-router" | "fill-boundary" | "amg")[] | null;
+        };
+        /** WangFig2 */
+        WangFig2: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "wang-fig2";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "topology": "theta",
+             *       "packet_bytes": 2048,
+             *       "load": 1,
+             *       "ranks": 0
+             *     }
+             */
+            parameters: components["schemas"]["WangPatterns"];
         };
         /** WangFig8 */
         WangFig8: {
@@ -8193,6 +8321,7 @@ export interface components {
              *       "packet_bytes": 2048,
              *       "load": 1,
              *       "ranks": 0,
+             *       "runs": 5,
              *       "load_gib_per_s": 1
              *     }
              */
@@ -8212,10 +8341,64 @@ export interface components {
              *       "topology": "theta",
              *       "packet_bytes": 2048,
              *       "load": 1,
-             *       "ranks": 0
+             *       "ranks": 0,
+             *       "runs": 5
              *     }
              */
             parameters: components["schemas"]["Wang"];
+        };
+        /** WangPatterns */
+        WangPatterns: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default theta
+             */
+            topology: string;
+            /**
+             * Packet Bytes
+             * @default 2048
+             */
+            packet_bytes: number;
+            /**
+             * Load
+             * @description Factor on the sizes of all messages.
+             * @default 1
+             */
+            load: number;
+            /** Applications */
+            applications?: ("crystal-router" | "fill-boundary" | "amg")[] | null;
+            /**
+             * Ranks
+             * @description 0: the paper's.
+             * @default 0
+             */
+            ranks: number;
+        };
+        /** WangTable2 */
+        WangTable2: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "wang-table2";
+            /**
+             * @default {
+             *       "threads": 1,
+             *       "topology": "theta"
+             *     }
+             */
+            parameters: components["schemas"]["WangBursts"];
         };
         /**
          * WhatIf

@@ -2,19 +2,18 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
-import { cancelTask, isOver, startTask, tasksQuery, type Task } from "../../api/tasks";
-import { AccessButton } from "../../components/AccessButton";
+import { cancelTask, isOver, tasksQuery, type Task } from "../../api/tasks";
 import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
-import { Dialog } from "../../components/Dialog";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { duration } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import "../estimates/estimates.css";
 import "./lab.css";
-import { STUDIES, takesRuns, type StudyCard } from "./studies";
 import { NoisePanel } from "./NoisePanel";
+import { STUDIES, type StudyCard } from "./studies";
+import { StudyDialog } from "./StudyDialog";
 import { TaskPanel } from "./TaskPanel";
 import { WhatIfDialog } from "./WhatIfDialog";
 import { address } from "../../api/client";
@@ -155,7 +154,7 @@ export function LabPage() {
         />
       )}
       {asking && (
-        <Ask
+        <StudyDialog
           card={asking}
           onClose={() => setAsking(null)}
           onStarted={(task) => {
@@ -166,71 +165,5 @@ export function LabPage() {
         />
       )}
     </div>
-  );
-}
-
-function Ask({ card, onClose, onStarted }: { card: StudyCard; onClose: () => void; onStarted: (task: Task) => void }) {
-  const [runs, setRuns] = useState("");
-  const [seed, setSeed] = useState("1");
-  const start = useMutation({
-    mutationFn: () =>
-      startTask("sim.study", {
-        study: card.study,
-        parameters: {
-          ...(runs && takesRuns(card.study) && { runs: Number(runs) }),
-          ...(seed && { seed: Number(seed) }),
-        },
-      }),
-    onSuccess: onStarted,
-  });
-  return (
-    <Dialog open title={`${card.title}: ${card.study}`} onClose={onClose}>
-      <form
-        className="form rows"
-        onSubmit={(event) => {
-          event.preventDefault();
-          start.mutate();
-        }}
-      >
-        <p className="muted">{card.asks}</p>
-        {takesRuns(card.study) && (
-          <label>
-            <span>Random draws a point</span>
-            <input
-              className="field"
-              type="number"
-              min={2}
-              max={100000}
-              placeholder="the study's own"
-              value={runs}
-              onChange={(event) => setRuns(event.target.value)}
-            />
-          </label>
-        )}
-        <label>
-          <span>Seed</span>
-          <input
-            className="field"
-            type="number"
-            min={0}
-            value={seed}
-            onChange={(event) => setSeed(event.target.value)}
-          />
-        </label>
-        {start.error && (
-          <p className="alarm" role="alert">
-            {start.error.message}
-          </p>
-        )}
-        <div className="dialog-buttons">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
-          <AccessButton need="tasks" type="submit" className="button primary" disabled={start.isPending}>
-            Run
-          </AccessButton>
-        </div>
-      </form>
-    </Dialog>
   );
 }

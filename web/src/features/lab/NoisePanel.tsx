@@ -1,39 +1,61 @@
 /** How much a collective slows down beside other traffic: measured by the benchmark beside simulated by the studies. */
 import { useQuery } from "@tanstack/react-query";
-import { scaleLinear } from "d3-scale";
-import { line } from "d3-shape";
-import { useMemo } from "react";
-import { measuredQuery, simulatedQuery } from "../../api/noise";
+import { scaleLinear, scaleLog } from "d3-scale";
+import { area, line } from "d3-shape";
+import { useMemo, useState } from "react";
+import { measuredQuery, simulatedQuery, type Fit } from "../../api/noise";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
 import { HowToRead } from "../../components/HowToRead";
 import { Empty, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { fraction } from "../../lib/format";
-import { noiseSeries, type NoisePoint, type NoiseSeries } from "./noiseSeries";
+import { Segmented } from "../../components/Segmented";
+import { bytes, count, fraction } from "../../lib/format";
+import { NoiseBoxes } from "./NoiseBoxes";
+import { noiseBoxes, noiseSeries, type NoiseAxis, type NoisePoint, type NoiseSeries } from "./noiseSeries";
 import { address } from "../../api/client";
 
 interface Row extends NoisePoint {
   series: NoiseSeries;
 }
 
-const columns: Column<Row>[] = [
+const AXES: Record<NoiseAxis, { label: string; words: string; text: (x: number) => string }> = {
+  ratio: { label: "Ratio", words: "perturbing share", text: fraction },
+  bytes: { label: "Message size", words: "bytes of a perturbing message", text: bytes },
+  processes: { label: "Processes", words: "processes", text: count },
+};
+
+const columnsOf = (axis: NoiseAxis): Column<Row>[] => [
   { key: "kind", header: "Kind", value: (r) => r.series.kind },
   { key: "series", header: "Series", value: (r) => r.series.name },
-  { key: "ratio", header: "perturbing share", numeric: true, value: (r) => r.ratio, render: (r) => fraction(r.ratio) },
+  { key: "x", header: AXES[axis].words, numeric: true, value: (r) => r.x, render: (r) => AXES[axis].text(r.x) },
   { key: "slowdown", header: "slowdown", numeric: true, value: (r) => r.slowdown, render: (r) => fraction(r.slowdown) },
   { key: "low", header: "low", numeric: true, value: (r) => r.low, render: (r) => fraction(r.low) },
   { key: "high", header: "high", numeric: true, value: (r) => r.high, render: (r) => fraction(r.high) },
+  {
+    key: "slope",
+    header: "slope (95 %)",
+    value: (r) => r.series.fit?.slope ?? null,
+    render: (r) => (r.series.fit ? slopeOf(r.series.fit) : "–"),
+  },
 ];
+
+const slopeOf = ({ slope, slope_ci95: [low, high] }: Fit): string =>
+  `${fraction(slope)} (${fraction(low)} to ${fraction(high)})`;
 
 export function NoisePanel() {
   const measured = useQuery(measuredQuery());
   const simulated = useQuery(simulatedQuery());
+  const [axis, setAxis] = useState<NoiseAxis>("ratio");
   const all = useMemo(
-    () => (measured.data && simulated.data ? noiseSeries(measured.data.items, simulated.data.items) : null),
-    [measured.data, simulated.data],
+    () =>
+      measured.data && simulated.data
+        ? noiseSeries(measured.data.items, simulated.data.items, measured.data.fits, axis)
+        : null,
+    [measured.data, simulated.data, axis],
   );
+  const boxes = useMemo(() => noiseBoxes(measured.data?.items ?? [], axis), [measured.data, axis]);
   if (!all)
     return (
       <section className="card" aria-label="Noise">
@@ -45,6 +67,12 @@ export function NoisePanel() {
   const most = Math.max(1.2, ...all.flatMap((one) => one.points.flatMap((p) => [p.slowdown ?? 0, p.high ?? 0])));
   return (
     <div className="noise-panel">
+      <Segmented
+        label="Over"
+        value={axis}
+        options={(Object.keys(AXES) as NoiseAxis[]).map((value) => ({ value, label: AXES[value].label }))}
+        onChange={setAxis}
+      />
       <div className="noise-sides">
         {sides.map((series, i) => {
           const kind = i === 0 ? "measured" : "simulated";
@@ -56,19 +84,29 @@ export function NoisePanel() {
               name={`noise-${kind}`}
               source={address(i === 0 ? "/noise/measured" : "/noise/simulated")}
               rows={rows}
-              columns={columns}
-              id={(r) => `${r.series.name} ${r.ratio}`}
+              columns={columnsOf(axis)}
+              id={(r) => `${r.series.name} ${r.x}`}
               className="noise-card"
-              note="slowdown over the share of perturbing processes"
+              note={`slowdown over ${AXES[axis].words}`}
             >
               {series.length ? (
-                <Picture series={series} least={least} most={most} kind={kind} />
+                <Picture series={series} least={least} most={most} kind={kind} axis={axis} />
               ) : (
-                <Empty title={i === 0 ? "Nothing was measured here yet" : "Nothing was simulated yet"}>
+                <Empty
+                  title={
+                    i === 0
+                      ? "Nothing was measured here yet"
+                      : axis === "bytes"
+                        ? "Not simulated"
+                        : "Nothing was simulated yet"
+                  }
+                >
                   {i === 0 ? (
                     <>
-                      Run the benchmark on this cluster and read it with <code>flitwatch import noise-bench FILE</code>.
+                      Run the benchmark on this cluster and read it with <code>flitwatch import noise FILE</code>.
                     </>
+                  ) : axis === "bytes" ? (
+                    <>The simulation counts flows and knows no message sizes.</>
                   ) : (
                     <>Run one of Hoefler's figures under Studies.</>
                   )}
@@ -78,17 +116,22 @@ export function NoisePanel() {
           );
         })}
       </div>
+      <NoiseBoxes all={boxes} axis={AXES[axis].words} text={AXES[axis].text} />
       <HowToRead
         lines={[
           <>
-            The share of processes that send beside the collective grows to the right; 1 on the vertical axis is as fast
-            as alone. Both sides have one scale.
+            What you choose above grows to the right; 1 on the vertical axis is as fast as alone. Both sides have one
+            scale.
           </>,
           <>
-            Measured: mean over random splits of the processes, bars from the first to the third quartile. Simulated:
-            mean over random mappings, bars of 95 %.
+            Measured: mean over random splits of the processes, bars from the first to the third quartile; over the
+            ratio also a line by least squares, with the 95 % interval as a band. Simulated: mean over random mappings,
+            bars of 95 %.
           </>,
-          <>Lines are numbered where they end; the list under each picture names them.</>,
+          <>
+            Lines are numbered where they end; the list under each picture names them. Boxes whose notches do not
+            overlap have medians that differ with 95 % confidence.
+          </>,
         ]}
         not={
           <>
@@ -103,15 +146,37 @@ export function NoisePanel() {
 
 const DASHES = ["", "6 3", "2 3", "8 3 2 3"];
 
-function Picture({ series, least, most, kind }: { series: NoiseSeries[]; least: number; most: number; kind: string }) {
+interface PictureProps {
+  series: NoiseSeries[];
+  least: number;
+  most: number;
+  kind: string;
+  axis: NoiseAxis;
+}
+
+function Picture({ series, least, most, kind, axis }: PictureProps) {
   const [box, size] = useSize();
   const [left, right, top, bottom] = [40, (size?.width ?? 0) - 34, 10, (size?.height ?? 0) - 24];
-  const x = scaleLinear().domain([0, 1]).range([left, right]);
+  const places = [...new Set(series.flatMap((one) => one.points.map((p) => p.x)))].sort((a, b) => a - b);
+  const [from, to] = [places[0] ?? 1, places.at(-1) ?? 1];
+  const x =
+    axis === "ratio"
+      ? scaleLinear().domain([0, 1]).range([left, right])
+      : scaleLog()
+          .domain(from === to ? [from / 2, to * 2] : [from, to])
+          .range([left + 10, right - 10]);
   const y = scaleLinear().domain([least, most]).range([bottom, top]).nice(5);
   const path = line<NoisePoint>()
     .defined((p) => p.slowdown !== null)
-    .x((p) => x(p.ratio))
+    .x((p) => x(p.x))
     .y((p) => y(p.slowdown ?? 0));
+  const band = area<Fit["band"][number]>()
+    .x((at) => x(at.ratio))
+    .y0((at) => y(at.low))
+    .y1((at) => y(at.high));
+  const fitted = line<Fit["band"][number]>()
+    .x((at) => x(at.ratio))
+    .y((at) => y(at.fitted));
   return (
     <>
       <div ref={box} className="chart-box noise-box">
@@ -120,28 +185,39 @@ function Picture({ series, least, most, kind }: { series: NoiseSeries[]; least: 
             width={size.width}
             height={size.height}
             role="img"
-            aria-label={`${kind} slowdown of ${series.length} series over the share of perturbing processes; the table lists the same figures`}
+            aria-label={`${kind} slowdown of ${series.length} series over ${AXES[axis].words}; the table lists the same figures`}
           >
             <ValueAxis ticks={y.ticks(5)} y={y} left={left} right={right} gap={6} strong={1} />
-            <BaseAxis ticks={[0, 0.25, 0.5, 0.75, 1]} x={x} y={bottom + 16} />
+            <BaseAxis
+              ticks={axis === "ratio" ? [0, 0.25, 0.5, 0.75, 1] : places}
+              x={x}
+              y={bottom + 16}
+              text={axis === "ratio" ? undefined : AXES[axis].text}
+            />
             {series.map((one, i) => {
               const last = one.points.findLast((p) => p.slowdown !== null);
               return (
                 <g key={one.name} className={i === 0 ? "noise-first" : "noise-other"}>
+                  {one.fit && (
+                    <>
+                      <path className="noise-band" d={band(one.fit.band) ?? ""} />
+                      <path className="noise-fit" d={fitted(one.fit.band) ?? ""} fill="none" />
+                    </>
+                  )}
                   <path d={path(one.points) ?? ""} fill="none" strokeDasharray={DASHES[i % DASHES.length]} />
                   {one.points.map(
                     (p) =>
                       p.slowdown !== null && (
-                        <g key={p.ratio}>
+                        <g key={p.x}>
                           {p.low !== null && p.high !== null && (
-                            <line x1={x(p.ratio)} x2={x(p.ratio)} y1={y(p.low)} y2={y(p.high)} />
+                            <line x1={x(p.x)} x2={x(p.x)} y1={y(p.low)} y2={y(p.high)} />
                           )}
-                          <circle cx={x(p.ratio)} cy={y(p.slowdown)} r={2.5} />
+                          <circle cx={x(p.x)} cy={y(p.slowdown)} r={2.5} />
                         </g>
                       ),
                   )}
                   {last && (
-                    <text x={x(last.ratio) + 7} y={y(last.slowdown ?? 0) + 4}>
+                    <text x={x(last.x) + 7} y={y(last.slowdown ?? 0) + 4}>
                       {i + 1}
                     </text>
                   )}
@@ -155,7 +231,10 @@ function Picture({ series, least, most, kind }: { series: NoiseSeries[]; least: 
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <ol className="noise-names" tabIndex={0} aria-label="Series">
         {series.map((one) => (
-          <li key={one.name}>{one.name}</li>
+          <li key={one.name}>
+            {one.name}
+            {one.fit && `: slope ${slopeOf(one.fit)}, ${count(one.fit.splits)} splits`}
+          </li>
         ))}
       </ol>
     </>

@@ -24,7 +24,7 @@ export const STUDIES: StudyGroup[] = [
     ],
   },
   {
-    source: "Taffet 2019, congested fraction by sampling",
+    source: "Taffet 2021, congested fraction by sampling",
     cards: [
       { study: "taffet-table2.1", title: "Table 2.1", asks: "Sampling error of both variants, and the formulas." },
       {
@@ -37,11 +37,17 @@ export const STUDIES: StudyGroup[] = [
     ],
   },
   {
-    source: "Wang 2019, placement and routing",
+    source: "Wang 2018, placement and routing",
     cards: [
-      { study: "wang-fig3", title: "Figure 3", asks: "Placement against routing on Theta, three applications." },
-      { study: "wang-fig7", title: "Figure 7", asks: "The same over message loads." },
-      { study: "wang-fig8-10", title: "Figures 8 to 10", asks: "The same beside background traffic." },
+      { study: "wang-fig2", title: "Figure 2", asks: "Who sends how much to whom, and the load over time." },
+      {
+        study: "wang-fig3",
+        title: "Figures 3 to 6",
+        asks: "Placement against routing on Theta: times, hops, traffic and saturation of channels.",
+      },
+      { study: "wang-fig7", title: "Figure 7", asks: "The slowest rank over message loads, to random adaptive." },
+      { study: "wang-fig8-10", title: "Figures 8 to 10", asks: "Figure 3's combinations beside background traffic." },
+      { study: "wang-table2", title: "Table II", asks: "Peak loads of the background traffic." },
     ],
   },
   {
@@ -57,6 +63,3 @@ export const STUDIES: StudyGroup[] = [
     ],
   },
 ];
-
-/** Whether a study draws at random so many times a point: the others refuse `runs`. */
-export const takesRuns = (study: string): boolean => /^(hoefler|desensi)-/.test(study);

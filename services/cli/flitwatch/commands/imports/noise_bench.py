@@ -1,4 +1,4 @@
-"""`flitwatch import noise-bench`: what the MPI microbenchmark measured."""
+"""`flitwatch import noise`: what the MPI microbenchmark measured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from flitwatch_db.runs.noise_bench import Measurement
 
 
-@click.command("noise-bench")
+@click.command("noise")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--source", help="Where it was measured (default: the file's name).")
 @database_options

@@ -1,0 +1,159 @@
+"""What Wang 2018 draws instead of means: distributions over ranks and channels, and what repeated draws say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core import packet
+from flitwatch_simulation.collectives import MeanFigure, mean_with_ci95
+from flitwatch_simulation.packet.machine import Machine
+
+#: Shares of the channels, in percent, at which their distribution is given: the vertical axis of figures 4 to 6.
+SHARES_PERCENT = tuple(range(0, 101, 5))
+
+
+class Spread(TypedDict):
+    """The five points of a box: extremes and quartiles."""
+
+    min: float
+    q1: float
+    median: float
+    q3: float
+    max: float
+
+
+class Distribution(Spread):
+    """The same with the value that each of `SHARES_PERCENT` of the members does not exceed."""
+
+    quantiles: list[float]
+
+
+class Draw(TypedDict):
+    """One run, by rank (ranks,) and by channel of its kind (channels,).
+
+    Attributes
+    ----------
+    time_ms : a rank's time until its last message is complete
+    hops : routers that a rank's packets passed on average; NaN without samples
+    local_mb, global_mb : of each channel of the routers that serve the job
+    local_saturated_ms, global_saturated_ms : how long each such channel stood idle for want of buffers
+    """
+
+    time_ms: NDArray[np.float64]
+    hops: NDArray[np.float64]
+    local_mb: NDArray[np.float64]
+    global_mb: NDArray[np.float64]
+    local_saturated_ms: NDArray[np.float64]
+    global_saturated_ms: NDArray[np.float64]
+    mean_hops: float
+    mean_latency_us: float
+    conserved: bool
+
+
+class PlacementFigures(TypedDict):
+    """An application under a placement and a routing, over all draws.
+
+    Attributes
+    ----------
+    time_ms, hops and channels' figures : over the ranks or channels of all draws together
+    median_ms, slowest_ms : of a draw's ranks, as means over draws with their 95 % interval
+    slowest_ms_of_draws : by draw, in order
+    """
+
+    draws: int
+    time_ms: Spread
+    median_ms: MeanFigure
+    slowest_ms: MeanFigure
+    median_ms_of_draws: list[float]
+    slowest_ms_of_draws: list[float]
+    hops: Distribution | None
+    local_traffic_mb: Distribution
+    global_traffic_mb: Distribution
+    local_saturation_ms: Distribution
+    global_saturation_ms: Distribution
+    mean_hops: float
+    mean_latency_us: float
+    conserved: bool
+
+
+def spread(values: NDArray[np.float64]) -> Spread:
+    """Extremes and quartiles; values (n,), at least one."""
+    low, first, median, third, high = np.percentile(values, [0, 25, 50, 75, 100]).tolist()
+    return {"min": low, "q1": first, "median": median, "q3": third, "max": high}
+
+
+def distribution(values: NDArray[np.float64]) -> Distribution:
+    """Extremes, quartiles and the values at `SHARES_PERCENT`; a machine without such channels has zeros."""
+    if not values.size:
+        values = np.zeros(1)
+    return {**spread(values), "quantiles": np.percentile(values, SHARES_PERCENT).tolist()}
+
+
+def draw_of(machine: Machine, result: packet.Result, endpoints: NDArray[np.int64], sampled: bool) -> Draw:
+    """What one run leaves; job 0 has one rank on each of `endpoints`. sampled: every packet was."""
+    links = machine.fabric.links
+    serves = np.zeros(machine.fabric.vertices, bool)
+    serves[np.asarray(machine.fabric.endpoints.router)[endpoints]] = True
+    blue = machine.fabric.of_class("blue") & serves[links.src]
+    local = machine.fabric.of_class("green", "black") & serves[links.src]
+    sent_mb, waited_ms = result.raw["link_bytes"] * 1e-6, result.raw["link_wait_ps"] * 1e-9
+    job = result.jobs[0]
+    hops = np.full(len(endpoints), np.nan)
+    if sampled:
+        source = result.raw["sample_src"]
+        packets = np.bincount(source, minlength=machine.endpoints)[endpoints]
+        passed = np.bincount(source, result.raw["sample_hops"], machine.endpoints)[endpoints]
+        hops = np.divide(passed, packets, out=hops, where=packets > 0)
+    return {
+        "time_ms": result.raw["rank_end_ps"] * 1e-9,
+        "hops": hops,
+        "local_mb": sent_mb[local],
+        "global_mb": sent_mb[blue],
+        "local_saturated_ms": waited_ms[local],
+        "global_saturated_ms": waited_ms[blue],
+        "mean_hops": job["hops"] / max(job["packets"], 1),
+        "mean_latency_us": job["latency_ps"] / max(job["packets"], 1) / 1e6,
+        "conserved": result.conserved,
+    }
+
+
+def together(draws: Sequence[Draw]) -> PlacementFigures:
+    """The figures of all draws of one case."""
+
+    def pooled(name: str) -> NDArray[np.float64]:
+        return np.concatenate([draw[name] for draw in draws])  # type: ignore[literal-required]
+
+    medians = np.array([np.median(draw["time_ms"]) for draw in draws])
+    slowest = np.array([draw["time_ms"].max() for draw in draws])
+    hops = pooled("hops")
+    hops = hops[np.isfinite(hops)]
+    return {
+        "draws": len(draws),
+        "time_ms": spread(pooled("time_ms")),
+        "median_ms": mean_with_ci95(medians).as_json(),
+        "slowest_ms": mean_with_ci95(slowest).as_json(),
+        "median_ms_of_draws": medians.tolist(),
+        "slowest_ms_of_draws": slowest.tolist(),
+        "hops": distribution(hops) if hops.size else None,
+        "local_traffic_mb": distribution(pooled("local_mb")),
+        "global_traffic_mb": distribution(pooled("global_mb")),
+        "local_saturation_ms": distribution(pooled("local_saturated_ms")),
+        "global_saturation_ms": distribution(pooled("global_saturated_ms")),
+        "mean_hops": float(np.mean([draw["mean_hops"] for draw in draws])),
+        "mean_latency_us": float(np.mean([draw["mean_latency_us"] for draw in draws])),
+        "conserved": all(draw["conserved"] for draw in draws),
+    }
+
+
+def percent_of(these: list[float], those: list[float]) -> MeanFigure:
+    """These over those by draw, in percent: mean over the draws and its 95 % interval."""
+    return mean_with_ci95(100 * np.array(these) / np.array(those)).as_json()
+
+
+def by_case(points: Sequence[dict[str, Any]], *keys: str) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Points by the fields that tell them apart."""
+    return {tuple(point[key] for key in keys): point for point in points}

@@ -1,0 +1,324 @@
+"""Chapter 3's Partitioned Binary (Taffet 2021, section 3.3.3, algorithm 7): static routes of a tree of three levels step by step, each step an integer program in HiGHS.
+
+First traffic is given core groups on the tree with the spines of each pod and group, and the cores of each group, merged; then each pod and group lays its way
+from leaves to spines, each group from spines to cores, and all cores the way down. What a step has laid is the traffic of the next one. A step's objectives
+are optimised one after the other, each held at its best when the next one's turn comes. It proves nothing: what it gains in speed it pays with the best routes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import Bounds as Limits
+from scipy.optimize import LinearConstraint, milp
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.csgraph import connected_components
+
+from flitwatch_domain.errors import BadRequest, TooCostly
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.baselines import ftree_tables
+from flitwatch_routing.optimise import Traffic
+
+Ints = NDArray[np.int64]
+#: Binaries of one step beyond which HiGHS finds no first routes in minutes.
+MOST_BINARIES = 200_000
+#: Traffic is rounded to this part of the largest, so that few different values are left.
+_ROUNDED_TO = 5000
+#: The text's seconds of 720 for each step: the core groups, leaves to spines, spines to cores, and down.
+_SHARES = {"groups": 15 / 720, "leaves": 300 / 720, "spines": 300 / 720, "down": 105 / 720}
+#: How far an objective may be above its best when the next one is optimised.
+_HELD = 1e-6
+
+
+@dataclass
+class Step:
+    """One integer program: binaries that choose one of several places for each flow, and rows that no sum may exceed.
+
+    Attributes
+    ----------
+    flows : a flow -> its binaries, of which one is 1
+    rows : objective -> row -> (binary, units) whose sum the row's own bound holds; `fixed` is added to it, `scale` multiplies the bound
+    """
+
+    objectives: tuple[str, ...]
+    flows: dict[Hashable, list[int]] = field(default_factory=dict)
+    rows: dict[str, dict[Hashable, list[tuple[int, float]]]] = field(default_factory=dict)
+    fixed: dict[tuple[str, Hashable], float] = field(default_factory=dict)
+    scale: dict[tuple[str, Hashable], float] = field(default_factory=dict)
+    #: Objectives whose rows each have a bound of their own (their sum counts), by what shares one; the others have one for all rows.
+    shared_by: dict[str, dict[Hashable, Hashable]] = field(default_factory=dict)
+    binaries: int = 0
+
+    def choose(self, flow: Hashable) -> int:
+        """A further place for a flow; its number."""
+        self.flows.setdefault(flow, []).append(self.binaries)
+        self.binaries += 1
+        if self.binaries > MOST_BINARIES:
+            raise TooCostly(
+                f"a step of the integer program has more than {MOST_BINARIES:,} binaries",
+                advice="Use a smaller tree, or --engine search.",
+            )
+        return self.binaries - 1
+
+    def add(self, objective: str, row: Hashable, binary: int, units: float, bound: Hashable = None) -> None:
+        """Let a row of an objective hold so many units where the binary is 1; rows with the same bound share it."""
+        self.rows.setdefault(objective, {}).setdefault(row, []).append((binary, units))
+        self.shared_by.setdefault(objective, {})[row] = bound
+
+    def solve(self, limit_s: float) -> Ints:
+        """Numbers of the binaries that are 1, the objectives optimised in their order, each within an equal part of the limit."""
+        if not self.flows:
+            return np.zeros(0, np.int64)
+        bounds: dict[tuple[str, Hashable], int] = {}
+        for objective, rows in self.rows.items():
+            for row in rows:
+                bounds.setdefault((objective, self.shared_by[objective][row]), self.binaries + len(bounds))
+        width = self.binaries + len(bounds)
+        constraints = [self._one_place(width), *self._bounded(bounds, width)]
+        whole = np.concatenate([np.ones(self.binaries), np.zeros(len(bounds))])
+        limits = Limits(0, np.concatenate([np.ones(self.binaries), np.full(len(bounds), np.inf)]))
+        chosen = None
+        for objective in self.objectives:
+            goal = np.zeros(width)
+            goal[[column for (name, _), column in bounds.items() if name == objective]] = 1.0
+            if not goal.any():
+                continue
+            found = milp(
+                goal,
+                integrality=whole,
+                bounds=limits,
+                constraints=constraints,
+                options={"time_limit": max(limit_s / len(self.objectives), 0.05), "mip_rel_gap": 1e-6},
+            )
+            if found.x is None:
+                break
+            chosen = found.x
+            constraints.append(LinearConstraint(goal[None, :], -np.inf, found.fun * (1 + _HELD) + _HELD))
+        if chosen is None:
+            raise BadRequest(
+                "HiGHS found no routes of a step within its limit",
+                advice="Give it more time, a smaller tree, or --engine search.",
+            )
+        return np.flatnonzero(chosen[: self.binaries] > 0.5)
+
+    def _one_place(self, width: int) -> LinearConstraint:
+        row = np.repeat(np.arange(len(self.flows)), [len(one) for one in self.flows.values()])
+        column = np.concatenate([np.array(one) for one in self.flows.values()])
+        return LinearConstraint(coo_array((np.ones(row.size), (row, column)), (len(self.flows), width)), 1, 1)
+
+    def _bounded(self, bounds: Mapping[tuple[str, Hashable], int], width: int) -> Iterable[LinearConstraint]:
+        least: list[float] = []
+        rows, columns, values = [], [], []
+        for objective, held in self.rows.items():
+            for row, parts in held.items():
+                at = len(least)
+                rows += [at] * (len(parts) + 1)
+                columns += [binary for binary, _ in parts] + [bounds[objective, self.shared_by[objective][row]]]
+                values += [units for _, units in parts] + [-self.scale.get((objective, row), 1.0)]
+                least.append(-self.fixed.get((objective, row), 0.0))
+        yield LinearConstraint(coo_array((values, (rows, columns)), (len(least), width)), -np.inf, np.array(least))
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """A fabric of three levels as the steps need it; a link joins two neighbours alone."""
+
+    level: Ints
+    pod: Ints
+    group: Ints
+    leaf_of: Ints
+    out: dict[int, list[tuple[int, int]]]
+
+    def up(self, switch: int, group: int | None = None) -> list[tuple[int, int]]:
+        """(link, switch) one level up, of a core group where one is named."""
+        here = self.level[switch]
+        return [
+            (link, to)
+            for link, to in self.out[switch]
+            if self.level[to] == here + 1 and (group is None or self.group[to] == group)
+        ]
+
+    def down(self, switch: int, pod: int) -> list[tuple[int, int]]:
+        """(link, switch) one level down into a pod."""
+        return [
+            (link, to)
+            for link, to in self.out[switch]
+            if self.level[to] == self.level[switch] - 1 and self.pod[to] == pod
+        ]
+
+
+def _tree(fabric: Fabric) -> _Tree:
+    level = np.asarray(fabric.routers.level, np.int64)
+    between = np.flatnonzero(fabric.router_links())
+    src, dst = (np.asarray(one)[between].astype(np.int64) for one in (fabric.links.src, fabric.links.dst))
+    single = np.unique(src * len(level) + dst).size == src.size and np.all(np.asarray(fabric.links.multiplicity) == 1)
+    if (
+        level.size == 0
+        or level.min() != 0
+        or level.max() != 2
+        or not np.all(np.abs(level[src] - level[dst]) == 1)
+        or not single
+    ):
+        raise BadRequest(
+            f"Partitioned Binary is for trees of three levels with one cable between two switches, which {fabric.name} is not",
+            advice="Use --formulation basic, or --engine search.",
+        )
+
+    def parts(low: int) -> Ints:
+        """Number of each switch's part of the tree between levels `low` and `low` + 1; -1 elsewhere."""
+        kept = (level[src] >= low) & (level[src] <= low + 1) & (level[dst] >= low) & (level[dst] <= low + 1)
+        joined = csr_array((np.ones(kept.sum()), (src[kept], dst[kept])), (level.size, level.size))
+        _, number = connected_components(joined, directed=False)
+        return np.where((level >= low) & (level <= low + 1), number, -1)
+
+    out: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for link, at, to in zip(between.tolist(), src.tolist(), dst.tolist(), strict=True):
+        out[at].append((link, to))
+    return _Tree(level, parts(0), parts(1), np.asarray(fabric.endpoints.router).astype(np.int64), out)
+
+
+def tables(fabric: Fabric, traffic: Traffic, time_limit_s: float) -> Ints:
+    """Output ports (routers, endpoints): those that Partitioned Binary chooses where there is traffic, ftree's elsewhere.
+
+    Raises
+    ------
+    BadRequest
+        For a tree that is not of three levels with one cable between neighbours, or where HiGHS has no routes of a step within its limit.
+    TooCostly
+        For more than `MOST_BINARIES` binaries of a step.
+    """
+    tree = _tree(fabric)
+    left: dict[tuple[int, int], float] = defaultdict(float)
+    for src, dst, size in zip(*(np.asarray(one).tolist() for one in traffic[:3]), strict=True):
+        if tree.leaf_of[src] != tree.leaf_of[dst] and size > 0:
+            left[int(tree.leaf_of[src]), int(dst)] += size
+    ports = ftree_tables(fabric).copy()
+    if not left:
+        return ports
+    unit = max(left.values()) / _ROUNDED_TO
+    flows = {flow: max(1.0, round(size / unit)) for flow, size in left.items()}
+    chosen = _laid(tree, flows, time_limit_s)
+    for (switch, end), link in chosen.items():
+        ports[switch, end] = fabric.links.src_port[link]
+    return ports
+
+
+Flows = dict[tuple[int, int], float]
+
+
+def _laid(tree: _Tree, flows: Flows, limit_s: float) -> dict[tuple[int, int], int]:
+    """(switch, endpoint) -> link of all steps."""
+    started = time.monotonic()
+    group_of = _core_groups(tree, flows, limit_s * _SHARES["groups"])
+    parts = sorted({(int(tree.pod[leaf]), group_of[leaf, end]) for leaf, end in flows})
+    chosen: dict[tuple[int, int], int] = {}
+    climbed: Flows = defaultdict(float)
+    for pod, group in parts:
+        own = {f: x for f, x in flows.items() if tree.pod[f[0]] == pod and group_of[f] == group}
+        for (leaf, end), (link, spine) in _leaves_up(
+            tree, own, group, limit_s * _SHARES["leaves"] / len(parts)
+        ).items():
+            chosen[leaf, end] = link
+            climbed[spine, end] += own[leaf, end]
+    far = {(s, d): x for (s, d), x in climbed.items() if tree.pod[s] != tree.pod[tree.leaf_of[d]]}
+    near = {f: x for f, x in climbed.items() if f not in far}
+    at_core: Flows = defaultdict(float)
+    groups = sorted({int(tree.group[s]) for s, _ in far})
+    for group in groups:
+        own = {f: x for f, x in far.items() if tree.group[f[0]] == group}
+        for (spine, end), (link, core) in _spines_up(tree, own, limit_s * _SHARES["spines"] / len(groups)).items():
+            chosen[spine, end] = link
+            at_core[core, end] += own[spine, end]
+    rest_s = max(limit_s * _SHARES["down"], limit_s - (time.monotonic() - started))
+    chosen |= _down(tree, at_core, near, rest_s)
+    return chosen
+
+
+def _core_groups(tree: _Tree, flows: Flows, limit_s: float) -> dict[tuple[int, int], int]:
+    """The core group of each flow of a leaf (equations 3.3.5 to 3.3.7), on the tree with a group's switches merged."""
+    step, what = Step(("maxval", "imbalance")), []
+    sent: dict[int, float] = defaultdict(float)
+    for (leaf, _), units in flows.items():
+        sent[leaf] += units
+    for (leaf, end), units in flows.items():
+        goal = int(tree.leaf_of[end])
+        for group in sorted({int(tree.group[spine]) for _, spine in tree.up(leaf)}):
+            binary = step.choose((leaf, end))
+            what.append((leaf, end, group))
+            rows = [("up", leaf, group), ("leaf", goal, group)]
+            if tree.pod[goal] != tree.pod[leaf]:
+                rows += [("pod up", int(tree.pod[leaf]), group), ("pod down", int(tree.pod[goal]), group)]
+            for row in rows:
+                step.add("maxval", row, binary, units)
+                step.scale["maxval", row] = _merged(tree, row)
+            step.add("imbalance", (leaf, group), binary, units)
+            step.scale["imbalance", (leaf, group)] = sent[leaf]
+    return {(leaf, end): group for leaf, end, group in (what[k] for k in step.solve(limit_s))}
+
+
+def _merged(tree: _Tree, row: tuple[str, int, int]) -> float:
+    """How many links are one in the merged tree: C of equation 3.3.6."""
+    kind, number, group = row
+    if kind in ("up", "leaf"):
+        return float(len(tree.up(number, group)))
+    spines = np.flatnonzero((tree.level == 1) & (tree.pod == number) & (tree.group == group))
+    return float(sum(len(tree.up(int(spine))) for spine in spines))
+
+
+def _leaves_up(tree: _Tree, flows: Flows, group: int, limit_s: float) -> dict[tuple[int, int], tuple[int, int]]:
+    """Link and spine of each flow of one pod in one core group (equations 3.3.8 to 3.3.12)."""
+    step, what = Step(("maxval", "leaf", "lid")), []
+    for (leaf, end), units in flows.items():
+        goal = int(tree.leaf_of[end])
+        for link, spine in tree.up(leaf, group):
+            binary = step.choose((leaf, end))
+            what.append(((leaf, end), (link, spine)))
+            step.add("maxval", link, binary, units)
+            step.add("lid", (spine, end), binary, units, end)
+            if tree.pod[goal] == tree.pod[leaf]:
+                step.add("leaf", (spine, goal), binary, units, goal)
+    return dict(what[k] for k in step.solve(limit_s))
+
+
+def _spines_up(tree: _Tree, flows: Flows, limit_s: float) -> dict[tuple[int, int], tuple[int, int]]:
+    """Link and core of each flow of one core group that leaves its pod (equations 3.3.13 to 3.3.17)."""
+    step, what = Step(("maxval", "lid", "pod")), []
+    for (spine, end), units in flows.items():
+        pod = int(tree.pod[tree.leaf_of[end]])
+        for link, core in tree.up(spine):
+            binary = step.choose((spine, end))
+            what.append(((spine, end), (link, core)))
+            step.add("maxval", link, binary, units)
+            step.add("lid", (core, end), binary, units, end)
+            step.add("pod", (core, pod), binary, units, pod)
+    return dict(what[k] for k in step.solve(limit_s))
+
+
+def _down(tree: _Tree, at_core: Flows, near: Flows, limit_s: float) -> dict[tuple[int, int], int]:
+    """Links from cores to spines (equations 3.3.18 and 3.3.19) and on to leaves, beside what stays within a pod."""
+    step, what = Step(("maxval",)), []
+    last = {
+        (spine, leaf): link
+        for spine in np.flatnonzero(tree.level == 1).tolist()
+        for link, leaf in tree.down(spine, int(tree.pod[spine]))
+    }
+    for (core, end), units in at_core.items():
+        goal = int(tree.leaf_of[end])
+        for link, spine in tree.down(core, int(tree.pod[goal])):
+            binary = step.choose((core, end))
+            what.append(((core, end), (link, spine)))
+            step.add("maxval", ("core", link), binary, units)
+            step.add("maxval", ("spine", last[spine, goal]), binary, units)
+    for (spine, end), units in near.items():
+        row = ("spine", last[spine, int(tree.leaf_of[end])])
+        if row in step.rows.get("maxval", {}):
+            step.fixed["maxval", row] = step.fixed.get(("maxval", row), 0.0) + units
+    down = dict(what[k] for k in step.solve(limit_s))
+    ways = {(core, end): link for (core, end), (link, _) in down.items()}
+    arrived = {(spine, end) for (_, end), (_, spine) in down.items()} | set(near)
+    return ways | {(spine, end): last[spine, int(tree.leaf_of[end])] for spine, end in arrived}

@@ -1,0 +1,143 @@
+"""Collectives as point-to-point messages, rank by rank, in the textbook forms that MPI libraries use: what a trace's one call becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from flitwatch_simulation.workloads.minighost import all_reduce
+
+#: A signal without data still is a packet.
+_SIGNAL_BYTES = 1
+
+
+@dataclass(frozen=True)
+class Call:
+    """One rank's call of a collective.
+
+    Attributes
+    ----------
+    rank, ranks, root : int
+    sent_bytes, received_bytes : int
+        Of one block: the send count and the receive count times their types.
+    sent_to, received_from : tuple of int
+        Bytes by peer where the call gives them (all-to-all with counts); else empty.
+    """
+
+    rank: int
+    ranks: int
+    root: int = 0
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    sent_to: tuple[int, ...] = ()
+    received_from: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class RankRound:
+    """What a rank sends and receives in one round: (peer, bytes) each. The next round begins when all of it is complete."""
+
+    sends: tuple[tuple[int, int], ...] = ()
+    receives: tuple[tuple[int, int], ...] = ()
+
+
+def rounds_of(name: str, call: Call) -> list[RankRound] | None:
+    """Rounds of a collective by its name in MPI; None for one that has no form here.
+
+    `MPI_Barrier` disseminates, `MPI_Bcast` and `MPI_Reduce` are binomial trees, `MPI_Allreduce` doubles recursively, `MPI_Allgather` is a ring,
+    `MPI_Alltoall` and `MPI_Alltoallv` exchange pairwise, `MPI_Gather` and `MPI_Scatter` go straight to and from the root.
+    """
+    if (make := _FORMS.get(name)) is None:
+        return None
+    rounds = make(call)
+    kept = [
+        RankRound(tuple(m for m in one.sends if m[1] > 0), tuple(m for m in one.receives if m[1] > 0)) for one in rounds
+    ]
+    return [one for one in kept if one.sends or one.receives]
+
+
+def _barrier(call: Call) -> list[RankRound]:
+    n, here = call.ranks, call.rank
+    steps = [1 << k for k in range((n - 1).bit_length())]
+    return [RankRound((((here + s) % n, _SIGNAL_BYTES),), (((here - s) % n, _SIGNAL_BYTES),)) for s in steps]
+
+
+def _broadcast(call: Call) -> list[RankRound]:
+    n, place = call.ranks, (call.rank - call.root) % call.ranks
+    rounds = []
+    for k in range((n - 1).bit_length()):
+        reach = 1 << k
+        if reach <= place < 2 * reach:
+            rounds.append(RankRound(receives=(((place - reach + call.root) % n, call.sent_bytes),)))
+        elif place < reach and place + reach < n:
+            rounds.append(RankRound(sends=(((place + reach + call.root) % n, call.sent_bytes),)))
+    return rounds
+
+
+def _reduce(call: Call) -> list[RankRound]:
+    return [RankRound(one.receives, one.sends) for one in reversed(_broadcast(call))]
+
+
+@lru_cache(maxsize=8)
+def _doubling(ranks: int) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    return tuple((src, dst) for src, dst, _ in all_reduce(ranks))
+
+
+def _allreduce(call: Call) -> list[RankRound]:
+    rounds = []
+    for src, dst in _doubling(call.ranks):
+        to, came = dst[src == call.rank].tolist(), src[dst == call.rank].tolist()
+        rounds.append(
+            RankRound(tuple((peer, call.sent_bytes) for peer in to), tuple((peer, call.sent_bytes) for peer in came))
+        )
+    return rounds
+
+
+def _allgather(call: Call) -> list[RankRound]:
+    n, here = call.ranks, call.rank
+    one = RankRound((((here + 1) % n, call.sent_bytes),), (((here - 1) % n, call.sent_bytes),))
+    return [one] * (n - 1)
+
+
+def _alltoall(call: Call) -> list[RankRound]:
+    n, here = call.ranks, call.rank
+    to, came = call.sent_to or (call.sent_bytes,) * n, call.received_from or (call.sent_bytes,) * n
+    return [
+        RankRound((((here + k) % n, to[(here + k) % n]),), (((here - k) % n, came[(here - k) % n]),))
+        for k in range(1, n)
+    ]
+
+
+def _gather(call: Call) -> list[RankRound]:
+    if call.rank != call.root:
+        return [RankRound(sends=((call.root, call.sent_bytes),))]
+    return [RankRound(receives=tuple((peer, call.received_bytes) for peer in range(call.ranks) if peer != call.root))]
+
+
+def _scatter(call: Call) -> list[RankRound]:
+    if call.rank != call.root:
+        return [RankRound(receives=((call.root, call.received_bytes),))]
+    return [RankRound(sends=tuple((peer, call.sent_bytes) for peer in range(call.ranks) if peer != call.root))]
+
+
+_FORMS: dict[str, Callable[[Call], list[RankRound]]] = {
+    "MPI_Barrier": _barrier,
+    "MPI_Bcast": _broadcast,
+    "MPI_Reduce": _reduce,
+    "MPI_Allreduce": _allreduce,
+    "MPI_Allgather": _allgather,
+    "MPI_Alltoall": _alltoall,
+    "MPI_Alltoallv": _alltoall,
+    "MPI_Gather": _gather,
+    "MPI_Scatter": _scatter,
+}
+#: Calls that move data between all ranks of a communicator; those without a form are left out, and said so.
+COLLECTIVES = {
+    *_FORMS,
+    *(f"MPI_I{name.removeprefix('MPI_').lower()}" for name in _FORMS),
+    *("MPI_Gatherv", "MPI_Scatterv", "MPI_Allgatherv", "MPI_Alltoallw", "MPI_Reduce_scatter"),
+    *("MPI_Reduce_scatter_block", "MPI_Scan", "MPI_Exscan"),
+}

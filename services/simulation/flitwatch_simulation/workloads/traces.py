@@ -1,0 +1,87 @@
+"""A trace of an application by one way: DUMPI text or a message DAG (ours, GOAL) to operations, a matrix, and an account of what was left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core.packet import OpKind
+from flitwatch_domain.errors import BadInput
+from flitwatch_simulation.workloads.dag import CallCount, Dag, read_dag
+from flitwatch_simulation.workloads.dumpi import read_dumpi_folder
+
+Ints = NDArray[np.int64]
+
+
+class Calls(TypedDict):
+    """Calls over all ranks, and the bytes that they give as sent."""
+
+    calls: int
+    bytes: int
+
+
+class TraceAccount(TypedDict):
+    """What a trace became.
+
+    Attributes
+    ----------
+    messages, bytes : all that ranks send, those of expanded collectives among them
+    computation_s : over all ranks
+    expanded, left_out : collectives by name; what was left out sends nothing in a replay
+    """
+
+    ranks: int
+    messages: int
+    bytes: int
+    computation_s: float
+    expanded: dict[str, Calls]
+    left_out: dict[str, Calls]
+    left_out_bytes: int
+
+
+def read_trace(path: Path) -> Dag:
+    """The operations of a folder of DUMPI text, or of a file with a message DAG (ours, or GOAL text); raises BadInput as their readers."""
+    return read_dumpi_folder(path) if path.is_dir() else read_dag(path)
+
+
+def account(dag: Dag) -> TraceAccount:
+    """What a trace became, and what of it did not."""
+    kind, amount = np.array(dag.kind), np.array(dag.amount, np.float64)
+    sends = kind == OpKind.SEND
+    left_out = _told(dag.left_out)
+    return {
+        "ranks": dag.ranks,
+        "messages": int(sends.sum()),
+        "bytes": int(amount[sends].sum()),
+        "computation_s": float(amount[kind == OpKind.COMPUTE].sum() * 1e-9),
+        "expanded": _told(dag.expanded),
+        "left_out": left_out,
+        "left_out_bytes": sum(one["bytes"] for one in left_out.values()),
+    }
+
+
+def _told(counted: dict[str, CallCount]) -> dict[str, Calls]:
+    return {name: {"calls": one.calls, "bytes": one.bytes} for name, one in sorted(counted.items())}
+
+
+def matrix(dag: Dag, packet_bytes: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """(src, dst, bytes, packets) with one entry a pair of different ranks; a message's last packet may be short.
+
+    Raises
+    ------
+    BadInput
+        Where no rank sends to another.
+    """
+    at = np.flatnonzero(np.array(dag.kind) == OpKind.SEND)
+    src, dst, size = (np.array(column, np.int64)[at] for column in (dag.rank, dag.peer, dag.amount))
+    apart = src != dst
+    src, dst, size = src[apart], dst[apart], size[apart]
+    if not size.any():
+        raise BadInput("no rank of the trace sends to another")
+    key, pair = np.unique(src * dag.ranks + dst, return_inverse=True)
+    sent = np.bincount(pair, size).astype(np.int64)
+    packets = np.bincount(pair, np.maximum(1, -(-size // packet_bytes))).astype(np.int64)
+    return key // dag.ranks, key % dag.ranks, sent, packets
