@@ -15,7 +15,7 @@ import numpy as np
 
 from flitwatch_domain.runs import RunRecord
 from flitwatch_twin.accounting import Accounting
-from flitwatch_twin.cluster import Cluster, RunningJob, Second
+from flitwatch_twin.cluster import Cluster, RunningJob, Tick
 from flitwatch_twin.minutes import MinuteSums
 from flitwatch_twin.ncl_files import run_header
 from flitwatch_twin.runs import InstrumentedRun
@@ -139,7 +139,7 @@ class TwinRun:
             return 1
         return COARSE_STEP_S if self._past.coarse else FINE_STEP_S
 
-    def _second(self, second: Second) -> None:
+    def _second(self, second: Tick) -> None:
         now = self._epoch_s + second.time_s
         for job in second.ended:
             if self._past is not None and second.time_s > self._past.jobs_until_s:
