@@ -26,6 +26,11 @@ def kept(conn: psycopg.Connection[Any]) -> LogKeep:
     return LogKeep(**row[0]) if row is not None else LogKeep()
 
 
+def is_set(conn: psycopg.Connection[Any]) -> bool:
+    """Whether somebody has set it."""
+    return conn.execute("SELECT FROM setting WHERE key = 'log_keep'").fetchone() is not None
+
+
 def set_kept(conn: psycopg.Connection[Any], *, days: float | None = None, size_bytes: int | None = None) -> LogKeep:
     """Set what is given. BadRequest for what would keep nothing, or for ever."""
     held = kept(conn)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -110,10 +111,13 @@ class Batch:
     endpoint_lanes: Sequence[LaneRows] = ()
 
 
-def write_batch(conn: psycopg.Connection[Any], batch: Batch) -> None:
+def write_batch(
+    conn: psycopg.Connection[Any], batch: Batch, widths_s: Mapping[str, int] = MappingProxyType(WIDTHS_S)
+) -> None:
     """Add a batch to the counter tables and to its minutes and hours, within the caller's transaction, and mark its hours for maintenance.
 
-    Keys may repeat within a batch and may be in the tables already: counts add up, and unknown plus known is known.
+    Keys may repeat within a batch and may be in the tables already: counts add up, and unknown plus known is known. `widths_s` leaves out tables
+    that are narrower than the rows of routers and endpoints: sums of a minute are in no table of seconds.
 
     Raises
     ------
@@ -121,9 +125,9 @@ def write_batch(conn: psycopg.Connection[Any], batch: Batch) -> None:
         Arrays of different lengths, or a time outside [1970, 2106).
     """
     if batch.routers is not None and len(batch.routers.ts_s):
-        _write_rows(conn, "router", "tile_seconds", ROUTER_COLUMNS, batch.routers)
+        _write_rows(conn, "router", "tile_seconds", ROUTER_COLUMNS, batch.routers, widths_s)
     if batch.endpoints is not None and len(batch.endpoints.ts_s):
-        _write_rows(conn, "endpoint", "seconds", ENDPOINT_COLUMNS, batch.endpoints)
+        _write_rows(conn, "endpoint", "seconds", ENDPOINT_COLUMNS, batch.endpoints, widths_s)
     if batch.ports is not None and len(batch.ports.ts_s):
         _write_ports(conn, batch.ports)
     for device, parts in (("router", batch.router_lanes), ("endpoint", batch.endpoint_lanes)):
@@ -140,14 +144,21 @@ def _check(n: int, ts_s: NDArray[np.int64], *arrays: NDArray[Any] | None) -> Non
         raise BadInput(f"bucket times {int(ts_s.min())} to {int(ts_s.max())} s are outside 1970 to 2106")
 
 
-def _write_rows(conn: psycopg.Connection[Any], device: str, seconds: str, columns: tuple[str, ...], rows: Rows) -> None:
+def _write_rows(
+    conn: psycopg.Connection[Any],
+    device: str,
+    seconds: str,
+    columns: tuple[str, ...],
+    rows: Rows,
+    widths_s: Mapping[str, int],
+) -> None:
     n = len(rows.ts_s)
     _check(n, rows.ts_s, rows.fabric_id, rows.device, rows.samples, rows.seconds, rows.values)
     if rows.values.shape != (n, len(columns)):
         raise BadInput(f"values of shape {rows.values.shape} do not fit {n} rows of {len(columns)} {device} columns")
     table = additive.rows_table(device, seconds, columns)
     sums = additive.Sums(rows.fabric_id, rows.ts_s, rows.device, rows.samples, rows.seconds, rows.values)
-    additive.merge(conn, table, device, sums, WIDTHS_S)
+    additive.merge(conn, table, device, sums, widths_s)
 
 
 def _write_ports(conn: psycopg.Connection[Any], rows: PortRows) -> None:

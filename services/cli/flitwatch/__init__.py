@@ -10,6 +10,7 @@ Open
 - `program_run/` for `flitwatch run`: a program as it would run without us, and its steps reported beside it;
 - `tables` for tables, figures and sparklines;
 - `reference` for docs/commands.md and docs/settings.md, `manuals` for the manual pages, all from the commands themselves; `examples` for both;
+- `simulated_past` for the day that the demo begins with;
 - `advice_value` for `study advice-value`: what following advice saves;
 - `metrics` for the port that Prometheus reads, `metrics_reference` for the page of every metric; `exposure` and `real_runs` for blame on measured runs.
 

@@ -133,17 +133,17 @@ class Cluster:
         """The user who submits the instrumented runs."""
         return "bench"
 
-    def advance(self) -> Tick:
-        """Simulate one second."""
+    def advance(self, step_s: int = 1) -> Tick:
+        """Simulate one second, or `step_s` of them at once: with the flows of the first, and jobs that begin and end between steps."""
         now = float(self.time_s)
         ended = self._end(now)
         started = self._start(now)
         flows, owners = self._flows(now)
         runs = self._runs()
         before = {job: run.counters(self.counters) for job, run in runs}
-        state = self.model.step(flows, 1.0)
+        state = self.model.step(flows, float(step_s))
         self.counters.update(state)
-        self.time_s += 1
+        self.time_s += step_s
         steps: list[tuple[InstrumentedRun, RecordedStep]] = []
         finished: list[InstrumentedRun] = []
         for job, run in runs:
@@ -151,7 +151,7 @@ class Cluster:
             steps.extend((run, step) for step in done)
             if run.progress.finished:
                 finished.append(run)
-                heapq.heappush(self._ends, (now + 1.0, job))
+                heapq.heappush(self._ends, (now + step_s, job))
         return Tick(self.time_s, started, ended, steps, finished, flows, owners, state)
 
     def _headroom(self) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import resource
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
@@ -14,6 +16,7 @@ import numpy as np
 from flitwatch_domain.runs import RunRecord
 from flitwatch_twin.accounting import Accounting
 from flitwatch_twin.cluster import Cluster, RunningJob, Tick
+from flitwatch_twin.minutes import MinuteSums
 from flitwatch_twin.ncl_files import run_header
 from flitwatch_twin.runs import InstrumentedRun
 from flitwatch_twin.samplers import Samplers
@@ -45,6 +48,22 @@ class TwinTotals(TwinCounts):
     topics: list[str]
 
 
+#: Seconds of a past that pass at once: where runs are told, and where they are not. A minute is so many of either.
+FINE_STEP_S, COARSE_STEP_S = 5, 60
+
+
+@dataclass(frozen=True)
+class Past:
+    """How a past is told: jobs that have ended, runs with their steps (`coarse`: without), and `sums` takes what was counted.
+
+    Jobs that end after `jobs_until_s` (seconds of the machine) are left out where another past goes on: its machine has jobs on the same nodes.
+    """
+
+    coarse: bool = False
+    sums: MinuteSums | None = None
+    jobs_until_s: float = math.inf
+
+
 class TwinRun:
     """One run of the twin.
 
@@ -54,7 +73,7 @@ class TwinRun:
     sinks : where records go.
     epoch_s : the wall-clock second that second 0 is given.
     truth_file : where the truth is written, rewritten whenever an instrumented run ends; None keeps it to the summary.
-    sampled : whether LDMS samples; without, what is past is told: runs, and jobs that have ended, and seconds pass a good deal faster.
+    past : what is past is told: runs, and jobs that have ended, without samples, and seconds pass a good deal faster. None: the machine runs, and is sampled.
     """
 
     def __init__(
@@ -64,14 +83,14 @@ class TwinRun:
         epoch_s: int,
         truth_file: Path | None = None,
         sets: str | None = None,
-        sampled: bool = True,
+        past: Past | None = None,
     ) -> None:
         ldms = cluster.spec.ldms
         self.cluster, self._sinks, self._epoch_s, self._truth_file = cluster, sinks, epoch_s, truth_file
         rng = np.random.default_rng([cluster.seed, 77])
         self.samplers = Samplers(cluster.fabric, sets or ldms.sets, ldms.every_s, ldms.nic_every_s, rng)
-        self._sampled = sampled
-        self.truth = Truth(cluster, cluster.spec.truth_every_s if sampled else 0)
+        self._past = past
+        self.truth = Truth(cluster, cluster.spec.truth_every_s if past is None else 0)
         self._accounting = Accounting(cluster, epoch_s)
         self._headers: dict[InstrumentedRun, RunRecord] = {}
         self.totals: TwinCounts = {
@@ -98,7 +117,8 @@ class TwinRun:
         began, began_cpu = time.monotonic(), time.process_time()
         self._announce(self.cluster.warm)
         while not stop.is_set() and (not seconds or self.totals["seconds"] < seconds):
-            self._second(self.cluster.advance())
+            left = seconds - self.totals["seconds"] if seconds else COARSE_STEP_S
+            self._second(self.cluster.advance(min(self._step_s(), left)))
             if tick is not None:
                 tick(self.totals["seconds"])
             if speed > 0:
@@ -114,25 +134,38 @@ class TwinRun:
             "topics": [layout.topic for layout in self.samplers.layouts],
         }
 
+    def _step_s(self) -> int:
+        if self._past is None:
+            return 1
+        return COARSE_STEP_S if self._past.coarse else FINE_STEP_S
+
     def _second(self, second: Tick) -> None:
         now = self._epoch_s + second.time_s
         for job in second.ended:
+            if self._past is not None and second.time_s > self._past.jobs_until_s:
+                continue
             self.totals["jobs_ended"] += 1
             self._give("job", self._accounting.record(job, second.time_s - 1), now)
         self._announce(second.started)
+        # Of runs in a coarse past nothing is told.
         for run, step in second.steps:
-            self.totals["steps"] += 1
-            self._give("step", run, step)
+            if run in self._headers:
+                self.totals["steps"] += 1
+                self._give("step", run, step)
         self.truth.observe(second)
         for run in second.finished:
+            if run not in self._headers:
+                continue
             self.totals["runs_finished"] += 1
             self._give("run_end", run, self._headers.pop(run))
             if self._truth_file is not None:
                 self.truth.write(self._truth_file)
-        if self._sampled:
+        if self._past is None:
             self._sample(now)
+        elif self._past.sums is not None:
+            self._past.sums.take(self.cluster.counters, now)
         self._give("second_end")
-        self.totals["seconds"] += 1
+        self.totals["seconds"] = second.time_s
 
     def _sample(self, now: int) -> None:
         for layout, taken, micros in self.samplers.sample(self.cluster.counters, now):
@@ -145,9 +178,9 @@ class TwinRun:
         for job in jobs:
             self.totals["jobs_started"] += 1
             record = self._accounting.record(job, None)
-            if self._sampled:
+            if self._past is None:
                 self._give("job", record, now)
-            if job.run is not None:
+            if job.run is not None and not (self._past is not None and self._past.coarse):
                 self.totals["runs"] += 1
                 self._headers[job.run] = run_header(job.run, record["job_id"], self._epoch_s + int(job.run.start_s))
                 self._give("run", job.run, self._headers[job.run])
@@ -157,7 +190,8 @@ class TwinRun:
             getattr(sink, what)(*values)
 
     def _close(self) -> None:
-        running = [self._accounting.record(job, None) for job in self.cluster.running.values()]
+        kept = self._past is None or math.isinf(self._past.jobs_until_s)
+        running = [self._accounting.record(job, None) for job in self.cluster.running.values()] if kept else []
         for sink in self._sinks:
             sink.close(running, self._epoch_s + self.cluster.time_s)
         if self._truth_file is not None:

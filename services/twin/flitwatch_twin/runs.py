@@ -63,13 +63,13 @@ class InstrumentedRun:
     def advance(
         self, state: FabricState, before: NDArray[np.float64], after: NDArray[np.float64]
     ) -> tuple[list[RecordedStep], float]:
-        """Run one second; counters between its ends are taken as linear. Returns finished steps and communication done."""
+        """Run through a step of the machine; counters between its ends are taken as linear. Returns finished steps and communication done."""
         if self._step_began is None:
             self._step_began = before
-        done, moved = self.progress.advance(1.0, self.run_view.slowdown(state))
+        done, moved = self.progress.advance(state.dt_s, self.run_view.slowdown(state))
         recorded = []
         for step in done:
-            at_end = before + step.after_s * (after - before)
+            at_end = before + step.after_s / state.dt_s * (after - before)
             increments = np.floor(at_end) - np.floor(self._step_began)
             self._step_began = at_end
             recorded.append(RecordedStep(step.step, self._rank_times(step.time_s), increments.astype(np.int64)))

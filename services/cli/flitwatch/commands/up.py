@@ -24,8 +24,10 @@ from flitwatch_ops.orphans import end_orphans
 from flitwatch_ops.supervisor import Process, Server, Supervisor, running
 
 READY_TIMEOUT_S = 180.0
-#: Of the demo machine before its first start: about 34 runs of AMG and 20 of MILC.
-HISTORY_S = 14_400
+#: Of the demo machine before its first start: a day.
+HISTORY_S = 86_400
+#: What the embedded log keeps of the demo machine, unless somebody set it: what is simulated can be simulated again.
+DEMO_LOG_BYTES = 256 << 20
 #: The processes that serve figures, in the order of their ports.
 METRICS = ("writer", "worker", "estimates", "alerting", "api")
 LAST_PORT = 65535
@@ -244,6 +246,8 @@ def _serve(
         stage("bringing the database's tables up to date")
         with supervisor.interruptible():
             migrations.migrate(database_url)
+            if twin == "demo":
+                _keep_little(database_url)
         processes = _processes(database_url, log_url, host, port, twin, reached)
         supervisor.add(_with_metrics(processes, metrics), {"database": database_url, "log": log_url})
         stage("starting the services")
@@ -256,6 +260,16 @@ def _serve(
             report(f"metrics of {child.process.name} at port {child.process.metrics_port} of {metrics[0]}")
     report(f"serving {url}")
     supervisor.run({})
+
+
+def _keep_little(database_url: str) -> None:
+    """Have the embedded log keep less than a site's would, where nobody has set what it keeps."""
+    from flitwatch_db import connect
+    from flitwatch_db.core import log_keep
+
+    with connect(database_url) as conn:
+        if not log_keep.is_set(conn):
+            log_keep.set_kept(conn, size_bytes=DEMO_LOG_BYTES)
 
 
 def _stages(total: int, report: Callable[[str], None]) -> Callable[[str], None]:
@@ -353,7 +367,7 @@ def _processes(database_url: str, log_url: str, host: str, port: int, twin: str,
             "--out",
             os.fspath(home() / "twin"),
         ]
-        # The first time, so that estimates have runs to learn from: the last hours of the same users, simulated too.
+        # The first time, so that pages are full and estimates have runs to learn from: the last day of the same users, simulated too.
         argv += ["--history", str(HISTORY_S), "--day", str(int(time.time()) // 60)]
         environment = told("twin")
         processes.append(Process("twin", [*argv, "--log", environment["FLITWATCH_LOG"]], environment))

@@ -1,0 +1,177 @@
+"""What a simulated machine leaves behind when it is first looked at: a day of its counters, and a fat tree with a finished loop."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_db import connect
+from flitwatch_db.core.events import CountersEvent, emit
+from flitwatch_db.counters import store as counters
+from flitwatch_db.estimates import recommendations
+from flitwatch_db.fabrics import route_changes
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.fabric import CountedAt, Fabric
+from flitwatch_domain.generators import xgft
+from flitwatch_routing.baselines import ftree_tables
+from flitwatch_routing.forwarding import check
+from flitwatch_simulation.loop import stored
+from flitwatch_twin.calendar import day_load
+from flitwatch_twin.minutes import CARD_SUMS, HOUR_S, MINUTE_S, ROUTER_SUMS, TILES, MinuteSums, SpanSums
+from flitwatch_twin.spec import LdmsSpec
+
+Float = NDArray[np.float64]
+
+#: Below the machine that runs now: a start does not wait for its past.
+NICENESS = 10
+MINUTES, HOURS = {"1m": MINUTE_S}, {"1h": HOUR_S}
+#: Minutes of routers in one transaction.
+AT_ONCE = 30
+
+TREE = "demo-tree"
+DAY_S, PORTS_S, BUCKET_S = 86_400, 600, counters.PORT_BUCKET_S
+#: Bytes a second of the tree's busy node to each of two others, whose ways share a cable under the loaded tables.
+TREE_RATES = (4.0e8, 3.0e8)
+WORD_BYTES = 4
+#: Of a link in 4x EDR; the share of its waiting time at a load of one.
+LINK_BYTES_PER_S, WAITS = 1.25e10, 6.0
+
+
+def be_nice() -> None:
+    """Let whatever else runs on the machine go first."""
+    os.nice(NICENESS)
+
+
+def store(
+    url: str, fabric: str, sums: MinuteSums, ldms: LdmsSpec, cancelled: Callable[[], bool] = lambda: False
+) -> None:
+    """Add a machine's sums to the tables of minutes and hours, the newest first, in the writer's own way.
+
+    There are no rows of seconds: those of a day would be a gigabyte.
+    """
+    sets = 4 if ldms.sets == "quarter" else 1
+    with connect(url, role="writer", application="flitwatch past") as conn:
+        fabric_id = fabrics.get(conn, fabric).fabric_id
+        newest = sums.routers[::-1]
+        for at in range(0, len(newest), AT_ONCE):
+            if cancelled():
+                return
+            part = newest[at : at + AT_ONCE]
+            rows = _rows(fabric_id, part, ROUTER_SUMS, ROUTER_COLUMNS, TILES, sets / ldms.every_s)
+            # The writer adds to the rows of this hour every second: they are not held while minutes are written.
+            for widths_s in (MINUTES, HOURS):
+                counters.write_batch(conn, counters.Batch(routers=rows), widths_s)
+                conn.commit()
+        if ldms.nic_every_s and sums.cards:
+            rows = _rows(fabric_id, sums.cards, CARD_SUMS, ENDPOINT_COLUMNS, 1, 1 / ldms.nic_every_s)
+            counters.write_batch(conn, counters.Batch(endpoints=rows), HOURS)
+        # Readers keep what was there before: they are told as the writer tells of late samples.
+        begin, end = (datetime.fromtimestamp(at, UTC).isoformat() for at in (sums.since_s, sums.until_s))
+        late: CountersEvent = {
+            "fabric_id": fabric_id,
+            "through": end,
+            "routers": len(newest[0].values),
+            "late_from": begin,
+        }
+        emit(conn, "counters", late)
+
+
+def _rows(
+    fabric_id: int,
+    spans: list[SpanSums],
+    held: tuple[str, ...],
+    columns: tuple[str, ...],
+    counted: int,
+    samples_per_s: float,
+) -> counters.Rows:
+    """Rows of every device in every span; `counted`: tiles of a router, or 1."""
+    devices = len(spans[0].values)
+    values = np.full((devices * len(spans), len(columns)), np.nan)
+    values[:, [columns.index(name) for name in held]] = np.concatenate([span.values for span in spans])
+    seconds = np.repeat([float(span.seconds) for span in spans], devices)
+    return counters.Rows(
+        np.full(len(values), fabric_id, np.int32),
+        np.tile(np.arange(devices, dtype=np.int32), len(spans)),
+        np.repeat([span.from_s for span in spans], devices),
+        np.round(seconds * samples_per_s).astype(np.int32),
+        seconds * counted,
+        values,
+    )
+
+
+def tree(url: str, until_s: int) -> int:
+    """A fat tree with a day of counters until a moment, and the loop that ran on its last ten minutes; returns the recommendation's number.
+
+    One of its nodes sends to two others by the same cable under the loaded tables, so that the loop has something to find.
+    """
+    until_s -= until_s % PORTS_S
+    fabric = replace(xgft(2, [4, 4], [1, 2]), name=TREE, counted_at=CountedAt.SENDER)
+    ports = ftree_tables(fabric)
+    carried = _carried(fabric, ports)
+    with connect(url, role="writer", application="flitwatch past") as conn:
+        fabric_id = fabrics.save(conn, fabric, replace=True)
+        opened = datetime.fromtimestamp(until_s - DAY_S, UTC)
+        route_changes.record(conn, fabric_id, opened, ports, note="the subnet manager's first tables")
+        counters.write_batch(conn, _last_minutes(fabric_id, fabric, carried, until_s))
+        counters.write_batch(conn, _day(fabric_id, fabric, carried, until_s), MINUTES | HOURS)
+        conn.commit()
+        asked = stored.StoredRun(TREE, until_s - PORTS_S, until_s, optimise_s=0.3, reconstruct_s=5.0)
+        made = stored.turn(asked, stored.read(conn, asked))
+        return recommendations.save(conn, stored.recommendation(made))
+
+
+def _carried(fabric: Fabric, ports: NDArray[np.int64]) -> Float:
+    """Bytes a second of each link, those from nodes to their switches too."""
+    leaf = int(fabric.endpoints.router[1])
+    away = np.flatnonzero(fabric.endpoints.router != leaf)
+    shared = away[ports[leaf, away] == ports[leaf, away[0]]][: len(TREE_RATES)]
+    flows = np.full(len(shared), 1), shared, np.array(TREE_RATES)
+    carried = check(fabric, ports, flows).load
+    carried[fabric.links.src == len(fabric.routers) + 1] += sum(TREE_RATES)
+    return carried
+
+
+def _last_minutes(fabric_id: int, fabric: Fabric, carried: Float, until_s: int) -> counters.Batch:
+    """Ports and adapters by ten seconds."""
+    routers, links = len(fabric.routers), fabric.links
+    times = np.arange(until_s - PORTS_S, until_s, BUCKET_S)
+    flits = np.full((routers, int(links.src_port.max()) + 1), np.nan)
+    out = np.flatnonzero(links.src < routers)
+    flits[links.src[out], links.src_port[out]] = carried[out] * BUCKET_S / WORD_BYTES
+    ports = counters.PortRows(
+        np.full(routers * len(times), fabric_id, np.int32),
+        np.tile(np.arange(routers, dtype=np.int32), len(times)),
+        np.repeat(times, routers),
+        np.repeat(float(BUCKET_S), routers * len(times)) * np.tile((~np.isnan(flits)).sum(axis=1), len(times)),
+        np.tile(flits, (len(times), 1)),
+        np.tile(flits * WAITS * WORD_BYTES / (BUCKET_S * LINK_BYTES_PER_S), (len(times), 1)),
+    )
+    into = np.flatnonzero(links.src >= routers)
+    sent = np.zeros((len(fabric.endpoints), 1))
+    sent[links.src[into] - routers, 0] = carried[into] * BUCKET_S
+    spans = [SpanSums(int(at), BUCKET_S, sent) for at in times]
+    return counters.Batch(
+        ports=ports, endpoints=_rows(fabric_id, spans, ("tx_bytes",), ENDPOINT_COLUMNS, 1, 1 / BUCKET_S)
+    )
+
+
+def _day(fabric_id: int, fabric: Fabric, carried: Float, until_s: int) -> counters.Batch:
+    """Switches by the minute, with the twin's day and a little noise."""
+    routers, rng = len(fabric.routers), np.random.default_rng(len(fabric.links))
+    out = np.flatnonzero(fabric.links.src < routers)
+    words = np.bincount(fabric.links.src[out], carried[out] / WORD_BYTES, routers)
+    share = np.bincount(fabric.links.src[out], carried[out] ** 2 / LINK_BYTES_PER_S / WORD_BYTES, routers)
+    cabled = np.bincount(fabric.links.src[out], minlength=routers)
+    spans = []
+    for at in range(until_s - DAY_S, until_s, MINUTE_S):
+        level = float(day_load(at)) * rng.lognormal(0, 0.1)
+        values = MINUTE_S * np.column_stack((words * level, WAITS * share * level**2))
+        spans.append(SpanSums(at, MINUTE_S, values))
+    rows = _rows(fabric_id, spans, ("rt_flits", "rt_stall_cycles"), ROUTER_COLUMNS, 1, 1 / BUCKET_S)
+    return counters.Batch(routers=replace(rows, seconds=rows.seconds * np.tile(cabled, len(spans))))

@@ -1,0 +1,72 @@
+"""What a simulated machine leaves behind: minutes and hours as the writer would have left them, and a tree whose loop has run."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+import pytest
+
+from flitwatch import simulated_past
+from flitwatch_db import connect
+from flitwatch_db.counters import rollups
+from flitwatch_db.estimates import recommendations
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_twin.cluster import Cluster
+from flitwatch_twin.minutes import ROUTER_SUMS, MinuteSums
+from flitwatch_twin.run import Past, TwinRun
+from flitwatch_twin.spec import load_spec
+
+UNTIL_S = 1_790_000_040 // 3600 * 3600 + 1800
+
+
+def test_a_past_stands_in_minutes_hours_and_sums_of_the_fabric_and_in_no_second(embedded_db: str) -> None:
+    spec = load_spec("small")
+    cluster = Cluster(spec, 1, day=3)
+    sums = MinuteSums(cluster.fabric, cluster.counters, UNTIL_S - 5400)
+    TwinRun(cluster, [], UNTIL_S - 5400, past=Past(coarse=True, sums=sums)).run(5400, 0)
+    sums.take(cluster.counters, UNTIL_S, last=True)
+    with connect(embedded_db, role="writer") as conn:
+        fabrics.save(conn, cluster.fabric)
+    simulated_past.store(embedded_db, spec.name, sums, spec.ldms)
+    flits = sum(one.values[:, ROUTER_SUMS.index("rt_flits")].sum() for one in sums.routers)
+    with connect(embedded_db, role="reader") as conn:
+        for table in ("router_1m", "router_1h"):
+            row = conn.execute(
+                f"SELECT sum(rt_flits), sum(tile_seconds), sum(samples), count(rt_packets) FROM {table}"
+            ).fetchone()
+            assert row is not None
+            assert row[0] == pytest.approx(flits) and row[1] == pytest.approx(48 * 5400 * len(cluster.fabric.routers))
+            assert row[2:] == (4 * 5400 * len(cluster.fabric.routers), 0), "as the samplers send: four sets, no packets"
+        assert conn.execute("SELECT count(*) FROM router_1s").fetchone() == (0,)
+        cards = conn.execute("SELECT count(DISTINCT ts), sum(seconds) FROM endpoint_1h").fetchone()
+        assert cards == (2, pytest.approx(5400 * len(cluster.fabric.endpoints)))
+        newest = conn.execute("SELECT array_agg(DISTINCT extract(epoch FROM ts)::bigint) FROM router_1m").fetchone()
+        assert newest is not None and sorted(newest[0]) == list(range(UNTIL_S - 5400, UNTIL_S, 60))
+        told = conn.execute("SELECT payload FROM event WHERE kind = 'counters'").fetchone()
+        assert told is not None, "readers keep what they read before"
+        assert datetime.fromisoformat(told[0]["late_from"]).timestamp() == UNTIL_S - 5400
+    with connect(embedded_db, role="keeper", autocommit=True) as conn:
+        assert rollups.roll(conn, settled_s=0) > 0
+        rolled = conn.execute("SELECT sum((SELECT sum(x) FROM unnest(rt_flits) x)) FROM fabric_5m").fetchone()
+        assert rolled == (pytest.approx(flits),)
+
+
+def test_the_tree_has_a_day_of_counters_and_a_loop_that_found_its_shared_cable(embedded_db: str) -> None:
+    number = simulated_past.tree(embedded_db, UNTIL_S)
+    with connect(embedded_db) as conn:
+        fabric = fabrics.get(conn, simulated_past.TREE)
+        assert fabric.simulated
+        kept = recommendations.staging(conn, number)
+        assert kept.state == "recommended" and kept.simulated and kept.lfts
+        row = conn.execute(
+            "SELECT count(DISTINCT ts), min(extract(epoch FROM ts)), max(extract(epoch FROM ts)) FROM router_1m WHERE fabric_id = %s",
+            [fabric.fabric_id],
+        ).fetchone()
+        until_s = UNTIL_S - UNTIL_S % simulated_past.PORTS_S
+        assert row == (1440, until_s - 86_400, until_s - 60)
+        busy = conn.execute("SELECT gain, detail FROM recommendation WHERE recommendation_id = %s", [number]).fetchone()
+    assert busy is not None
+    before, after = (busy[1][side]["max_load_bytes"] for side in ("before", "after"))
+    spared = np.array(simulated_past.TREE_RATES) * simulated_past.PORTS_S
+    assert before == pytest.approx(spared.sum(), rel=0.01) and after == pytest.approx(spared.max(), rel=0.01)
