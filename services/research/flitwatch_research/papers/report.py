@@ -81,8 +81,11 @@ def _figures(one: Item, measured: Ours, routes: Mapping[str, Any]) -> str:
 
 
 def _listed(printed: list[published.Figure], theirs: list[float], ours: list[Any], unit: str) -> str:
+    several = len({figure.column for figure in printed}) > 1
     cells = [
-        f"{figure.row}: {value:.3g}; " + ("–" if x is None else f"{x:.3g}") + (f" {unit}" if unit else "")
+        f"{figure.row}{', ' + figure.column if several else ''}: {value:.3g}; "
+        + ("–" if x is None else f"{x:.3g}")
+        + (f" {unit}" if unit else "")
         for figure, value, x in zip(printed[:MOST], theirs, ours, strict=False)
     ]
     return "<br>".join(cells) + (f"<br>and {len(printed) - MOST} more" if len(printed) > MOST else "")

@@ -2097,6 +2097,18 @@ export interface components {
         /** ApplicationsOnAllocations */
         ApplicationsOnAllocations: {
             /**
+             * Detour Interval Us
+             * @description 0: none.
+             * @default 0
+             */
+            detour_interval_us: number;
+            /**
+             * Detour Us
+             * @description Mean length; 0: a hundredth of the interval.
+             * @default 0
+             */
+            detour_us: number;
+            /**
              * Seed
              * @default 1
              */
@@ -2127,12 +2139,31 @@ export interface components {
              */
             ranks: number;
             /**
-             * Kbytes
-             * @default 32
+             * Iterations
+             * @default 4
              */
-            kbytes: number;
+            iterations: number;
+            /**
+             * Latency Factor
+             * @description Lambda of the choice.
+             * @default 0.8
+             */
+            latency_factor: number;
+            /**
+             * Stall Factor
+             * @description Sigma of the choice.
+             * @default 1.5
+             */
+            stall_factor: number;
+            /**
+             * Sizes
+             * @default [
+             *       32768
+             *     ]
+             */
+            sizes: number[];
             /** Applications */
-            applications?: ("fft" | "milc" | "sweep" | "amg")[] | null;
+            applications?: ("fft" | "milc" | "halo3d" | "hpcg" | "sweep" | "amg")[] | null;
         };
         /**
          * Arrivals
@@ -2618,6 +2649,52 @@ export interface components {
             slow: boolean[];
         };
         /**
+         * Calibration
+         * @description Pairs of runs that lambda and sigma are fitted on.
+         */
+        Calibration: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Runs */
+            runs?: number | null;
+            /**
+             * Load Gib Per S
+             * @default 1
+             */
+            load_gib_per_s: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default dragonfly:4,6,16,24
+             */
+            topology: string;
+            /** Repeats */
+            repeats?: number | null;
+            /**
+             * Ranks
+             * @default 32
+             */
+            ranks: number;
+            /**
+             * Sizes
+             * @default [
+             *       4096,
+             *       32768
+             *     ]
+             */
+            sizes: number[];
+            /** Patterns */
+            patterns?: ("allreduce" | "alltoall" | "broadcast" | "halo3d" | "sweep3d")[] | null;
+        };
+        /**
          * Candidate
          * @description A candidate list of nodes.
          */
@@ -2939,6 +3016,18 @@ export interface components {
         /** Collectives */
         Collectives: {
             /**
+             * Detour Interval Us
+             * @description 0: none.
+             * @default 0
+             */
+            detour_interval_us: number;
+            /**
+             * Detour Us
+             * @description Mean length; 0: a hundredth of the interval.
+             * @default 0
+             */
+            detour_us: number;
+            /**
              * Seed
              * @default 1
              */
@@ -2969,10 +3058,31 @@ export interface components {
              */
             ranks: number;
             /**
-             * Kbytes
-             * @default 32
+             * Iterations
+             * @default 4
              */
-            kbytes: number;
+            iterations: number;
+            /**
+             * Latency Factor
+             * @description Lambda of the choice.
+             * @default 0.8
+             */
+            latency_factor: number;
+            /**
+             * Stall Factor
+             * @description Sigma of the choice.
+             * @default 1.5
+             */
+            stall_factor: number;
+            /**
+             * Sizes
+             * @default [
+             *       1024,
+             *       16384,
+             *       131072
+             *     ]
+             */
+            sizes: number[];
             /** Patterns */
             patterns?: ("allreduce" | "alltoall" | "barrier" | "broadcast" | "halo3d" | "sweep3d")[] | null;
         };
@@ -3125,15 +3235,44 @@ export interface components {
             study: "desensi-fig10";
             /**
              * @default {
+             *       "detour_interval_us": 0,
+             *       "detour_us": 0,
              *       "seed": 1,
              *       "threads": 1,
              *       "load_gib_per_s": 1,
              *       "topology": "dragonfly:4,6,16,24",
              *       "ranks": 64,
-             *       "kbytes": 32
+             *       "iterations": 4,
+             *       "latency_factor": 0.8,
+             *       "stall_factor": 1.5,
+             *       "sizes": [
+             *         32768
+             *       ]
              *     }
              */
             parameters: components["schemas"]["ApplicationsOnAllocations"];
+        };
+        /** DeSensiCalibration */
+        DeSensiCalibration: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "desensi-calibration";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "load_gib_per_s": 1,
+             *       "topology": "dragonfly:4,6,16,24",
+             *       "ranks": 32,
+             *       "sizes": [
+             *         4096,
+             *         32768
+             *       ]
+             *     }
+             */
+            parameters: components["schemas"]["Calibration"];
         };
         /** DeSensiCollectives */
         DeSensiCollectives: {
@@ -3144,12 +3283,21 @@ export interface components {
             study: "desensi-fig8-collectives";
             /**
              * @default {
+             *       "detour_interval_us": 0,
+             *       "detour_us": 0,
              *       "seed": 1,
              *       "threads": 1,
              *       "load_gib_per_s": 1,
              *       "topology": "dragonfly:4,6,16,24",
              *       "ranks": 64,
-             *       "kbytes": 32
+             *       "iterations": 4,
+             *       "latency_factor": 0.8,
+             *       "stall_factor": 1.5,
+             *       "sizes": [
+             *         1024,
+             *         16384,
+             *         131072
+             *       ]
              *     }
              */
             parameters: components["schemas"]["Collectives"];
@@ -3170,6 +3318,44 @@ export interface components {
              *     }
              */
             parameters: components["schemas"]["Fig3"];
+        };
+        /** DeSensiFig4 */
+        DeSensiFig4: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "desensi-fig4";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "topology": "dragonfly:4,6,16,24",
+             *       "detour_interval_us": 5,
+             *       "detour_us": 1
+             *     }
+             */
+            parameters: components["schemas"]["NodeSizes"];
+        };
+        /** DeSensiFig5 */
+        DeSensiFig5: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "desensi-fig5";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "load_gib_per_s": 1,
+             *       "topology": "dragonfly:4,6,16,24",
+             *       "largest_bytes": 1048576,
+             *       "detour_interval_us": 5,
+             *       "detour_us": 1
+             *     }
+             */
+            parameters: components["schemas"]["DetourSizes"];
         };
         /** DeSensiFig7 */
         DeSensiFig7: {
@@ -3212,7 +3398,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            study: "desensi-fig5" | "desensi-fig8";
+            study: "desensi-fig8";
             /**
              * @default {
              *       "seed": 1,
@@ -3273,6 +3459,51 @@ export interface components {
             total: number;
             /** Recent */
             recent: components["schemas"]["DeadLetter"][];
+        };
+        /** DetourSizes */
+        DetourSizes: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Runs */
+            runs?: number | null;
+            /**
+             * Load Gib Per S
+             * @default 1
+             */
+            load_gib_per_s: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default dragonfly:4,6,16,24
+             */
+            topology: string;
+            /** Repeats */
+            repeats?: number | null;
+            /**
+             * Largest Bytes
+             * @default 1048576
+             */
+            largest_bytes: number;
+            /**
+             * Detour Interval Us
+             * @description 0: no OS noise.
+             * @default 5
+             */
+            detour_interval_us: number;
+            /**
+             * Detour Us
+             * @description Mean length.
+             * @default 1
+             */
+            detour_us: number;
         };
         /**
          * Deviation
@@ -5234,6 +5465,12 @@ export interface components {
              * @default 0.05
              */
             imbalance: number;
+            /**
+             * Congested After Ns
+             * @description A link is congested where a packet waits longer, ns; 0: where its queue exceeds its credits.
+             * @default 0
+             */
+            congested_after_ns: number;
         };
         /** Model */
         Model: {
@@ -5522,6 +5759,46 @@ export interface components {
             seed?: number | null;
             /** Threads */
             threads?: number | null;
+        };
+        /**
+         * NodeSizes
+         * @description An all-to-all inside one node.
+         */
+        NodeSizes: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Runs */
+            runs?: number | null;
+            /** Repeats */
+            repeats?: number | null;
+            /** Sizes */
+            sizes?: number[] | null;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default dragonfly:4,6,16,24
+             */
+            topology: string;
+            /**
+             * Detour Interval Us
+             * @description 0: none.
+             * @default 5
+             */
+            detour_interval_us: number;
+            /**
+             * Detour Us
+             * @description Mean length.
+             * @default 1
+             */
+            detour_us: number;
         };
         /**
          * NoiseFigure
@@ -5969,6 +6246,12 @@ export interface components {
              * @default 4
              */
             mbytes: number;
+            /**
+             * Congested After Ns
+             * @description A link is congested where a packet waits longer, ns; 0: where its queue exceeds its credits.
+             * @default 0
+             */
+            congested_after_ns: number;
         };
         /**
          * Plane
@@ -6977,7 +7260,10 @@ export interface components {
             simulated: boolean;
             links: components["schemas"]["SampleLinks"];
         };
-        /** Sampling */
+        /**
+         * Sampling
+         * @description Bernoulli's congestion on a tree of its own size, and that of miniGhost's simulation.
+         */
         Sampling: {
             /**
              * Seed
@@ -6989,6 +7275,30 @@ export interface components {
              * @default 1
              */
             threads: number;
+            /** Topology */
+            topology?: string | null;
+            /**
+             * Kbytes
+             * @default 10000
+             */
+            kbytes: number;
+            /**
+             * Variables
+             * @default 5
+             */
+            variables: number;
+            /**
+             * Compute
+             * @description Computation over the time of a node's bytes on its link.
+             * @default 7
+             */
+            compute: number;
+            /**
+             * Imbalance
+             * @description Of the computation, from node to node.
+             * @default 0.05
+             */
+            imbalance: number;
             /**
              * Mpackets
              * @default 4
@@ -7605,7 +7915,7 @@ export interface components {
              */
             name: "sim.study";
             /** Args */
-            args: components["schemas"]["Tables-Input"] | components["schemas"]["HoeflerFig11"] | components["schemas"]["HoeflerFig13"] | components["schemas"]["HoeflerFig15"] | components["schemas"]["HoeflerFig16"] | components["schemas"]["HoeflerBisection"] | components["schemas"]["TaffetTable21"] | components["schemas"]["TaffetTable51"] | components["schemas"]["TaffetPf3d"] | components["schemas"]["TaffetMiniGhost"] | components["schemas"]["WangLoads"] | components["schemas"]["WangFig8"] | components["schemas"]["DeSensiFig3"] | components["schemas"]["DeSensiSizes"] | components["schemas"]["DeSensiFig7"] | components["schemas"]["DeSensiModel"] | components["schemas"]["DeSensiCollectives"] | components["schemas"]["DeSensiApplications"];
+            args: components["schemas"]["Tables-Input"] | components["schemas"]["HoeflerFig11"] | components["schemas"]["HoeflerFig13"] | components["schemas"]["HoeflerFig15"] | components["schemas"]["HoeflerFig16"] | components["schemas"]["HoeflerBisection"] | components["schemas"]["TaffetTable21"] | components["schemas"]["TaffetTable51"] | components["schemas"]["TaffetTable52"] | components["schemas"]["TaffetPf3d"] | components["schemas"]["TaffetMiniGhost"] | components["schemas"]["WangLoads"] | components["schemas"]["WangFig8"] | components["schemas"]["DeSensiFig3"] | components["schemas"]["DeSensiFig4"] | components["schemas"]["DeSensiFig5"] | components["schemas"]["DeSensiSizes"] | components["schemas"]["DeSensiCalibration"] | components["schemas"]["DeSensiFig7"] | components["schemas"]["DeSensiModel"] | components["schemas"]["DeSensiCollectives"] | components["schemas"]["DeSensiApplications"];
         };
         /**
          * StartWhatIf
@@ -7641,6 +7951,38 @@ export interface components {
              * @description Since the writer last moved a position.
              */
             position_age_s: number | null;
+        };
+        /**
+         * Stencil
+         * @description Large and small messages; routes are optimised first.
+         */
+        Stencil: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default quartz1
+             */
+            topology: string;
+            /**
+             * Mbytes
+             * @default 0.25
+             */
+            mbytes: number;
+            /**
+             * Optimise S
+             * @default 30
+             */
+            optimise_s: number;
         };
         /**
          * StoredBlame
@@ -7757,7 +8099,8 @@ export interface components {
              *       "kbytes": 2000,
              *       "variables": 5,
              *       "compute": 7,
-             *       "imbalance": 0.05
+             *       "imbalance": 0.05,
+             *       "congested_after_ns": 0
              *     }
              */
             parameters: components["schemas"]["MiniGhost"];
@@ -7773,7 +8116,8 @@ export interface components {
              * @default {
              *       "seed": 1,
              *       "threads": 1,
-             *       "mbytes": 4
+             *       "mbytes": 4,
+             *       "congested_after_ns": 0
              *     }
              */
             parameters: components["schemas"]["Pf3d"];
@@ -7789,6 +8133,10 @@ export interface components {
              * @default {
              *       "seed": 1,
              *       "threads": 1,
+             *       "kbytes": 10000,
+             *       "variables": 5,
+             *       "compute": 7,
+             *       "imbalance": 0.05,
              *       "mpackets": 4,
              *       "leaves": 16,
              *       "nodes": 32,
@@ -7815,6 +8163,24 @@ export interface components {
              *     }
              */
             parameters: components["schemas"]["Bisections"];
+        };
+        /** TaffetTable52 */
+        TaffetTable52: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "taffet-table5.2";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "topology": "quartz1",
+             *       "mbytes": 0.25,
+             *       "optimise_s": 30
+             *     }
+             */
+            parameters: components["schemas"]["Stencil"];
         };
         /**
          * Task
