@@ -69,7 +69,7 @@ man: ## the manual pages into build/man, from the commands themselves; read one 
 docs: ## the documentation's site into build/docs, with search and every link checked; the platform serves it at /docs
 	@[ -x .venv/bin/mkdocs ] || $(MAKE) --no-print-directory python-all
 	@echo "building the documentation" >&2
-	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict 2>build/docs.log || { cat build/docs.log >&2; exit 1; }
+	@mkdir -p build; NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict 2>build/docs.log || { cat build/docs.log >&2; exit 1; }
 
 # The core for every x86-64 processor, as its tag says (DIST_ARCH=native: this one's instructions); the other packages are pure Python.
 DIST ?= dist
@@ -236,8 +236,8 @@ mutants: python-all ## change one token at a time and see whether tests notice: 
 	@cd tests && OMP_NUM_THREADS=1 ../.venv/bin/python -m mutants $(SUITE) --sample $(or $(SAMPLE),40) --seed $(or $(SEED),1) $(if $(REPORT),--report)
 
 .PHONY: scorecard
-scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md (SEEDS=2: fewer seeds of each world)
-	.venv/bin/flitwatch scorecard $(if $(SEEDS),--seeds $(SEEDS)) --out docs
+scorecard: python-all ## score blame, deviation and forecast on simulated scenarios into docs/scorecard.md (SEEDS=2: fewer seeds of each world; EXECUTOR=dask, tcp://HOST:PORT or slurm:8: where)
+	.venv/bin/flitwatch scorecard $(if $(SEEDS),--seeds $(SEEDS)) $(if $(EXECUTOR),--executor $(EXECUTOR)) --out docs
 
 .PHONY: advice-value
 advice-value: python-all ## measure what following advice saves in simulated worlds into docs/advice-value.md (SEEDS=5; about 20 minutes on two cores)

@@ -139,7 +139,7 @@ def backtest(
     return collected.summary()
 
 
-def unseen(
+def backtest_unseen(
     known: StepSeries,
     new: StepSeries,
     m: int,

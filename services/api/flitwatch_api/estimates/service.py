@@ -202,7 +202,7 @@ async def deviation(conn: Connection, names: Names, inputs: str) -> schemas.Devi
         if (row["exe"], row["nodes"]) not in there:
             lacks = ((row["standing"] or {}).get("deviation") or {}).get("lacks")
             exe = names.path(row["exe"])
-            lacking.append(shape(schemas.Lacking, exe=exe, nodes=row["nodes"], runs=row["runs"], lacks=lacks))
+            lacking.append(shape(schemas.MissingEstimate, exe=exe, nodes=row["nodes"], runs=row["runs"], lacks=lacks))
     counters = [
         schemas.Counter(
             abbreviation=c.abbreviation,

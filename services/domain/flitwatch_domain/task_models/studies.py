@@ -26,14 +26,14 @@ class NoParameters(Arguments):
     threads: Threads | None = None
 
 
-class Drawn(Arguments):
+class SeededStudy(Arguments):
     """What every study with random draws has."""
 
     seed: Seed = 1
     threads: Threads = 1
 
 
-class Flow(Drawn):
+class Flow(SeededStudy):
     """A sweep of collectives at flow level (Hoefler 2009)."""
 
     runs: int = Field(default=1000, ge=2, le=10_000_000)
@@ -52,7 +52,7 @@ class Machine(Arguments):
 class Fig11(Flow):
     ratios: Ratios | None = None
     fabrics: list[Machine] = Field(default=[], max_length=100)
-    stand_ins: bool = True
+    proxy_users: bool = True
 
 
 class Fig13(Flow):
@@ -71,7 +71,7 @@ class Fig16(Flow):
     k_3d: Sides | None = None
 
 
-class Bisection(Drawn):
+class Bisection(SeededStudy):
     """Random bisections of one topology, or of figure 11's stand-ins."""
 
     runs: int = Field(default=1000, ge=2, le=1_000_000)
@@ -79,13 +79,13 @@ class Bisection(Drawn):
     routing: FlowRouting | None = None
 
 
-class Bisections(Drawn):
+class Bisections(SeededStudy):
     topology: PacketTopology = "quartz1"
     mbytes: float = Field(default=10, ge=0.1, le=100)
     packet_bytes: PacketBytes = 4096
 
 
-class Stencil(Drawn):
+class Stencil(SeededStudy):
     """Large and small messages; routes are optimised first."""
 
     topology: PacketTopology = "quartz1"
@@ -93,7 +93,7 @@ class Stencil(Drawn):
     optimise_s: float = Field(default=30, ge=0.1, le=3600)
 
 
-class Ghost(Drawn):
+class Ghost(SeededStudy):
     """miniGhost on a tree of 32 nodes a leaf."""
 
     topology: PacketTopology | None = None
@@ -130,13 +130,13 @@ class Sampling(Ghost):
     congested: float = Field(default=0.42, ge=0, le=1)
 
 
-class Pf3d(Drawn):
+class Pf3d(SeededStudy):
     topology: PacketTopology | None = None
     mbytes: float = Field(default=4, ge=0.1, le=100)
     congested_after_ns: CongestedAfter = 0.0
 
 
-class Wang(Drawn):
+class Wang(SeededStudy):
     topology: PacketTopology = "theta"
     packet_bytes: int = Field(default=2048, ge=256, le=8192)
     load: float = Field(default=1.0, ge=0.001, le=100)
@@ -148,7 +148,7 @@ class WangBackground(Wang):
     load_gib_per_s: float = Field(default=1.0, ge=0.001, le=16)
 
 
-class DeSensi(Drawn):
+class DeSensi(SeededStudy):
     runs: Repeats | None = None
     load_gib_per_s: float = Field(default=1.0, ge=0, le=16)
     topology: PacketTopology = "dragonfly:4,6,16,24"
@@ -168,7 +168,7 @@ class DetourArguments(Arguments):
 ByteSizes = Annotated[list[Annotated[int, Field(ge=64, le=100_000_000)]], Field(min_length=1, max_length=1000)]
 
 
-class NodeSizes(Drawn):
+class NodeSizes(SeededStudy):
     """An all-to-all inside one node."""
 
     runs: Repeats | None = None
@@ -378,10 +378,3 @@ def read_study(args: Any) -> Study:
         return _READER.validate_python(args)
     except ValidationError as problem:
         raise refusal(problem) from None
-
-
-class StudyHelp(Arguments):
-    """`sim.study_help`: which task's parts to take; started by that task alone."""
-
-    task: int = Field(ge=1, le=2**63 - 1)
-    threads: Threads = 1
