@@ -19,7 +19,7 @@ from flitwatch_domain.network_noise.observations import (
     noise,
     quartile_dispersion,
 )
-from flitwatch_research.studies import desensi, taffet, wang
+from flitwatch_research.studies import desensi, taffet, taffet_sampling, wang
 
 
 def quiet(done: int, total: int, message: str) -> None:
@@ -33,12 +33,20 @@ def never() -> bool:
 
 @pytest.mark.parametrize("seed", [1, 9])
 def test_table21_follows_the_variance_formulas(seed):
-    answer = taffet.run_table21({"seed": seed, "mpackets": 0.5, "leaves": 8, "nodes": 16}, quiet, never)
-    for point in answer["points"]:
+    answer = taffet_sampling.run_table21(
+        {"seed": seed, "mpackets": 0.5, "leaves": 8, "nodes": 16, "kbytes": 4000}, quiet, never
+    )
+    points = {(point["congestion"], point["downsampling"]): point for point in answer["points"]}
+    assert set(points) == {(one, d) for one in ("bernoulli", "simulated") for d in (1, 10, 100, 1000)}
+    for point in points.values():
         assert point["standard_traffic_percent"] == pytest.approx(point["formula_standard_percent"], rel=0.2)
         assert point["one_bit_traffic_percent"] == pytest.approx(point["formula_one_bit_percent"], rel=0.2)
-    one, ten = answer["points"][:2]
-    assert ten["standard_congested_percent"] > 2 * one["standard_congested_percent"]  # no floor: see the answer's note
+        assert point["standard_congested_percent"] > point["standard_traffic_percent"]  # fewer packets are congested
+    for congestion in ("bernoulli", "simulated"):  # no floor: see the answer's note
+        one, ten = (points[congestion, d]["standard_congested_percent"] for d in (1, 10))
+        assert ten > 2 * one
+    assert points["simulated", 1]["links"] == 2304  # as in the paper
+    assert 0 < points["simulated", 1]["congested_share"] < 1
 
 
 def test_table51_ratios_follow_the_load_ratio_of_the_instance():
@@ -86,9 +94,9 @@ def test_crystal_router_prefers_random_nodes_under_minimal_routing():
 
 def test_studies_stop_when_cancelled():
     with pytest.raises(Cancelled):
-        taffet.run_table21({"mpackets": 0.05}, quiet, lambda: True)
+        taffet_sampling.run_table21({"mpackets": 0.05}, quiet, lambda: True)
     with pytest.raises(BadRequest, match="mpackets"):
-        taffet.run_table21({"mpackets": "many"}, quiet, never)
+        taffet_sampling.run_table21({"mpackets": "many"}, quiet, never)
 
 
 def test_model_is_equation_two():
@@ -172,3 +180,18 @@ def test_interior_roots_tell_mapping_from_static_routes_and_background():
     use[up] = 0.05
     assert {one.cause for one in diagnose(CongestionMap(fabric, fraction, use))} == {"background-traffic"}
     assert diagnose(CongestionMap(fabric, np.full(len(fabric.links), np.nan), use)) == []
+
+
+def test_a_root_has_lighter_links_after_it_or_one_in_full_use():
+    fabric, fraction, use = tree_map()
+    before = (fabric.links.src == 0) & (fabric.links.dst < len(fabric.routers))
+    spine = int(fabric.links.dst[np.flatnonzero(before)[0]])
+    into_spine = before & (fabric.links.dst == spine)
+    after = (fabric.links.src == spine) & (fabric.links.dst != 0)
+    fraction[into_spine], use[into_spine] = 0.9, 0.6
+    found = [one.vertex for one in diagnose(CongestionMap(fabric, fraction, use))]
+    assert found == [fabric.vertex_name(spine)]  # light after it
+    fraction[after] = 0.4
+    assert diagnose(CongestionMap(fabric, fraction, use)) == []  # neither light nor full: the samples do not say
+    use[np.flatnonzero(after)[0]] = 0.9
+    assert [one.vertex for one in diagnose(CongestionMap(fabric, fraction, use))] == found

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_research.studies import desensi, desensi_applications, registry, taffet, wang
+from flitwatch_research.studies import (
+    desensi,
+    desensi_applications,
+    desensi_calibration,
+    registry,
+    taffet_minighost,
+    taffet_stencil,
+    wang,
+)
+from flitwatch_simulation.workloads import patterns
 
 SMALL = {"topology": "dragonfly:4,2,4,4"}  # 4 groups of 8 routers, 128 endpoints
 OTHER = {"topology": "dragonfly:3,2,4,4"}
@@ -33,8 +43,9 @@ QUICK: dict[str, dict[str, Any]] = {
     "desensi-fig5": {"repeats": 2, "largest_bytes": 4096},
     "desensi-fig7": {"repeats": 2, "size_bytes": 4096},
     "desensi-fig8": {"repeats": 2, "largest_bytes": 4096},
-    "desensi-fig8-collectives": {"repeats": 2, "ranks": 8, "kbytes": 1, "patterns": ["allreduce", "alltoall"]},
-    "desensi-fig10": {"repeats": 2, "ranks": 8, "kbytes": 1, "applications": ["fft"]},
+    "desensi-fig8-collectives": {"repeats": 2, "ranks": 8, "sizes": [1024], "patterns": ["allreduce", "alltoall"]},
+    "desensi-fig10": {"repeats": 2, "ranks": 8, "sizes": [1024], "applications": ["fft"]},
+    "desensi-calibration": {"repeats": 2, "ranks": 8, "sizes": [1024], "patterns": ["halo3d"]},
     "desensi-model": {"allocations": 4, "sizes": [128]},
     "wang-fig2": {"ranks": 64, "load": 0.05},
     "wang-fig3": {"ranks": 64, "load": 0.05, "runs": 1},
@@ -99,7 +110,7 @@ def test_machines_without_such_a_pair_are_named() -> None:
 
 
 def test_minighost_gains_from_its_mapping() -> None:
-    points = taffet.run_minighost({"kbytes": 200, "seed": 1}, quiet, lambda: False)["points"]
+    points = taffet_minighost.run_minighost({"kbytes": 200, "seed": 1}, quiet, lambda: False)["points"]
     time = {(p["mapping"], p["strategy"]): p["time_ms"] for p in points}
     for strategy in ("bspma", "svaf", "svafp"):
         assert time["tiled", strategy] < 0.9 * min(time["linear", strategy], time["cyclic", strategy])
@@ -162,3 +173,81 @@ def test_application_aware_ping_pong_stays_close_to_the_better_mode() -> None:
     for place in ("inter-chassis", "inter-groups"):
         better = min(time[place, 65536, mode] for mode in ("adaptive", "high-bias"))
         assert time[place, 65536, "application-aware"] < 1.1 * better
+
+
+def test_hosts_make_the_noise_of_an_all_to_all_on_one_node(tmp_path: Any) -> None:
+    noisy, other = (run(desensi.run_fig4, repeats=16, sizes=[1024, 16384], seed=seed) for seed in (1, 2))
+    still = run(desensi.run_fig4, repeats=16, sizes=[1024, 16384], detour_interval_us=0)
+    assert all(point["request_flits"] == 0 for point in noisy + still)  # the network is not used at all
+    assert all(point["qcd_time"] == 0 for point in still)
+    assert all(point["qcd_time"] > 0 for point in noisy)
+    assert noisy != other
+    study = registry.find("desensi-fig4")
+    assert study.draw is not None
+    (figure,) = study.draw({"study": "desensi-fig4", "points": noisy, "seed": 1}, tmp_path)
+    assert figure.exists()
+    with pytest.raises(BadRequest, match="half"):
+        run(desensi.run_fig4, detour_interval_us=10, detour_us=6)
+
+
+def test_times_disperse_by_hosts_and_latencies_do_not() -> None:
+    # De Sensi 2019, figure 5: without other traffic and with noise of the hosts, what varies is not the network's.
+    quiet_network: dict[str, Any] = {"repeats": 16, "largest_bytes": 4096, "load_gib_per_s": 0}
+    noisy = run(desensi.run_fig5, **quiet_network, detour_interval_us=2, detour_us=0.8)
+    still = run(desensi.run_fig5, **quiet_network, detour_interval_us=0)
+    for with_noise, without in zip(noisy, still, strict=True):
+        if with_noise["size_bytes"] > 16384:
+            continue  # the sends of a long message begin once and then leave it to the NIC
+        assert with_noise["qcd_time"] > with_noise["qcd_latency"]
+        assert with_noise["qcd_time"] > 2 * without["qcd_time"]
+        assert with_noise["qcd_latency"] == pytest.approx(without["qcd_latency"], abs=0.01)
+
+
+def test_ranks_choose_message_by_message_while_a_run_goes_on() -> None:
+    (point,) = [
+        point
+        for point in run(
+            desensi_applications.run_fig8, patterns=["halo3d"], ranks=64, sizes=[65536], repeats=1, iterations=3
+        )
+        if point["allocation"] == "random-node" and point["mode"] == "application-aware"
+    ]
+    assert 0 < point["high_bias_share"] < 1  # no single choice for a run
+
+
+def test_factors_are_medians_over_pairs_and_know_their_error() -> None:
+    planted = np.random.default_rng(3).lognormal(0, 0.1, 200)
+    adaptive = np.random.default_rng(4).uniform(500, 5000, 200)
+    found = desensi_calibration.fit(adaptive, 0.7 * planted * adaptive, 1)
+    assert found is not None
+    assert found["ci95"][0] < 0.7 < found["ci95"][1]
+    assert 0.03 < found["error"] < 0.12  # of a factor that varies by a tenth: its median deviation is 0.067
+    assert desensi_calibration.fit(adaptive[:2], adaptive[:2], 1) is None
+    answer = desensi_calibration.run(
+        {**SMALL, "repeats": 2, "ranks": 16, "sizes": [4096], "patterns": ["halo3d", "alltoall"]},
+        quiet,
+        lambda: False,
+    )
+    assert answer["latency_factor"]["pairs"] == 8
+    assert (
+        answer["latency_factor"]["ci95"][0] <= answer["latency_factor"]["median"] <= answer["latency_factor"]["ci95"][1]
+    )
+
+
+def test_small_messages_forgive_routes_that_know_no_phases_and_random_ones_are_worst() -> None:
+    # Taffet 2021, table 5.2, on a smaller tree with its taper of two.
+    tree = {"topology": "xgft:3;8,4,4;1,4,4", "mbytes": 0.25, "optimise_s": 1.0}
+    points = run(taffet_stencil.run, **tree)
+    time = {(p["messages"], p["routing"]): p["over_ftree"] for p in points}
+    assert time["large", "ftree"] == 1
+    assert all(time["small", routing] <= time["large", routing] * 1.02 for routing in taffet_stencil.ROUTINGS)
+    for messages in ("large", "small"):
+        assert max((time[messages, routing], routing) for routing in taffet_stencil.ROUTINGS)[1] == "random"
+    assert time["small", "optimised"] < 0.7 * time["small", "random"]
+
+
+def test_a_message_is_cut_without_a_byte_lost_to_its_neighbours_in_turn() -> None:
+    faces = patterns.make("cyclic-stencil", 64, 6 * 8192, 1)
+    parts = taffet_stencil.cut(faces, 2048)
+    assert parts.total_bytes == faces.total_bytes
+    of_rank = parts.dst[parts.src == 5]
+    assert np.unique(of_rank[:6]).size == np.unique(of_rank).size  # all neighbours before any again

@@ -134,12 +134,14 @@ nb::dict describe(packet::RunResult&& r, std::size_t links) {
   out["sample_dst"] = sample(&packet::SampleRecord::dst);
   out["sample_link"] = sample(&packet::SampleRecord::link);
   out["sample_job"] = sample(&packet::SampleRecord::job);
-  out["sample_hops"] = sample(&packet::SampleRecord::hops);
+  out["sample_links"] = sample(&packet::SampleRecord::links);
   out["sample_marked"] = sample(&packet::SampleRecord::marked);
+  out["congested_packets"] = numpy(std::move(r.congested_packets));
   out["rank_end_ps"] = numpy(std::move(r.rank_end_ps));
   out["rank_compute_ps"] = numpy(std::move(r.rank_compute_ps));
   out["send_ps"] = numpy(std::move(r.send_ps));
   out["send_start_ps"] = numpy(std::move(r.send_start_ps));
+  out["chosen_modes"] = numpy(std::move(r.chosen_modes));
   return out;
 }
 
@@ -147,6 +149,8 @@ nb::dict describe(packet::RunResult&& r, std::size_t links) {
 
 NB_MODULE(_packet, m) {
   m.doc() = "The packet engine: virtual cut-through with credits on dragonflies and trees.";
+  m.attr("CHOOSES") = static_cast<int>(packet::kChooses);
+  m.attr("CHOOSES_ALL_TO_ALL") = static_cast<int>(packet::kChoosesAllToAll);
 
   nb::class_<packet::RunControl>(m, "Control", "Progress and cancellation of a run in another thread.")
       .def(nb::init<>())
@@ -181,16 +185,21 @@ NB_MODULE(_packet, m) {
       .def_rw("eager_bytes", &packet::WorkloadSpec::eager_bytes)
       .def_rw("local_ps_per_byte", &packet::WorkloadSpec::local_ps_per_byte)
       .def_rw("local_latency_ns", &packet::WorkloadSpec::local_latency_ns)
+      .def("set_detours", [](packet::WorkloadSpec& w, double interval_ns,
+                             double duration_ns) { w.detours = {interval_ns, duration_ns}; })
+      .def("set_choice",
+           [](packet::WorkloadSpec& w, double latency_factor, double stall_factor, std::uint32_t oldest,
+              std::uint64_t threshold_bytes) { w.choice = {latency_factor, stall_factor, oldest, threshold_bytes}; })
       .def_rw("seed", &packet::WorkloadSpec::seed);
 
   nb::class_<Fabric>(m, "Fabric", "A network with its routing policy.")
       .def(
           "simulate",
           [](const Fabric& f, const packet::WorkloadSpec& workload, std::uint32_t packet_bytes, std::uint64_t seed,
-             bool nic_protocol, std::uint32_t outstanding, double mark_after_ns, std::uint32_t jobs, int engine,
-             packet::RunControl& control) {
-            packet::EngineOptions options{
-                packet_bytes, seed, nic_protocol, outstanding, static_cast<packet::Time>(mark_after_ns * 1000), jobs};
+             bool nic_protocol, std::uint32_t outstanding, bool sampling, double mark_after_ns, std::uint32_t jobs,
+             int engine, packet::RunControl& control) {
+            const auto mark_after_ps = static_cast<packet::Time>(sampling ? mark_after_ns * 1000 : 0);
+            packet::EngineOptions options{packet_bytes, seed, nic_protocol, outstanding, sampling, mark_after_ps, jobs};
             packet::RunResult result;
             {
               nb::gil_scoped_release released;
@@ -199,8 +208,8 @@ NB_MODULE(_packet, m) {
             }
             return describe(std::move(result), f.network->links());
           },
-          "workload"_a, "packet_bytes"_a, "seed"_a, "nic_protocol"_a, "outstanding"_a, "mark_after_ns"_a, "jobs"_a,
-          "engine"_a, "control"_a)
+          "workload"_a, "packet_bytes"_a, "seed"_a, "nic_protocol"_a, "outstanding"_a, "sampling"_a, "mark_after_ns"_a,
+          "jobs"_a, "engine"_a, "control"_a)
       .def(
           "static_table",
           [](const Fabric& f) {
@@ -277,14 +286,7 @@ NB_MODULE(_packet, m) {
       .def(
           "select",
           [](Choice& c, std::uint64_t bytes, bool all_to_all) {
-            switch (c.select(bytes, all_to_all)) {
-              case Choice::Mode::kAdaptive:
-                return static_cast<int>(packet::DragonflyMode::kAdaptive0);
-              case Choice::Mode::kHighBias:
-                return static_cast<int>(packet::DragonflyMode::kAdaptive3);
-              default:
-                return static_cast<int>(packet::DragonflyMode::kAdaptive1);
-            }
+            return static_cast<int>(packet::mode_of(c.select(bytes, all_to_all)));
           },
           "bytes"_a, "all_to_all"_a = false)
       .def_prop_ro("decided", &Choice::decided)

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitwatch_core import _packet
-from flitwatch_core._packet import CancelledRun, Control, EngineFault, RoutingChoice
+from flitwatch_core._packet import CHOOSES, CHOOSES_ALL_TO_ALL, CancelledRun, Control, EngineFault, RoutingChoice
 
 __all__ = [
-    "LONGEST_NS", "MOST_BYTES", "AdaptiveBias", "CancelledRun", "Control", "DragonflyMode", "EngineFault", "EngineKind", "Generator", "Links",
-    "OpKind", "Ops", "PacketFabric", "Result", "RoutingChoice", "TreeMode", "Workload", "dragonfly", "flits_of", "tree",
+    "CHOOSES", "CHOOSES_ALL_TO_ALL", "LONGEST_NS", "MOST_BYTES", "AdaptiveBias", "CancelledRun", "ChoiceOptions", "Control", "Detours",
+    "DragonflyMode", "EngineFault", "EngineKind", "Generator", "Links", "OpKind", "Ops", "PacketFabric", "Result", "RoutingChoice", "TreeMode", "Workload", "dragonfly", "flits_of", "tree",
 ]  # fmt: skip
 
 NO_LINK = 2**32 - 1
@@ -129,7 +129,7 @@ class Ops:
         CSR: the operations that must be complete before this one starts.
     endpoint_of_rank, job_of_rank : int[R]
     mode : int, optional
-        Routing mode of each send; empty: the workload's.
+        Routing mode of each send, or CHOOSES; empty: the workload's. `chosen_modes` of the result has those that were chosen.
     """
 
     kind: NDArray[np.uint8]
@@ -161,6 +161,41 @@ class Generator:
 
 
 @dataclass(frozen=True)
+class Detours:
+    """What the operating system takes from every rank (OS noise): one detour an interval, at a random time in it.
+
+    Attributes
+    ----------
+    interval_ns : float
+    duration_ns : float
+        Mean of an exponential length, at most half an interval.
+    """
+
+    interval_ns: float
+    duration_ns: float
+
+
+@dataclass(frozen=True)
+class ChoiceOptions:
+    """Algorithm 1 of De Sensi 2019.
+
+    Attributes
+    ----------
+    latency_factor, stall_factor : float
+        Lambda and sigma: L and s expected with high bias over those seen with adaptive routing.
+    oldest : int
+        Observations after which what is known of the other mode is dropped.
+    threshold_bytes : int
+        Messages add up to it before counters are read.
+    """
+
+    latency_factor: float = 0.8
+    stall_factor: float = 1.5
+    oldest: int = 16
+    threshold_bytes: int = 4096
+
+
+@dataclass(frozen=True)
 class Workload:
     """What the endpoints do.
 
@@ -175,6 +210,10 @@ class Workload:
         A DragonflyMode or TreeMode.
     eager_bytes : int
         A send up to this size completes when its last byte has left the NIC, a larger one when it has arrived.
+    detours : Detours, optional
+        Hold up a rank's computations and its sends' beginnings.
+    choice : ChoiceOptions
+        Of the ranks whose sends have the mode CHOOSES or CHOOSES_ALL_TO_ALL: each looks at its NIC's counters before a message.
     """
 
     ops: Ops | None = None
@@ -183,6 +222,8 @@ class Workload:
     generators: Sequence[Generator] = ()
     default_mode: int = 0
     eager_bytes: int = 8192
+    detours: Detours | None = None
+    choice: ChoiceOptions = ChoiceOptions()
 
     def _check(self) -> None:
         sizes, waits = [float(np.sum(np.asarray(self.flows[2]), dtype=float))] if self.flows is not None else [], 0.0
@@ -199,6 +240,10 @@ class Workload:
     def _spec(self, seed: int) -> _packet.WorkloadSpec:
         spec = _packet.WorkloadSpec()
         spec.seed, spec.default_mode, spec.eager_bytes = seed, int(self.default_mode), int(self.eager_bytes)
+        if self.detours is not None:
+            spec.set_detours(self.detours.interval_ns, self.detours.duration_ns)
+        c = self.choice
+        spec.set_choice(c.latency_factor, c.stall_factor, c.oldest, c.threshold_bytes)
         empty = np.empty(0, np.uint32)
         if self.ops is not None:
             o = self.ops
@@ -320,6 +365,7 @@ class PacketFabric:
         seed: int = 1,
         nic_protocol: bool = False,
         outstanding: int = 1024,
+        sampling: bool = False,
         mark_after_ns: float = 0.0,
         engine: EngineKind = EngineKind.EAGER,
         control: Control | None = None,
@@ -332,8 +378,11 @@ class PacketFabric:
             Payload of a packet, at most 16384 and no more than the fabric was made for.
         nic_protocol : bool
             Request and response packets with header flits on the wire and at most `outstanding` requests under way (Aries NIC).
+        sampling : bool
+            Sample a link in every packet, from its NIC's link on (Taffet 2021, algorithms 1-3); `sample_links` is the length of a
+            packet's path in links, `congested_packets` counts what samples estimate.
         mark_after_ns : float
-            Sample a link in every packet (Taffet 2021, algorithms 1-3) and mark it congested after a longer wait; 0: no sampling.
+            A sampled link counts as congested where the packet waits longer; 0: where its queue exceeds its credits (section 2.3.1).
         control : Control, optional
             Lets another thread follow and cancel the run.
 
@@ -355,7 +404,16 @@ class PacketFabric:
         spec = workload._spec(seed)
         wall, cpu = time.perf_counter(), time.thread_time()
         raw = self._core.simulate(
-            spec, packet_bytes, seed, nic_protocol, outstanding, mark_after_ns, jobs, int(engine), control or Control()
+            spec,
+            packet_bytes,
+            seed,
+            nic_protocol,
+            outstanding,
+            sampling,
+            mark_after_ns,
+            jobs,
+            int(engine),
+            control or Control(),
         )
         cpu_s, wall_s = time.thread_time() - cpu, time.perf_counter() - wall
         end_ps = raw["end_ps"] or max((job["end_ps"] for job in raw["jobs"]), default=0)

@@ -1,7 +1,7 @@
 """Roots of congestion trees and their causes.
 
 A packet is marked at the link in whose queue it waits, so a dark link is one that packets wait for. Congestion spreads backwards: the root is a
-switch behind dark links with, among the links that lead on from it, no dark one and at least one in full use; or a dark link to an endpoint.
+switch behind dark links whose links that lead on are light, or not dark and at least one in full use by the job; or a dark link to an endpoint.
 """
 
 from __future__ import annotations
@@ -98,6 +98,9 @@ def diagnose(congestion: CongestionMap) -> list[Diagnosis]:
         leads_on = after[~np.isin(dst[after], src[before])]
         if np.any(dark[leads_on]):
             continue  # the congestion comes from further on
+        lighter = bool(np.all(np.nan_to_num(dark_fraction[leads_on]) <= LIGHT))
+        if not lighter and not np.any(np.nan_to_num(use[leads_on]) >= FULL):
+            continue  # neither light nor in full use after it: the samples do not say that it is a root
         thin = bool(np.nanmedian(use[before]) <= THIN and np.all(np.nan_to_num(use[leads_on]) < FULL))
         if thin:
             found.append(_root(congestion, int(router), before, "background-traffic", leads_on))

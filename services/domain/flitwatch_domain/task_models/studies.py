@@ -77,26 +77,23 @@ class Bisection(SeededStudy):
     routing: FlowRouting | None = None
 
 
-class Sampling(SeededStudy):
-    mpackets: float = Field(default=4, ge=0.05, le=1000)
-    leaves: int = Field(default=16, ge=2, le=256)
-    nodes: int = Field(default=32, ge=2, le=256)
-    spines: int = Field(default=16, ge=2, le=256)
-    congested: float = Field(default=0.42, ge=0, le=1)
-
-
 class Bisections(SeededStudy):
     topology: PacketTopology = "quartz1"
     mbytes: float = Field(default=10, ge=0.1, le=100)
     packet_bytes: PacketBytes = 4096
 
 
-class Pf3d(SeededStudy):
-    topology: PacketTopology | None = None
-    mbytes: float = Field(default=4, ge=0.1, le=100)
+class Stencil(SeededStudy):
+    """Large and small messages; routes are optimised first."""
+
+    topology: PacketTopology = "quartz1"
+    mbytes: float = Field(default=0.25, ge=0.01, le=2)
+    optimise_s: float = Field(default=30, ge=0.1, le=3600)
 
 
-class MiniGhost(SeededStudy):
+class Ghost(SeededStudy):
+    """miniGhost on a tree of 32 nodes a leaf."""
+
     topology: PacketTopology | None = None
     kbytes: float = Field(default=2000, ge=10, le=1e5)
     variables: int = Field(default=5, ge=1, le=40)
@@ -104,6 +101,37 @@ class MiniGhost(SeededStudy):
         default=7, ge=0, le=1000, description="Computation over the time of a node's bytes on its link."
     )
     imbalance: float = Field(default=0.05, ge=0, le=1, description="Of the computation, from node to node.")
+
+
+CongestedAfter = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=1e9,
+        description="A link is congested where a packet waits longer, ns; 0: where its queue exceeds its credits.",
+    ),
+]
+
+
+class MiniGhost(Ghost):
+    congested_after_ns: CongestedAfter = 0.0
+
+
+class Sampling(Ghost):
+    """Bernoulli's congestion on a tree of its own size, and that of miniGhost's simulation."""
+
+    kbytes: float = Field(default=10_000, ge=10, le=1e5)
+    mpackets: float = Field(default=4, ge=0.05, le=1000)
+    leaves: int = Field(default=16, ge=2, le=256)
+    nodes: int = Field(default=32, ge=2, le=256)
+    spines: int = Field(default=16, ge=2, le=256)
+    congested: float = Field(default=0.42, ge=0, le=1)
+
+
+class Pf3d(SeededStudy):
+    topology: PacketTopology | None = None
+    mbytes: float = Field(default=4, ge=0.1, le=100)
+    congested_after_ns: CongestedAfter = 0.0
 
 
 WangApplications = Annotated[list[Literal["crystal-router", "fill-boundary", "amg"]], Field(max_length=3)]
@@ -142,8 +170,34 @@ class Fig3(DeSensi):
     repeats: Repeats | None = None
 
 
+class DetourArguments(Arguments):
+    """OS noise of the hosts: one detour an interval."""
+
+    detour_interval_us: float = Field(default=0, ge=0, le=1e9, description="0: none.")
+    detour_us: float = Field(default=0, ge=0, le=1e9, description="Mean length; 0: a hundredth of the interval.")
+
+
+ByteSizes = Annotated[list[Annotated[int, Field(ge=64, le=100_000_000)]], Field(min_length=1, max_length=1000)]
+
+
+class NodeSizes(SeededStudy):
+    """An all-to-all inside one node."""
+
+    runs: Repeats | None = None
+    repeats: Annotated[int, Field(ge=4, le=10_000)] | None = None
+    sizes: list[Annotated[int, Field(ge=1, le=1 << 24)]] | None = Field(default=None, min_length=1, max_length=1000)
+    topology: PacketTopology = "dragonfly:4,6,16,24"
+    detour_interval_us: float = Field(default=5, ge=0, le=1e9, description="0: none.")
+    detour_us: float = Field(default=1, ge=0, le=1e9, description="Mean length.")
+
+
 class Sizes(Fig3):
     largest_bytes: LargestBytes = 1 << 20
+
+
+class DetourSizes(Sizes):
+    detour_interval_us: float = Field(default=5, ge=0, le=1e9, description="0: no OS noise.")
+    detour_us: float = Field(default=1, ge=0, le=1e9, description="Mean length.")
 
 
 class Fig7(Fig3):
@@ -156,19 +210,35 @@ class Model(DeSensi):
     sizes: list[Annotated[int, Field(ge=1, le=1 << 24)]] | None = Field(default=None, min_length=1, max_length=1000)
 
 
-class Allocations(Fig3):
+class Calibration(Fig3):
+    """Pairs of runs that lambda and sigma are fitted on."""
+
+    ranks: int = Field(default=32, ge=2, le=100_000)
+    sizes: ByteSizes = Field(default=[4096, 32768])
+    patterns: list[Literal["allreduce", "alltoall", "broadcast", "halo3d", "sweep3d"]] | None = Field(
+        default=None, max_length=5
+    )
+
+
+class Allocations(Fig3, DetourArguments):
     ranks: int = Field(default=64, ge=2, le=100_000)
-    kbytes: float = Field(default=32, ge=0.064, le=1e5)
+    iterations: int = Field(default=4, ge=1, le=1000)
+    latency_factor: float = Field(default=0.8, ge=0.01, le=100, description="Lambda of the choice.")
+    stall_factor: float = Field(default=1.5, ge=0.01, le=100, description="Sigma of the choice.")
 
 
 class Collectives(Allocations):
+    sizes: ByteSizes = Field(default=[1024, 16384, 131072])
     patterns: list[Literal["allreduce", "alltoall", "barrier", "broadcast", "halo3d", "sweep3d"]] | None = Field(
         default=None, max_length=6
     )
 
 
 class ApplicationsOnAllocations(Allocations):
-    applications: list[Literal["fft", "milc", "sweep", "amg"]] | None = Field(default=None, max_length=4)
+    sizes: ByteSizes = Field(default=[32768])
+    applications: list[Literal["fft", "milc", "halo3d", "hpcg", "sweep", "amg"]] | None = Field(
+        default=None, max_length=6
+    )
 
 
 class Tables(Arguments):
@@ -211,6 +281,11 @@ class TaffetTable51(Arguments):
     parameters: Bisections = Bisections()
 
 
+class TaffetTable52(Arguments):
+    study: Literal["taffet-table5.2"]
+    parameters: Stencil = Stencil()
+
+
 class TaffetPf3d(Arguments):
     study: Literal["taffet-pf3d"]
     parameters: Pf3d = Pf3d()
@@ -246,9 +321,24 @@ class DeSensiFig3(Arguments):
     parameters: Fig3 = Fig3()
 
 
+class DeSensiFig4(Arguments):
+    study: Literal["desensi-fig4"]
+    parameters: NodeSizes = NodeSizes()
+
+
+class DeSensiFig5(Arguments):
+    study: Literal["desensi-fig5"]
+    parameters: DetourSizes = DetourSizes()
+
+
 class DeSensiSizes(Arguments):
-    study: Literal["desensi-fig5", "desensi-fig8"]
+    study: Literal["desensi-fig8"]
     parameters: Sizes = Sizes()
+
+
+class DeSensiCalibration(Arguments):
+    study: Literal["desensi-calibration"]
+    parameters: Calibration = Calibration()
 
 
 class DeSensiFig7(Arguments):
@@ -280,6 +370,7 @@ Study = Annotated[
     | HoeflerBisection
     | TaffetTable21
     | TaffetTable51
+    | TaffetTable52
     | TaffetPf3d
     | TaffetMiniGhost
     | WangFig2
@@ -287,7 +378,10 @@ Study = Annotated[
     | WangLoads
     | WangFig8
     | DeSensiFig3
+    | DeSensiFig4
+    | DeSensiFig5
     | DeSensiSizes
+    | DeSensiCalibration
     | DeSensiFig7
     | DeSensiModel
     | DeSensiCollectives

@@ -1,7 +1,7 @@
 // Between a workload and an engine.
 #pragma once
 
-#include "sim/packet/types.h"
+#include "sim/packet/fabric_state.h"
 
 namespace flitwatch::sim::packet {
 
@@ -18,8 +18,9 @@ class Host {
  public:
   virtual ~Host() = default;
   virtual Time now() const = 0;
-  virtual void post(const Post& message) = 0;            // appends to the queue of the source's NIC
-  virtual void at(Time time, std::uint32_t cookie) = 0;  // calls Client::timer then
+  virtual void post(const Post& message) = 0;                        // appends to the queue of the source's NIC
+  virtual void at(Time time, std::uint32_t cookie) = 0;              // calls Client::timer then
+  virtual const NicCounters& nic(std::uint32_t endpoint) const = 0;  // needs the NIC protocol
 };
 
 // What an engine tells a workload, always at the time it happens.

@@ -41,6 +41,7 @@ class Engine final : public Host {
         nics_(network.endpoints()),
         eject_(network.endpoints()),
         nic_counters_(options.nic_protocol ? network.endpoints() : 0),
+        congested_(options.sampling ? network.ports() : 0),
         random_(options.seed) {
     statistics_.jobs.resize(options.jobs);
     for (PortId port = 0; port < network_.ports(); ++port) {
@@ -58,6 +59,7 @@ class Engine final : public Host {
   Time now() const override { return now_; }
   void post(const Post& message) override;
   void at(Time time, std::uint32_t cookie) override;
+  const NicCounters& nic(std::uint32_t endpoint) const override { return nic_counters_[endpoint]; }
 
   // What the routing policy sees.
   Time load(PortId port) const { return loads_[port]; }  // when the port falls idle, as of its last change
@@ -97,6 +99,8 @@ class Engine final : public Host {
   Time port_wait_ps(PortId port) const { return ports_[port].wait; }
   const std::vector<NicCounters>& nic_counters() const { return nic_counters_; }
   const std::vector<SampleRecord>& samples() const { return samples_; }
+  // Packets that found a port congested, by port: what samples estimate. Empty without sampling.
+  const std::vector<std::uint64_t>& congested() const { return congested_; }
 
  private:
   static constexpr std::size_t kMaxPackets = std::size_t{1} << 24;  // address space only; live packets take memory
@@ -144,7 +148,8 @@ class Engine final : public Host {
   void inject(std::uint32_t endpoint);
   bool next_payload(std::uint32_t endpoint, Nic& nic, Packet& p, Time& born);
   void consume_payload(Nic& nic, const Packet& p, Time end);
-  void sample(Packet& p, PortId out, Time wait);
+  bool queue_exceeds_credit(const Packet& p, PortId out, std::uint32_t channel) const;
+  void sample(Packet& p, PortId out, bool congested);
   void prefetch();
   template <bool kSoon>
   void prefetch_followers(std::uint32_t event) const;
@@ -175,6 +180,7 @@ class Engine final : public Host {
   std::vector<Message> messages_;
   std::vector<std::uint32_t> free_messages_, timers_, free_timers_, cascade_;
   std::vector<SampleRecord> samples_;
+  std::vector<std::uint64_t> congested_;
   RunStatistics statistics_;
   Random random_;
   Time now_ = 0;

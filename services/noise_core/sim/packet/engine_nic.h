@@ -111,7 +111,7 @@ void Engine<R, N>::inject(std::uint32_t endpoint) {
       c.head = 0;  // marks that a returning credit has to come back here
       if (!responds) {
         free_packet(i);
-        if (options_.nic_protocol && nic.blocked_since == kNever) nic.blocked_since = base;
+        if (nic.blocked_since == kNever) nic.blocked_since = start;
       }
       if (wake) wake_later(c, channel, wake);
       return;
@@ -128,14 +128,17 @@ void Engine<R, N>::inject(std::uint32_t endpoint) {
         ++counters.request_packets;
         counters.request_flits += p.flits;
         if (nic.blocked_since < start) counters.stalled_ps += start - nic.blocked_since;
-        nic.blocked_since = kNever;
       }
       consume_payload(nic, p, end);
     }
     p.phase = Phase::kAtSource;
     p.hops = 0;
-    p.marked = 0;
     p.option = 0;
+    // A NIC makes a packet when the packet's turn has come, so its queue is that packet: congested where it had to wait
+    // for credit.
+    if (__builtin_expect(options_.sampling, 0))
+      sample(p, out, !responds && nic.blocked_since < start && start - nic.blocked_since > options_.mark_after_ps);
+    if (!responds) nic.blocked_since = kNever;
     p.in_channel = channel;
     p.in_class = port.timing_class;
     p.cur = port.peer;

@@ -165,13 +165,16 @@ template <class R, std::uint32_t N>
   const LinkTiming& link = network_.timing_of(port.timing_class);
   p.arrived = now_ + slack(p, link);
   const Time start = std::max(p.arrived, port.free);
+  const bool by_credit = options_.sampling && !options_.mark_after_ps;
   if (network_.class_ejects(port.timing_class)) {
+    if (__builtin_expect(by_credit, 0)) sample(p, out, queue_exceeds_credit(p, out, kNil));
     commit<true>(i, out, kNil, start);
     return cascade();
   }
   const std::uint32_t vc = routing_.vc(p), channel = numbers_.of(out, vc);
   if (__builtin_expect(vc >= open_planes_, 0)) open_planes(vc + 1);
   Line& c = channels_[channel];
+  if (__builtin_expect(by_credit, 0)) sample(p, out, queue_exceeds_credit(p, out, channel));
   Time wake = 0;
   if (c.head == kNil &&
       credits_.template take<R::kReadsCredit>(c, p.wire_bytes, std::max(now_, port.free), start, wake)) {
@@ -209,7 +212,7 @@ template <bool kEjects>
   port.free = end;
   loads_[out] = end + port.queued;
   const Time stall = start - p.arrived;
-  if (options_.mark_after_ps) sample(p, out, stall);
+  if (__builtin_expect(options_.mark_after_ps != 0, 0)) sample(p, out, stall > options_.mark_after_ps);
   give_back(p.in_channel, p, end + network_.timing_of(p.in_class).latency_ps, stall);
   if constexpr (kEjects) return eject(i, end, link);
   p.in_channel = channel;
@@ -241,12 +244,34 @@ inline void Engine<R, N>::count(NarrowCounters& in, std::uint32_t channel, const
   }
 }
 
-// Taffet 2021, algorithm 1: the k-th link of a path replaces the sampled one with probability 1/k.
+// Whether what waits for the port, the packet included, is more than the credits at hand (Taffet 2021, section 2.3.1).
+// Packets that are committed hold their credit already and stand on both sides. A node takes what comes, so the credits
+// of its link are those that a buffer like its switch's would give.
 template <class R, std::uint32_t N>
-inline void Engine<R, N>::sample(Packet& p, PortId out, Time wait) {
-  if (p.hops > 1 && random_.below(p.hops) != 0) return;
+bool Engine<R, N>::queue_exceeds_credit(const Packet& p, PortId out, std::uint32_t channel) const {
+  const Port& port = ports_[out];
+  if (channel == kNil) {
+    const Time buffer =
+        network_.timing_of(port.timing_class)
+            .serialise(static_cast<std::uint32_t>(network_.timing(network_.injection(p.dst)).buffer_bytes));
+    const Time unsent = port.free > now_ ? port.free - now_ : 0;
+    return unsent + network_.timing_of(port.timing_class).serialise(p.wire_bytes) > buffer;
+  }
+  const Line& c = channels_[channel];
+  const std::int32_t credit = credits_.known(c, now_);
+  std::int32_t queue = p.wire_bytes;
+  for (std::uint32_t i = c.head; i != kNil && queue <= credit; i = packets_[i].next) queue += packets_[i].wire_bytes;
+  return queue > credit;
+}
+
+// Taffet 2021, algorithms 1 and 2: the k-th link of a path, the NIC's being the first, replaces the sampled one with
+// probability 1/k.
+template <class R, std::uint32_t N>
+inline void Engine<R, N>::sample(Packet& p, PortId out, bool congested) {
+  if (p.kind != PacketKind::kResponse) congested_[out] += congested;
+  if (p.hops && random_.below(p.hops + 1u) != 0) return;
   p.sample_link = out;
-  p.marked = wait > options_.mark_after_ps;
+  p.marked = congested;
 }
 
 // The node drains at line rate: all that follows from the departure is counted now, with one event a message.
@@ -269,7 +294,8 @@ inline void Engine<R, N>::eject(std::uint32_t i, Time end, const LinkTiming& lin
     j.hops += p.hops;
     j.latency_ps += static_cast<double>(when - p.born);
     j.end = std::max(j.end, when);
-    if (options_.mark_after_ps) samples_.push_back({p.src, p.dst, p.sample_link, p.job, p.hops, p.marked});
+    if (options_.sampling)
+      samples_.push_back({p.src, p.dst, p.sample_link, p.job, static_cast<std::uint8_t>(p.hops + 1), p.marked});
     if (p.msg != kNil) {
       Message& m = messages_[p.msg];
       m.last = std::max(m.last, when);

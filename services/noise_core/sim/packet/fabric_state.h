@@ -50,7 +50,9 @@ struct EngineOptions {
   std::uint64_t seed = 1;
   bool nic_protocol = false;  // requests and responses, 1024 outstanding, header flits on the wire
   std::uint32_t outstanding = 1024;
-  Time mark_after_ps = 0;  // a packet that waited longer than this at a link is marked congested; 0: no sampling
+  bool sampling = false;   // a reservoir of one link in every packet (Taffet 2021, algorithms 1 to 3)
+  Time mark_after_ps = 0;  // a link is congested where a packet waited longer; 0: where the queue, the packet included,
+                           // is longer than the credits at hand
   std::uint32_t jobs = 1;
 };
 
@@ -82,7 +84,7 @@ struct NicCounters {
 
 struct SampleRecord {            // what the receiving host reads from a sampled packet
   std::uint32_t src, dst, link;  // endpoints; port id of the reservoir's link
-  std::uint8_t job, hops, marked;
+  std::uint8_t job, links, marked;
 };
 
 }  // namespace flitwatch::sim::packet

@@ -27,7 +27,7 @@ class Oracle final : public Host {
         nics_(network.endpoints()),
         eject_(network.endpoints()),
         random_(options.seed) {
-    if (options.nic_protocol || options.mark_after_ps)
+    if (options.nic_protocol || options.sampling)
       throw std::invalid_argument("the oracle has neither the NIC protocol nor sampling; use the eager engine");
     statistics_.jobs.resize(options.jobs);
     for (PortId port = 0; port < network.ports(); ++port) {
@@ -50,6 +50,7 @@ class Oracle final : public Host {
     if (!starting_) inject(message.src);
   }
   void at(Time time, std::uint32_t cookie) override { push(time, {Kind::kTimer, cookie, 0}); }
+  const NicCounters& nic(std::uint32_t) const override { throw std::logic_error("the oracle has no NIC protocol"); }
 
   Time load(PortId port) const { return loads_[port]; }
   const Time* loads() const { return loads_.data(); }
@@ -70,6 +71,7 @@ class Oracle final : public Host {
   const ChannelCounters& ejected(std::uint32_t endpoint) const { return eject_[endpoint]; }
   const std::vector<NicCounters>& nic_counters() const { return nic_counters_; }
   const std::vector<SampleRecord>& samples() const { return samples_; }
+  const std::vector<std::uint64_t>& congested() const { return congested_; }
 
  private:
   enum class Kind : std::uint8_t { kArrival, kIdle, kCredit, kDelivery, kTimer, kGenerate };
@@ -148,6 +150,7 @@ class Oracle final : public Host {
   std::vector<Message> messages_;
   std::vector<NicCounters> nic_counters_;
   std::vector<SampleRecord> samples_;
+  std::vector<std::uint64_t> congested_;
   RunStatistics statistics_;
   Random random_;
   Time now_ = 0;

@@ -41,6 +41,8 @@ void collect_links(const Network& network, std::uint32_t vcs, Engine& engine, Ru
 template <class Engine, class Policy, class... Extra>
 RunResult run(const Network& network, const Policy& routing, const WorkloadSpec& spec, EngineOptions options,
               RunControl& control, Extra... extra) {
+  if (Workload::chooses(spec) && (!options.nic_protocol || !std::is_same_v<Policy, Dragonfly>))
+    throw std::invalid_argument("ranks that choose their routing need a dragonfly and the NIC protocol");
   Workload workload(spec, network.endpoints());
   Engine engine(network, routing, workload, options, extra...);
   RunResult result;
@@ -58,10 +60,16 @@ RunResult run(const Network& network, const Policy& routing, const WorkloadSpec&
   result.nics = engine.nic_counters();
   result.samples = engine.samples();
   for (SampleRecord& s : result.samples) s.link = network.link_of_port(s.link);
+  if (!engine.congested().empty()) {
+    result.congested_packets.resize(network.links());
+    for (LinkId l = 0; l < network.links(); ++l)
+      result.congested_packets[l] = engine.congested()[network.port_of_link(l)];
+  }
   result.rank_end_ps = workload.rank_end_ps();
   result.rank_compute_ps = workload.rank_compute_ps();
   result.send_ps = workload.send_ps();
   result.send_start_ps = workload.send_start_ps();
+  result.chosen_modes = workload.chosen_modes();
   return result;
 }
 

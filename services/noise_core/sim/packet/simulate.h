@@ -27,8 +27,10 @@ struct RunResult {
   FlatArray<std::uint64_t> vc_bytes, vc_packets, vc_flits,
       vc_stall_ps;  // [vc][link]; injection and ejection links use VC 0
   std::vector<NicCounters> nics;
-  std::vector<SampleRecord> samples;  // `link` is the graph's
+  std::vector<SampleRecord> samples;             // `link` is the graph's
+  std::vector<std::uint64_t> congested_packets;  // by link, all packets; empty without sampling
   std::vector<Time> rank_end_ps, rank_compute_ps, send_ps, send_start_ps;
+  std::vector<std::uint8_t> chosen_modes;
 };
 
 // Throws std::invalid_argument for a workload that does not fit, CancelledRun, EngineFault.

@@ -6,11 +6,15 @@
 
 namespace flitwatch::sim::packet {
 
-Workload::Workload(WorkloadSpec spec, std::uint32_t endpoints) : spec_(std::move(spec)) {
+Workload::Workload(WorkloadSpec spec, std::uint32_t endpoints)
+    : spec_(std::move(spec)),
+      detours_(spec_.detours, spec_.seed),
+      choosers_(spec_.endpoint_of_rank.size(), spec_.choice) {
   check(endpoints);
   link_successors();
   const std::size_t n = spec_.ops.kind.size();
   received_.assign(n, 0);
+  if (chooses(spec_)) chosen_ = spec_.ops.mode;
   send_time_.assign(n, 0);
   send_start_.assign(n, 0);
   rank_end_.assign(spec_.endpoint_of_rank.size(), 0);
@@ -48,7 +52,7 @@ void Workload::check(std::uint32_t endpoints) const {
   const OpArrays& ops = spec_.ops;
   const std::size_t n = ops.kind.size(), ranks = spec_.endpoint_of_rank.size();
   if (ops.rank.size() != n || ops.match.size() != n || ops.amount.size() != n || ops.requires_begin.size() != n + 1 ||
-      (!ops.mode.empty() && ops.mode.size() != n) || spec_.job_of_rank.size() != ranks || n >= kFlow)
+      (!ops.mode.empty() && ops.mode.size() != n) || spec_.job_of_rank.size() != ranks || n >= kHeld)
     throw std::invalid_argument("the arrays of the operations differ in length");
   for (std::uint32_t e : spec_.endpoint_of_rank)
     if (e >= endpoints)
@@ -118,23 +122,40 @@ void Workload::begin(std::uint32_t op, Host& host) {
   switch (static_cast<OpKind>(ops.kind[op])) {
     case OpKind::kCompute:
       rank_compute_[rank] += ops.amount[op] * 1000;
-      return host.at(host.now() + ops.amount[op] * 1000, op);
+      return host.at(detours_.done(rank, host.now(), ops.amount[op] * 1000), op);
     case OpKind::kReceive:
       received_[op] |= 1;
       if (received_[op] == 3) complete(op, host);
       return;
     case OpKind::kSend: {
       send_time_[op] = send_start_[op] = host.now();
-      const std::uint32_t src = spec_.endpoint_of_rank[rank], dst = spec_.endpoint_of_rank[ops.rank[ops.match[op]]];
-      if (src == dst || !ops.amount[op]) {  // within a node, or nothing to carry
-        const Time copy = spec_.local_latency_ns * Time{1000} +
-                          static_cast<Time>(spec_.local_ps_per_byte * static_cast<double>(ops.amount[op]));
-        return host.at(host.now() + copy, op | kLocal);
-      }
-      return host.post({src, dst, ops.amount[op], op, spec_.job_of_rank[rank],
-                        ops.mode.empty() ? spec_.default_mode : ops.mode[op]});
+      const Time when = detours_.done(rank, host.now(), 0);
+      return when > host.now() ? host.at(when, op | kHeld) : send(op, host);
     }
   }
+}
+
+void Workload::send(std::uint32_t op, Host& host) {
+  const OpArrays& ops = spec_.ops;
+  const std::uint32_t rank = ops.rank[op], src = spec_.endpoint_of_rank[rank],
+                      dst = spec_.endpoint_of_rank[ops.rank[ops.match[op]]];
+  if (src == dst || !ops.amount[op]) {  // within a node, or nothing to carry: the rank itself copies
+    const Time copy = spec_.local_latency_ns * Time{1000} +
+                      static_cast<Time>(spec_.local_ps_per_byte * static_cast<double>(ops.amount[op]));
+    return host.at(detours_.done(rank, host.now(), copy), op | kLocal);
+  }
+  host.post({src, dst, ops.amount[op], op, spec_.job_of_rank[rank], mode_of(op, src, host)});
+}
+
+std::uint8_t Workload::mode_of(std::uint32_t op, std::uint32_t endpoint, Host& host) {
+  const OpArrays& ops = spec_.ops;
+  if (ops.mode.empty()) return spec_.default_mode;
+  if (ops.mode[op] < kChooses) return ops.mode[op];
+  return chosen_[op] = choosers_.choose(ops.rank[op], endpoint, ops.amount[op], ops.mode[op] == kChoosesAllToAll, host);
+}
+
+bool Workload::chooses(const WorkloadSpec& spec) {
+  return std::any_of(spec.ops.mode.begin(), spec.ops.mode.end(), [](std::uint8_t mode) { return mode >= kChooses; });
 }
 
 void Workload::complete(std::uint32_t op, Host& host) {
@@ -170,6 +191,7 @@ void Workload::delivered(std::uint32_t cookie, Host& host) {
 }
 
 void Workload::timer(std::uint32_t cookie, Host& host) {
+  if (cookie & kHeld) return send(cookie & ~kHeld, host);
   if (cookie & kLocal) arrived(cookie & ~kLocal, host);
   complete(cookie & ~kLocal, host);
   release(host);

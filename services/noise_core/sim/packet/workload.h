@@ -3,7 +3,8 @@
 
 #include <vector>
 
-#include "sim/packet/client.h"
+#include "sim/packet/choosers.h"
+#include "sim/packet/detours.h"
 
 namespace flitwatch::sim::packet {
 
@@ -18,7 +19,7 @@ struct OpArrays {
   std::vector<std::uint32_t> match;                     // of a send: its receive's position, or kNil
   std::vector<std::uint64_t> amount;                    // bytes; of a computation: nanoseconds
   std::vector<std::uint32_t> requires_begin, required;  // CSR: what each operation requires
-  std::vector<std::uint8_t> mode;                       // routing mode of a send; empty: `default_mode`
+  std::vector<std::uint8_t> mode;                       // routing mode of a send, or kChooses; empty: `default_mode`
 };
 
 struct FlowArrays {                     // a source sends its flows one after the other, in this order
@@ -50,6 +51,8 @@ struct WorkloadSpec {
   double local_ps_per_byte = 100;  // within one endpoint: 10 GB/s
   std::uint32_t local_latency_ns = 500;
   std::uint64_t seed = 1;
+  DetourSpec detours;           // of every rank
+  RoutingChoiceOptions choice;  // of the ranks whose sends choose
 };
 
 class Workload final : public Client {
@@ -57,6 +60,8 @@ class Workload final : public Client {
   // Throws std::invalid_argument where arrays differ in length, an index is out of range or the operations require one
   // another in a circle.
   Workload(WorkloadSpec spec, std::uint32_t endpoints);
+  // Whether any send leaves its mode to its rank, which needs the NIC's counters.
+  static bool chooses(const WorkloadSpec& spec);
 
   void start(Host& host) override;
   void injected(std::uint32_t cookie, Time when, Host& host) override;
@@ -79,10 +84,13 @@ class Workload final : public Client {
   // Per send: time from its start to its message's arrival, 0 where it did not arrive. Kept for sends only.
   const std::vector<Time>& send_ps() const { return send_time_; }
   const std::vector<Time>& send_start_ps() const { return send_start_; }  // per send, 0 where it did not start
+  // Per send that chose, the mode that it took.
+  const std::vector<std::uint8_t>& chosen_modes() const { return chosen_; }
 
  private:
   static constexpr std::uint32_t kFlow = 1u << 31;   // cookie of a message: a flow of this endpoint
   static constexpr std::uint32_t kLocal = 1u << 31;  // cookie of a timer: a message within one endpoint arrives
+  static constexpr std::uint32_t kHeld = 1u << 30;   // cookie of a timer: a send that a detour held up begins
   struct Generator {
     GeneratorSpec spec;
     Random random;
@@ -94,6 +102,8 @@ class Workload final : public Client {
   void check(std::uint32_t endpoints) const;
   void link_successors();
   void begin(std::uint32_t op, Host& host);
+  void send(std::uint32_t op, Host& host);
+  std::uint8_t mode_of(std::uint32_t op, std::uint32_t endpoint, Host& host);
   void release(Host& host);
   void complete(std::uint32_t op, Host& host);
   void arrived(std::uint32_t send, Host& host);
@@ -107,6 +117,9 @@ class Workload final : public Client {
   std::vector<std::uint32_t> flow_next_, flow_end_, flow_order_;
   std::vector<std::uint32_t> generator_of_;
   std::vector<Generator> generators_;
+  std::vector<std::uint8_t> chosen_;
+  Detours detours_;
+  Choosers choosers_;
   std::uint64_t unfinished_ops_ = 0, unfinished_flows_ = 0;
   bool has_foreground_ = false;
   Time end_ = 0;

@@ -8,6 +8,7 @@ from typing import Any
 
 from flitwatch_research.studies import published, registry
 from flitwatch_research.studies.published import Figure
+from flitwatch_research.studies.taffet_stencil import MESSAGES, ROUTINGS
 from flitwatch_research.studies.wang import SHORT
 
 
@@ -124,12 +125,38 @@ def _wang_peaks() -> dict[tuple[str, str], float]:
     }
 
 
+def _sampling() -> dict[tuple[str, str], float]:
+    """Of the simulated congestion."""
+    columns = {
+        "standard traffic": "standard_traffic_percent",
+        "standard congested": "standard_congested_percent",
+        "one-bit traffic": "one_bit_traffic_percent",
+        "one-bit congested": "one_bit_congested_percent",
+    }
+    return {
+        (str(p["downsampling"]), column): p[key]
+        for p in _run("taffet-table2.1", mpackets=0.05)
+        if p["congestion"] == "simulated"
+        for column, key in columns.items()
+        if p[key] is not None
+    }
+
+
+def _stencil() -> dict[tuple[str, str], float]:
+    """An eighth of the bytes: ratios count."""
+    return {
+        (ROUTINGS[p["routing"]], MESSAGES[p["messages"]]): p["time_ms"] for p in _run("taffet-table5.2", optimise_s=10)
+    }
+
+
 #: (paper, place) -> how it is measured.
 MEASURED: dict[tuple[str, str], Callable[[], dict[tuple[str, str], float]]] = {
     ("hoefler2009", "table 1"): _sizes,
     ("hoefler2009", "figure 10"): _example,
     ("hoefler2009", "section 3.1"): _bisections,
     ("hoefler2009", "figure 15"): _torus,
+    ("taffet2021", "table 2.1"): _sampling,
+    ("taffet2021", "table 5.2"): _stencil,
     ("taffet2021", "section 2.4.2"): _minighost,
     ("wang2018", "figure 3"): _wang_gains,
     ("wang2018", "figure 7"): _wang_loads,
@@ -139,7 +166,7 @@ MEASURED: dict[tuple[str, str], Callable[[], dict[tuple[str, str], float]]] = {
     ("wang2018", "table II"): _wang_peaks,
 }
 #: Places whose figures are compared as ratios to their first: times of another scale.
-RATIOS = {("taffet2021", "section 2.4.2")}
+RATIOS = {("taffet2021", "section 2.4.2"), ("taffet2021", "table 5.2")}
 
 
 def as_ratios(figures: list[Figure], ours: dict[tuple[str, str], float]) -> tuple[list[float], list[float | None]]:

@@ -30,6 +30,8 @@ from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
 
 MODES = {"adaptive": packet.DragonflyMode.ADAPTIVE_0, "high-bias": packet.DragonflyMode.ADAPTIVE_3}
+#: Ranks of figure 4's node.
+HOST_RANKS = 8
 PLACES = ("inter-nodes", "inter-blades", "inter-chassis", "inter-groups")
 
 
@@ -66,6 +68,15 @@ def pair_of(machine: Machine, place: str, rng: np.random.Generator) -> tuple[int
     return first, int(rng.choice(np.flatnonzero(fits)))
 
 
+def detours_of(parameters: Parameters, interval_us: float = 0.0, detour_us: float = 0.0) -> packet.Detours | None:
+    """OS noise of the hosts from `detour_interval_us` (0: none) and `detour_us`, the mean of a detour's length."""
+    every = number(parameters, "detour_interval_us", interval_us, 0.0, 1e9)
+    lasts = number(parameters, "detour_us", detour_us or every / 100, 0.0, 1e9)
+    if every and lasts > every / 2:
+        raise BadRequest(f"detours of {lasts:g} us every {every:g} us take half of a host or more")
+    return packet.Detours(every * 1e3, lasts * 1e3) if every else None
+
+
 def ping_pong(
     machine: Machine,
     pair: tuple[int, int],
@@ -74,6 +85,7 @@ def ping_pong(
     seed: int,
     load_gib_per_s: float,
     stop: Cancelled | None = None,
+    detours: packet.Detours | None = None,
 ) -> PingPong:
     """One ping-pong of `size` bytes beside uniform background on a quarter of the other endpoints."""
     ops = to_ops([(patterns.make("pingpong", 2, size, seed), np.array(pair))], [np.full(2, mode, np.uint8)])
@@ -83,7 +95,9 @@ def ping_pong(
         generators = background_generators(
             machine, "uniform", load_gib_per_s, np.sort(others[: machine.endpoints // 4]), 1
         )
-    workload = packet.Workload(ops=ops, generators=generators, default_mode=packet.DragonflyMode.ADAPTIVE_0)
+    workload = packet.Workload(
+        ops=ops, generators=generators, default_mode=packet.DragonflyMode.ADAPTIVE_0, detours=detours
+    )
     result = execute(machine, workload, cancelled=stop, packet_bytes=64, nic_protocol=True, seed=seed)
     raw = result.raw
     packets, flits, latency, stalled = (
@@ -187,14 +201,64 @@ def run_fig3(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     return sweep("desensi-fig3", [{"place": p} for p in PLACES], compute, report, cancelled, parameters, seed=seed)
 
 
+class HostFigures(TypedDict):
+    """Times of an all-to-all inside one node, their quartile dispersion, and the flits that its NIC sent: none."""
+
+    time_us: TimeBand
+    qcd_time: float
+    request_flits: int
+    conserved: bool
+    repeats: int
+
+
+def run_fig4(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """Figure 4: an all-to-all of eight ranks on one node over sizes: its times vary by the host's detours, the network is not used.
+
+    Parameters: seed, repeats (32), sizes, detour_interval_us (5; 0: no OS noise), detour_us (1), topology.
+    """
+    known(parameters, ("seed", "threads", "runs", "repeats", "sizes", "detour_interval_us", "detour_us", "topology"))
+    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
+    repeats = whole(parameters, "repeats", whole(parameters, "runs", 32, 4, 10_000), 4, 10_000)
+    sizes = [int(s) for s in numbers(parameters, "sizes", [128, 1024, 16384, 262144], 1, 1 << 24)]
+    detours = detours_of(parameters, 5.0, 1.0)
+    fabric = fabric_of(text(parameters, "topology", "dragonfly:4,6,16,24"))
+    machine = build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
+
+    def compute(case: Parameters, stop: Cancelled) -> list[HostFigures]:
+        made = patterns.make("alltoall", HOST_RANKS, case["size_bytes"] * (HOST_RANKS - 1), seed)
+        ops = to_ops([(made, np.zeros(HOST_RANKS, np.int64))])
+        workload = packet.Workload(ops=ops, default_mode=machine.mode, detours=detours)
+        runs = [
+            execute(machine, workload, cancelled=stop, packet_bytes=64, nic_protocol=True, seed=seed + k)
+            for k in range(repeats)
+        ]
+        times = [run.time_s * 1e6 for run in runs]
+        return [
+            {
+                "time_us": quartiles(times),
+                "qcd_time": quartile_dispersion(times),
+                "request_flits": int(sum(run.raw["nic_request_flits"].sum() for run in runs)),
+                "conserved": all(run.conserved for run in runs),
+                "repeats": len(runs),
+            }
+        ]
+
+    return sweep("desensi-fig4", [{"size_bytes": s} for s in sizes], compute, report, cancelled, parameters, seed=seed)
+
+
 def run_fig5(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figure 5: dispersion of times and of packet latencies over message sizes, between two groups."""
-    seed, repeats, load, machine = _setting(parameters, "repeats", "largest_bytes")
+    """Figure 5: dispersion of times and of packet latencies over message sizes, between two groups.
+
+    Parameters: seed, repeats, load_gib_per_s, topology, largest_bytes, detour_interval_us (5; 0: no OS noise), detour_us (1): times vary by
+    the hosts too, latencies by the network alone.
+    """
+    seed, repeats, load, machine = _setting(parameters, "repeats", "largest_bytes", "detour_interval_us", "detour_us")
     pair = pair_of(machine, "inter-groups", np.random.default_rng(seed))
+    detours = detours_of(parameters, 5.0, 1.0)
 
     def compute(case: Parameters, stop: Cancelled) -> list[PingPongFigures]:
         runs = [
-            ping_pong(machine, pair, case["size_bytes"], MODES["adaptive"], seed + k, load, stop)
+            ping_pong(machine, pair, case["size_bytes"], MODES["adaptive"], seed + k, load, stop, detours)
             for k in range(repeats)
         ]
         return [_summary(runs, case["size_bytes"])]

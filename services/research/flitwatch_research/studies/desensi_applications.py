@@ -1,11 +1,13 @@
 """De Sensi 2019, figures 8 to 10: collectives and applications in kind, under default routing, high bias and application-aware routing.
 
-Every iteration is a run with its own seed. Under application-aware routing each rank has its own chooser (algorithm 1), which sees its messages one
-by one and, after an iteration, what its own NIC counted. All-to-all takes ADAPTIVE_1 for its default, as Cray's MPI does.
+Every repeat is a run with its own seed, in which the job goes through its pattern several times. Under application-aware routing each rank has its own
+chooser (algorithm 1): before a message it reads what its own NIC counted since the last one that it looked at, while the run goes on. All-to-all takes
+ADAPTIVE_1 for its default, as Cray's MPI does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -16,28 +18,65 @@ from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.network_noise.observations import NIC_HZ, quartile_dispersion
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_research.studies.desensi import TimeBand, quartiles
-from flitwatch_research.studies.packet_common import known, number, sweep, text, whole
+from flitwatch_research.studies.desensi import TimeBand, detours_of, quartiles
+from flitwatch_research.studies.packet_common import known, number, numbers, sweep, text, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_simulation.packet.background import background_generators
 from flitwatch_simulation.packet.machine import Machine, build
 from flitwatch_simulation.packet.run import execute
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.messages import Messages, to_ops
+from flitwatch_simulation.workloads.messages import Messages, in_rounds, repeated, to_ops
+from flitwatch_simulation.workloads.minighost import all_reduce
 from flitwatch_simulation.workloads.placement import place
 
-#: Communication of the applications of figures 9 and 10, by the pattern that dominates it: transposes of an FFT, the four-dimensional
-#: neighbours of a lattice code (here three), wavefronts.
-APPLICATIONS = {"fft": "alltoall", "milc": "halo3d", "sweep": "sweep3d", "amg": "amg"}
-MICROBENCHMARKS = ("allreduce", "alltoall", "barrier", "broadcast", "halo3d", "sweep3d")
 ALLOCATIONS = ("contiguous", "random-node")
 MODES = ("default", "high-bias", "application-aware")
 _HIGH_BIAS = int(packet.DragonflyMode.ADAPTIVE_3)
+#: Of a rank's NIC link: computation is measured in the time that it takes for the bytes of a step.
+_NIC_BYTES_PER_NS = 10.0
+
+Maker = Callable[[int, int, int], Messages]
+
+
+def _pattern(name: str) -> Maker:
+    return lambda ranks, size, seed: patterns.make(name, ranks, size, seed)
+
+
+def _step(pattern: str, compute: float, reductions: int) -> Maker:
+    """A step of an application: a pattern, a computation of `compute` times its bytes on the NIC's link, and all-reduces of 8 bytes."""
+
+    def make(ranks: int, size: int, seed: int) -> Messages:
+        made = patterns.make(pattern, ranks, size, seed)
+        reduced = in_rounds(ranks, all_reduce(ranks) * reductions) if reductions else None
+        compute_ns = np.zeros((ranks, made.rounds), np.int64)
+        compute_ns[:, -1] = round(compute * size / _NIC_BYTES_PER_NS)
+        worked = Messages(
+            ranks, made.src, made.dst, made.size_bytes, made.send_round, made.recv_round, made.rounds, compute_ns
+        )
+        return worked if reduced is None else worked.then(reduced)
+
+    return make
+
+
+MICROBENCHMARKS = {
+    name: _pattern(name) for name in ("allreduce", "alltoall", "barrier", "broadcast", "halo3d", "sweep3d")
+}
+#: Applications in kind: what dominates their communication, their computation and their reductions. MILC's conjugate gradient exchanges
+#: faces, computes and reduces twice a step; halo3d (ember) is the exchange alone.
+APPLICATIONS: dict[str, Maker] = {
+    "fft": _step("alltoall", 1.0, 0),
+    "milc": _step("halo3d", 4.0, 2),
+    "halo3d": _pattern("halo3d"),
+    "hpcg": _step("halo3d", 4.0, 3),
+    "sweep": _step("sweep3d", 1.0, 1),
+    "amg": _step("amg", 2.0, 1),
+}
+_ALL_TO_ALL = ("alltoall", "fft")
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """Time of one iteration; L and s of every rank's NIC (arrays [ranks]); share of bytes that went with high bias."""
+    """Time of one pass; L and s of every rank's NIC (arrays [ranks]); share of bytes that went with high bias."""
 
     time_s: float
     latency_cycles: NDArray[np.float64]
@@ -46,118 +85,138 @@ class Iteration:
     conserved: bool
 
 
-def iterate(
+def run_once(
     machine: Machine,
     messages: Messages,
     endpoints: NDArray[np.int64],
-    modes: NDArray[np.uint8],
+    mode: int,
     seed: int,
     load: float,
     stop: Cancelled,
+    choice: packet.ChoiceOptions | None = None,
+    detours: packet.Detours | None = None,
 ) -> Iteration:
-    """Run the messages once, each under its own mode, beside uniform background on a quarter of the other endpoints."""
+    """Run the messages once, all under one mode (or CHOOSES), beside uniform background on a quarter of the other endpoints."""
     generators = []
     if load:
         others = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(machine.endpoints), endpoints))
         beside = np.sort(others[: machine.endpoints // 4])
         generators = background_generators(machine, "uniform", load, beside, 1)
+    sends = messages.src.size
     workload = packet.Workload(
-        ops=to_ops([(messages, endpoints)], [modes]),
+        ops=to_ops([(messages, endpoints)], [np.full(sends, mode, np.uint8)]),
         generators=generators,
         default_mode=packet.DragonflyMode.ADAPTIVE_0,
+        choice=choice or packet.ChoiceOptions(),
+        detours=detours,
     )
     result = execute(machine, workload, cancelled=stop, packet_bytes=64, nic_protocol=True, seed=seed)
     packets, flits, latency, stalled = (
         np.asarray(result.raw[f"nic_{what}"], float)[endpoints]
         for what in ("request_packets", "request_flits", "latency_ps", "stalled_ps")
     )
-    high = messages.size_bytes[modes == _HIGH_BIAS].sum() / messages.total_bytes
+    taken = result.raw["chosen_modes"][:sends] if mode >= packet.CHOOSES else np.full(sends, mode)
     return Iteration(
         time_s=result.time_s,
         latency_cycles=latency * 1e-12 * NIC_HZ / np.maximum(packets, 1),
         stalls_per_flit=stalled * 1e-12 * NIC_HZ / np.maximum(flits, 1),
-        high_bias_share=float(high),
+        high_bias_share=float(messages.size_bytes[taken == _HIGH_BIAS].sum() / messages.total_bytes),
         conserved=result.conserved,
     )
 
 
-class RoutingChoices:
-    """Algorithm 1 at every rank of one job."""
-
-    def __init__(self, ranks: int, all_to_all: bool) -> None:
-        self._choosers = [packet.RoutingChoice() for _ in range(ranks)]
-        self._all_to_all = all_to_all
-
-    def modes(self, messages: Messages) -> NDArray[np.uint8]:
-        """Mode of each message, in the order in which its source sends them."""
-        chosen = np.zeros(messages.src.size, np.uint8)
-        for m in np.argsort(messages.send_round, kind="stable"):
-            chosen[m] = self._choosers[messages.src[m]].select(int(messages.size_bytes[m]), self._all_to_all)
-        return chosen
-
-    def observe(self, seen: Iteration) -> None:
-        """What the NICs counted during the iteration."""
-        for rank, chooser in enumerate(self._choosers):
-            if chooser.decided and seen.latency_cycles[rank] > 0:
-                chooser.observe(float(seen.latency_cycles[rank]), float(seen.stalls_per_flit[rank]))
+def mode_number(mode: str, all_to_all: bool) -> int:
+    """What a send's mode is under a way to route."""
+    if mode == "application-aware":
+        return packet.CHOOSES_ALL_TO_ALL if all_to_all else packet.CHOOSES
+    if mode == "high-bias":
+        return _HIGH_BIAS
+    return int(packet.DragonflyMode.ADAPTIVE_1 if all_to_all else packet.DragonflyMode.ADAPTIVE_0)
 
 
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figure 8 without its ping-pong (`desensi-fig8`): collectives on two allocations. Parameters as `run_fig10`, with `patterns`."""
+    """Figures 8 and 9 without their ping-pong (`desensi-fig8`): collectives of all sizes on two allocations, three ways to route.
+
+    Parameters as `run_fig10`, with `patterns` for `applications`; sizes: bytes a rank, [1024, 16384, 131072] by default.
+    """
     wanted = parameters.get("patterns", list(MICROBENCHMARKS))
     if not isinstance(wanted, list) or not set(wanted) <= set(MICROBENCHMARKS):
         raise BadRequest(f"patterns is {wanted!r}", advice=f"Choose from {', '.join(MICROBENCHMARKS)}.")
-    return _study("desensi-fig8-collectives", {name: name for name in wanted}, parameters, report, cancelled)
+    return _study(
+        "desensi-fig8-collectives",
+        {name: MICROBENCHMARKS[name] for name in wanted},
+        [1024, 16384, 131072],
+        parameters,
+        report,
+        cancelled,
+    )
 
 
 def run_fig10(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
-    """Figures 9 and 10: applications in kind on two allocations, three ways to route.
+    """Figure 10: applications in kind, with their computation, on two allocations, three ways to route.
 
-    Parameters: seed, repeats (4), ranks (64: figure 10; 256: figure 9), kbytes a rank (32), load_gib_per_s (1), topology, applications.
+    Parameters: seed, repeats (4), iterations of the pattern in a run (4), ranks (64), sizes: bytes a rank and iteration ([32768]), load_gib_per_s (1),
+    latency_factor and stall_factor of the choice (0.8 and 1.5), detour_interval_us and detour_us of the hosts (0: no OS noise), topology,
+    applications.
     """
     wanted = parameters.get("applications", list(APPLICATIONS))
     if not isinstance(wanted, list) or not set(wanted) <= set(APPLICATIONS):
         raise BadRequest(f"applications is {wanted!r}", advice=f"Choose from {', '.join(APPLICATIONS)}.")
-    return _study("desensi-fig10", {name: APPLICATIONS[name] for name in wanted}, parameters, report, cancelled)
+    makers = {name: APPLICATIONS[name] for name in wanted}
+    return _study("desensi-fig10", makers, [32768], parameters, report, cancelled)
+
+
+_OWN = ("repeats", "iterations", "ranks", "sizes", "load_gib_per_s", "latency_factor", "stall_factor", "topology")
+DETOURS = ("detour_interval_us", "detour_us")
 
 
 def _study(
-    name: str, pattern_of: dict[str, str], parameters: Parameters, report: Report, cancelled: Cancelled
+    name: str,
+    makers: dict[str, Maker],
+    usual_sizes: list[float],
+    parameters: Parameters,
+    report: Report,
+    cancelled: Cancelled,
 ) -> Parameters:
     which = "patterns" if name == "desensi-fig8-collectives" else "applications"
-    known(parameters, ("seed", "threads", "runs", "repeats", "ranks", "kbytes", "load_gib_per_s", "topology", which))
+    known(parameters, ("seed", "threads", "runs", which, *_OWN, *DETOURS))
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
     repeats = whole(parameters, "repeats", whole(parameters, "runs", 4, 1, 10_000), 1, 10_000)
+    iterations = whole(parameters, "iterations", 4, 1, 1000)
     ranks = whole(parameters, "ranks", 64, 2, 100_000)
-    size = int(number(parameters, "kbytes", 32, 0.064, 1e5) * 1000)
+    sizes = [int(one) for one in numbers(parameters, "sizes", usual_sizes, 64, 1e8)]
     load = number(parameters, "load_gib_per_s", 1.0, 0.0, 16.0)
+    choice = packet.ChoiceOptions(
+        number(parameters, "latency_factor", 0.8, 0.01, 100.0), number(parameters, "stall_factor", 1.5, 0.01, 100.0)
+    )
+    detours = detours_of(parameters)
     fabric = fabric_of(text(parameters, "topology", "dragonfly:4,6,16,24"))
     machine = build(fabric, "adaptive0", packet_bytes=64, nic_protocol=True)
 
     def compute(case: Parameters, stop: Cancelled) -> list[ApplicationFigures]:
-        pattern = pattern_of[case["application"]]
-        messages = patterns.make(pattern, ranks, size, seed)
+        messages = repeated(makers[case["application"]](ranks, case["size_bytes"], seed), iterations)
         endpoints = place(machine.fabric, ranks, case["allocation"], np.random.default_rng(seed))
-        all_to_all = pattern == "alltoall"
-        usual = packet.DragonflyMode.ADAPTIVE_1 if all_to_all else packet.DragonflyMode.ADAPTIVE_0
-        choosers = RoutingChoices(ranks, all_to_all)
-        runs = []
-        for k in range(repeats):
-            if case["mode"] == "application-aware":
-                modes = choosers.modes(messages)
-            else:
-                modes = np.full(messages.src.size, _HIGH_BIAS if case["mode"] == "high-bias" else usual, np.uint8)
-            runs.append(iterate(machine, messages, endpoints, modes, seed + k, load, stop))
-            choosers.observe(runs[-1])
-        return [_summary(runs)]
+        points: list[ApplicationFigures] = []
+        usual_us = None
+        for mode in MODES:
+            number_of = mode_number(mode, case["application"] in _ALL_TO_ALL)
+            runs = [
+                run_once(machine, messages, endpoints, number_of, seed + k, load, stop, choice, detours)
+                for k in range(repeats)
+            ]
+            figures = _summary(mode, runs, iterations)
+            usual_us = figures["time_us"]["median"] if usual_us is None else usual_us
+            points.append({**figures, "over_default": figures["time_us"]["median"] / usual_us})
+        return points
 
-    cases = [{"application": a, "allocation": w, "mode": m} for a in pattern_of for w in ALLOCATIONS for m in MODES]
+    cases = [{"application": a, "allocation": w, "size_bytes": s} for a in makers for w in ALLOCATIONS for s in sizes]
     return sweep(name, cases, compute, report, cancelled, parameters, seed=seed, ranks=ranks)
 
 
-class ApplicationFigures(TypedDict):
-    """What the repeats of an application say: times, their quartile dispersion, mean NIC latency in cycles, stalls per flit, and the share with high bias."""
+class ModeSummary(TypedDict):
+    """What the repeats of an application say: times of an iteration, their quartile dispersion, mean NIC latency in cycles, stalls per flit, and the share with high bias."""
 
+    mode: str
     time_us: TimeBand
     qcd_time: float
     latency_cycles: float
@@ -167,9 +226,16 @@ class ApplicationFigures(TypedDict):
     repeats: int
 
 
-def _summary(runs: list[Iteration]) -> ApplicationFigures:
-    times = [run.time_s * 1e6 for run in runs]
+class ApplicationFigures(ModeSummary):
+    """The same with the median over that of default routing, as the figures have it."""
+
+    over_default: float
+
+
+def _summary(mode: str, runs: list[Iteration], iterations: int) -> ModeSummary:
+    times = [run.time_s * 1e6 / iterations for run in runs]
     return {
+        "mode": mode,
         "time_us": quartiles(times),
         "qcd_time": quartile_dispersion(times),
         "latency_cycles": float(np.mean([run.latency_cycles.mean() for run in runs])),

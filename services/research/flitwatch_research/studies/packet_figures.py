@@ -13,15 +13,18 @@ import matplotlib.pyplot as plt
 #: study -> (value, its label); a value with quartiles gets whiskers.
 VALUES = {
     "taffet-table5.1": ("time_ms", "completion, ms"),
+    "taffet-table5.2": ("time_ms", "completion, ms"),
     "taffet-table2.1": ("one_bit_traffic_percent", "relative RMS error of traffic, one-bit, %"),
     "taffet-pf3d": ("time_ms", "time of the job, ms"),
     "taffet-minighost": ("time_ms", "completion, ms"),
     "desensi-fig3": ("time_us", "ping-pong, us"),
+    "desensi-fig4": ("time_us", "all-to-all, us"),
     "desensi-fig5": ("qcd_time", "quartile coefficient of dispersion of time"),
     "desensi-fig7": ("time_us", "ping-pong, us"),
     "desensi-fig8": ("time_us", "ping-pong, us"),
     "desensi-fig8-collectives": ("time_us", "completion, us"),
     "desensi-fig10": ("time_us", "communication time, us"),
+    "desensi-calibration": ("latency_factor", "latency with high bias over latency with adaptive routing"),
     "desensi-model": ("correlation", "correlation of model and simulation"),
 }
 _CASE_KEYS = (
@@ -31,6 +34,8 @@ _CASE_KEYS = (
     "place",
     "placement",
     "mapping",
+    "messages",
+    "congestion",
     "strategy",
     "routing",
     "mode",

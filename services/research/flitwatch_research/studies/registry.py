@@ -53,7 +53,7 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "Effective bisection bandwidth of any topology, by random bisections.",
     ),
     "taffet-table2.1": (
-        "taffet:run_table21",
+        "taffet_sampling:run_table21",
         "packet_figures:draw",
         "Sampling error of both variants by downsampling, and the formulas.",
     ),
@@ -62,12 +62,21 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "packet_figures:draw",
         "Bisection shift and shuffle on quartz1: ftree and adaptive routes.",
     ),
+    "taffet-table5.2": (
+        "taffet_stencil:run",
+        "packet_figures:draw",
+        "Cyclic stencil in large and small messages: ftree, optimised, adaptive and random routes.",
+    ),
     "taffet-pf3d": (
         "taffet:run_pf3d",
         "packet_figures:draw",
         "All-to-all groups beside incasts: diagnosis and remapping.",
     ),
-    "taffet-minighost": ("taffet:run_minighost", "packet_figures:draw", "27-point stencil: mappings and synchrony."),
+    "taffet-minighost": (
+        "taffet_minighost:run_minighost",
+        "packet_figures:draw",
+        "27-point stencil: mappings and synchrony.",
+    ),
     "wang-fig2": ("wang:run_fig2", "wang_figures:draw", "Who sends how much to whom, and a rank's load over time."),
     "wang-fig3": (
         "wang:run_fig3",
@@ -78,6 +87,7 @@ STUDIES: dict[str, tuple[str, str, str]] = {
     "wang-fig8-10": ("wang:run_fig8", "wang_figures:draw", "Figure 3's combinations beside background traffic."),
     "wang-table2": ("wang:run_table2", "", "Peak loads of the background traffic."),
     "desensi-fig3": ("desensi:run_fig3", "packet_figures:draw", "Ping-pong over allocations."),
+    "desensi-fig4": ("desensi:run_fig4", "packet_figures:draw", "All-to-all inside one node: noise of the host alone."),
     "desensi-fig5": ("desensi:run_fig5", "packet_figures:draw", "Dispersion of times and latencies over sizes."),
     "desensi-fig7": (
         "desensi:run_fig7",
@@ -88,12 +98,17 @@ STUDIES: dict[str, tuple[str, str, str]] = {
     "desensi-fig8-collectives": (
         "desensi_applications:run_fig8",
         "packet_figures:draw",
-        "Figure 8's collectives on two allocations, three ways to route.",
+        "Figure 8's collectives of all sizes on two allocations, three ways to route.",
     ),
     "desensi-fig10": (
         "desensi_applications:run_fig10",
         "packet_figures:draw",
-        "Applications on two allocations, three ways to route.",
+        "Applications with their computation on two allocations, three ways to route.",
+    ),
+    "desensi-calibration": (
+        "desensi_calibration:run",
+        "packet_figures:draw",
+        "Lambda and sigma of the choice, fitted on pairs of runs, with the fit's error.",
     ),
     "desensi-model": (
         "desensi:run_model",

@@ -26,8 +26,6 @@ from flitwatch_simulation.workloads.messages import to_ops
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-#: A packet that waits longer in one switch is congested there (as in the case studies; Taffet 2021, section 2.3).
-MARK_AFTER_NS = 1000.0
 
 
 @dataclass(frozen=True)
@@ -97,14 +95,15 @@ class SimulatedMachine:
             workload,
             packet_bytes=self.parameters.packet_bytes,
             seed=self.parameters.seed,
-            mark_after_ns=MARK_AFTER_NS,
+            sampling=True,
         )
         timed = np.repeat([job.timed for job in jobs], [job.messages.ranks for job in jobs])
         links = len(self.fabric.links)
         at = result.raw["sample_link"].astype(np.int64)
         seen = at < links
-        tested = np.bincount(at[seen], minlength=links)
-        marked = np.bincount(at[seen], result.raw["sample_marked"][seen], minlength=links)
+        weight = result.raw["sample_links"][seen].astype(float)
+        tested = np.bincount(at[seen], weight, minlength=links)
+        marked = np.bincount(at[seen], weight * result.raw["sample_marked"][seen], minlength=links)
         congested = np.divide(marked, tested, out=np.full(links, np.nan), where=tested > 0)
         end_s = float(np.asarray(result.raw["rank_end_ps"], np.float64)[timed].max()) * 1e-12
         return Carried(end_s, np.asarray(result.raw["link_bytes"], float), congested, bool(result.conserved))

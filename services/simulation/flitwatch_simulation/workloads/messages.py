@@ -65,10 +65,29 @@ class Messages:
         }
         return replace(self, **columns)
 
+    def then(self, other: Messages) -> Messages:
+        """These messages and then the other's, of the same ranks: its first round follows the last of these."""
+        columns = {
+            name: np.concatenate([getattr(self, name), getattr(other, name) + (self.rounds if "round" in name else 0)])
+            for name in ("src", "dst", "size_bytes", "send_round", "recv_round")
+        }
+        compute = np.concatenate(
+            [np.broadcast_to(np.asarray(m.compute_ns, np.int64), (self.ranks, m.rounds)) for m in (self, other)], axis=1
+        )
+        return Messages(self.ranks, rounds=self.rounds + other.rounds, compute_ns=compute, **columns)
+
     def matrix(self) -> tuple[Ints, Ints, Ints]:
         """(src, dst, bytes) with one entry a pair."""
         key, inverse = np.unique(self.src * self.ranks + self.dst, return_inverse=True)
         return key // self.ranks, key % self.ranks, np.bincount(inverse, weights=self.size_bytes).astype(np.int64)
+
+
+def repeated(messages: Messages, times: int) -> Messages:
+    """The messages several times, one after the other."""
+    made = messages
+    for _ in range(times - 1):
+        made = made.then(messages)
+    return made
 
 
 def in_rounds(

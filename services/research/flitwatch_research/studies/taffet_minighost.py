@@ -1,0 +1,158 @@
+"""miniGhost on a tree (Taffet 2021, section 2.4.2): mappings, strategies, and where its congestion begins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core import packet
+from flitwatch_domain.diagnosis import Diagnosis, diagnose
+from flitwatch_research.studies import published
+from flitwatch_research.studies.packet_common import known, number, sweep, whole
+from flitwatch_research.studies.registry import Cancelled, Parameters, Report
+from flitwatch_research.studies.taffet import case_study_machine, congestion_of
+from flitwatch_simulation.packet.machine import Machine
+from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.workloads.messages import to_ops
+from flitwatch_simulation.workloads.minighost import STRATEGIES, Faces, faces_of, minighost, tiled
+
+
+class GhostFigures(TypedDict):
+    """A stencil's time, and how many roots lie at endpoints and inside the network; `published_s` is None where the source has none."""
+
+    time_ms: float
+    conserved: bool
+    endpoint_roots: int
+    interior_roots: int
+    endpoint_roots_by_direction: dict[str, int]
+    rows_of_south_roots: Any
+    published_s: float | None
+
+
+def _rows(roots: list[Diagnosis], node_of_rank: NDArray[np.int64]) -> list[int]:
+    """Rows (along y, in tiles of ranks) of the nodes that are endpoint roots."""
+    row = np.zeros(int(node_of_rank.max()) + 1, np.int64)
+    row[node_of_rank] = np.unravel_index(np.arange(node_of_rank.size), GHOST_GRID, order="F")[1] // GHOST_TILE[1]
+    found = [root.endpoint for root in roots if root.endpoint is not None]
+    return sorted({int(row[one]) for one in found})
+
+
+#: miniGhost's ranks on their grid, those of a node, and the tiles of ranks a node and of nodes a leaf switch.
+GHOST_GRID, GHOST_RANKS_A_NODE, GHOST_TILE, GHOST_LEAF = (24, 48, 24), 36, (3, 3, 4), (4, 4, 2)
+#: Directions by axis and sign, as the paper calls them.
+DIRECTIONS = {(1, 1): "north", (1, -1): "south", (0, 1): "east", (0, -1): "west", (2, 1): "front", (2, -1): "back"}
+
+
+GHOST_PARAMETERS = ("kbytes", "topology", "variables", "compute", "imbalance")
+
+
+@dataclass(frozen=True)
+class Ghost:
+    """The case study's machine, its mappings of 27,648 ranks to 768 nodes, and the sizes of one time step."""
+
+    machine: Machine
+    mappings: dict[str, NDArray[np.int64]]
+    faces: dict[str, list[Faces]]
+    nodes: int
+    variables: int
+    face_bytes: float
+    compute_ns: float
+    imbalance: float
+
+    @classmethod
+    def of(cls, parameters: Parameters, kbytes: float = 2000) -> Ghost:
+        """From the parameters that `run_minighost` names.
+
+        Raises
+        ------
+        BadRequest
+            For a value out of range, or a fabric without 24 leaf switches of 32 nodes.
+        """
+        size = number(parameters, "kbytes", kbytes, 10, 1e5) * 1e3
+        variables = whole(parameters, "variables", 5, 1, 40)
+        compute, imbalance = (
+            number(parameters, "compute", 7.0, 0.0, 1000.0),
+            number(parameters, "imbalance", 0.05, 0.0, 1.0),
+        )
+        machine, _ = case_study_machine(parameters, 24)
+        ranks = np.arange(int(np.prod(GHOST_GRID)))
+        nodes, a_leaf = ranks.size // GHOST_RANKS_A_NODE, 32 * GHOST_RANKS_A_NODE
+        mappings = {
+            "cyclic": ranks // a_leaf * 32 + ranks % 32,
+            "linear": ranks // GHOST_RANKS_A_NODE,
+            "tiled": tiled(GHOST_GRID, GHOST_TILE, GHOST_LEAF),
+        }
+        faces = {name: faces_of(GHOST_GRID, mapping) for name, mapping in mappings.items()}
+        face_bytes = size * nodes / (variables * sum(int(one.count.sum()) for one in faces["tiled"]))
+        line_bps = float(np.asarray(machine.fabric.links.bandwidth_bps).max())
+        compute_ns = compute * size * 8 / line_bps * 1e9 / variables
+        return cls(machine, mappings, faces, nodes, variables, face_bytes, compute_ns, imbalance)
+
+    def workload(self, mapping: str, strategy: str, seed: int) -> packet.Workload:
+        """One time step; the same computation for every strategy and mapping."""
+        made = minighost(
+            self.faces[mapping],
+            self.nodes,
+            strategy,
+            self.variables,
+            self.face_bytes,
+            self.compute_ns,
+            self.imbalance,
+            np.random.default_rng(seed),
+        )
+        return packet.Workload(ops=to_ops([(made, np.arange(self.nodes))]), default_mode=self.machine.mode)
+
+
+def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
+    """miniGhost: 27,648 ranks on 768 nodes, mappings cyclic, linear and tiled, strategies BSPMA, SVAF and SVAFP, diagnosed by direction.
+
+    Parameters: seed, kbytes that a node sends under the tiled mapping (2000), topology (32 nodes a leaf, at least 24 leaves), variables (5),
+    compute (7: computation over the time that a node's link takes for those bytes; the paper's communication is 10 to 15 % of the run), imbalance
+    (0.05: of the computation, from node to node; a trace has some, how much is not in the text), congested_after_ns (0: a link is congested where its
+    queue exceeds its credits; above: where a packet waits longer).
+    """
+    known(parameters, ("seed", "threads", "congested_after_ns", *GHOST_PARAMETERS))
+    seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
+    congested_after_ns = number(parameters, "congested_after_ns", 0.0, 0.0, 1e9)
+    ghost = Ghost.of(parameters)
+
+    def solve(case: Parameters, stop: Cancelled) -> list[GhostFigures]:
+        workload = ghost.workload(case["mapping"], case["strategy"], seed)
+        result = execute(
+            ghost.machine,
+            workload,
+            cancelled=stop,
+            packet_bytes=4096,
+            seed=seed,
+            sampling=True,
+            mark_after_ns=congested_after_ns,
+        )
+        pair = result.raw["sample_src"].astype(np.int64) * ghost.nodes + result.raw["sample_dst"]
+        roots = {"all": diagnose(congestion_of(ghost.machine, result, 0))}
+        for one in ghost.faces[case["mapping"]]:
+            phase = np.isin(pair, one.src * ghost.nodes + one.dst)
+            roots[DIRECTIONS[one.axis, one.sign]] = diagnose(congestion_of(ghost.machine, result, 0, phase))
+        ends = {name: sum(root.cause == "communication-pattern" for root in found) for name, found in roots.items()}
+        return [
+            {
+                "time_ms": result.time_s * 1e3,
+                "conserved": result.conserved,
+                "endpoint_roots": len(
+                    {root.vertex for found in roots.values() for root in found if root.cause == "communication-pattern"}
+                ),
+                "interior_roots": len(
+                    {root.vertex for found in roots.values() for root in found if root.cause != "communication-pattern"}
+                ),
+                "endpoint_roots_by_direction": ends,
+                "rows_of_south_roots": _rows(roots["south"], ghost.mappings[case["mapping"]]),
+                "published_s": published.rows("taffet2021", "section 2.4.2")
+                .get(f"{case['mapping']}, {case['strategy'].upper()}", {})
+                .get("time"),
+            }
+        ]
+
+    cases = [{"mapping": m, "strategy": s} for m in ghost.mappings for s in STRATEGIES]
+    return sweep("taffet-minighost", cases, solve, report, cancelled, parameters, seed=seed)
