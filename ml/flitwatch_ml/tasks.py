@@ -40,11 +40,11 @@ def blame(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
         usual = definition.least_nodes or large_job_nodes(estimates.machine_nodes(conn, runs.run_id))
         least = usual if asked.least_nodes is None else asked.least_nodes
         context.report(1, 4, f"{len(runs.run_id)} runs; who ran beside them")
-        beside = work.beside(estimates.beside(conn, runs.run_id), least)
+        beside = work.co_running(estimates.co_running(conn, runs.run_id), least)
         context.report(2, 4, f"{len(beside['user'].names)} users, {len(beside['application'].names)} names of jobs")
         context.check()
         estimate, entries = work.estimate(
-            runs, exe, nodes, beside, least, definition, estimates.marks_s(conn, runs.run_id)
+            runs, exe, nodes, beside, least, definition, estimates.route_changes_s(conn, runs.run_id)
         )
         return _keep(conn, estimate, entries=entries)
 
@@ -58,8 +58,8 @@ def deviation(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
     with connect(context.dsn, role="writer") as conn:
         runs = complete(estimates.runs_of(conn, exe, nodes))
         names, counts = estimates.step_features(conn, runs)
-        beside = estimates.beside(conn, runs.run_id)
-        lay = circumstances(beside.windows, beside.jobs)
+        neighbours = estimates.co_running(conn, runs.run_id)
+        lay = circumstances(neighbours.windows, neighbours.jobs)
         data = work.step_data(runs, counts, names, lay, definition)
         context.report(1, 2, f"{len(data['runs'].run_id)} runs, {len(data['names'])} features")
         technology = estimates.technology(conn, runs.run_id)
@@ -112,10 +112,10 @@ def _keep(conn: Any, estimate: estimate_store.Estimate, **parts: Any) -> StoredE
     return {"estimate_id": number, "score": estimate.score, "simulated": estimate.simulated}
 
 
-def _noting(kind: str, handler: Handler) -> Handler:
+def _noting_lacks(kind: str, handler: Handler) -> Handler:
     """A handler that also writes down what is lacking, where the page looks for it."""
 
-    def noting(args: dict[str, Any], context: TaskContext) -> Mapping[str, Any]:
+    def with_state_on_failure(args: dict[str, Any], context: TaskContext) -> Mapping[str, Any]:
         read_arguments(f"ml.{kind}", args)
         try:
             return handler(args, context)
@@ -128,7 +128,7 @@ def _noting(kind: str, handler: Handler) -> Handler:
                 estimate_store.set_state(conn, kind, exe, nodes, runs=runs, newest_run=newest, lacks=str(lacking))
             raise
 
-    return noting
+    return with_state_on_failure
 
 
 def watch(dsn: str) -> None:
@@ -154,9 +154,9 @@ def live(dsn: str, stop: threading.Event) -> None:
 
 #: What a worker of this package can do.
 HANDLERS: dict[str, Handler] = {
-    "ml.blame": _noting("blame", blame),
-    "ml.deviation": _noting("deviation", deviation),
-    "ml.forecast": _noting("forecast", forecast),
+    "ml.blame": _noting_lacks("blame", blame),
+    "ml.deviation": _noting_lacks("deviation", deviation),
+    "ml.forecast": _noting_lacks("forecast", forecast),
 }
 #: What workers do by themselves: cron line and what to call with the database; and what runs beside the tasks until the worker stops.
 PERIODIC: dict[str, tuple[str, Callable[[str], object]]] = {

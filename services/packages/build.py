@@ -44,7 +44,7 @@ def main(dist: Path, extras: str, kinds: str) -> int:
         tree = Path(work, "tree")
         tree.mkdir(mode=0o755)
         environment(tree / PLACE, dist, extras)
-        furnish(tree)
+        install_files(tree)
         if "deb" in kinds:
             print(debian(tree, dist, system))
         if "rpm" in kinds and shutil.which("rpmbuild"):
@@ -95,7 +95,7 @@ def environment(place: Path, dist: Path, extras: str) -> None:
     )
 
 
-def furnish(tree: Path) -> None:
+def install_files(tree: Path) -> None:
     """Everything beside the environment."""
     _put(tree / "etc/flitwatch/flitwatch.toml", configuration.sample().replace(*SOURCES))
     _put(tree / "etc/logrotate.d/flitwatch", (HERE / "logrotate.conf").read_text())

@@ -15,7 +15,7 @@ from flitwatch_db import connect
 from flitwatch_db.alerts import contacts
 from flitwatch_db.alerts import store as alerts
 from flitwatch_db.core.connection import clock_s
-from flitwatch_domain.alerts import Sample, Standing, read_rule
+from flitwatch_domain.alerts import Sample, SeriesState, read_rule
 
 
 def fire(conn: Any, name: str, **labels: str) -> int:
@@ -24,7 +24,7 @@ def fire(conn: Any, name: str, **labels: str) -> int:
     alerts.save_rule(conn, rule, "api")
     at_s = clock_s(conn)
     sample = Sample(at_s, (("fabric", "demo"), *sorted(labels.items())), 2.0)
-    return alerts.open_alert(conn, rule, sample, Standing("firing", at_s, at_s, 2.0), {"signal": rule.signal})
+    return alerts.open_alert(conn, rule, sample, SeriesState("firing", at_s, at_s, 2.0), {"signal": rule.signal})
 
 
 def turn(conn: Any, chosen: Any) -> int:

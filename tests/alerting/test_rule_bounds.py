@@ -15,7 +15,7 @@ from flitwatch_domain.alerts import (
     SERIES_LABELS,
     Rule,
     Sample,
-    Standing,
+    SeriesState,
     advance,
     check_matchers,
     expression_of,
@@ -132,8 +132,8 @@ def test_a_refusal_names_the_field() -> None:
 # The state machine
 
 
-def standing(*values: float, of: Rule, every_s: float = 60.0, probability: float | None = None) -> Standing:
-    held = Standing()
+def standing(*values: float, of: Rule, every_s: float = 60.0, probability: float | None = None) -> SeriesState:
+    held = SeriesState()
     for number, value in enumerate(values):
         held = advance(of, held, Sample(1000 + every_s * number, (), value, probability))
     return held
@@ -141,24 +141,24 @@ def standing(*values: float, of: Rule, every_s: float = 60.0, probability: float
 
 def test_it_fires_at_the_threshold_itself_and_clears_only_below_the_lower_one() -> None:
     fires = rule(above=4, clear=2)
-    assert standing(4, of=fires) == Standing("firing", 1000, 1000, 4)
-    assert standing(3.999, of=fires) == Standing("ok", 0, 1000, 0)
-    assert standing(4, 2, of=fires) == Standing("firing", 1000, 1060, 4)
-    assert standing(4, 1.999, of=fires) == Standing("ok", 0, 1060, 0)
-    assert standing(4, 9, 5, of=fires) == Standing("firing", 1000, 1120, 9)
+    assert standing(4, of=fires) == SeriesState("firing", 1000, 1000, 4)
+    assert standing(3.999, of=fires) == SeriesState("ok", 0, 1000, 0)
+    assert standing(4, 2, of=fires) == SeriesState("firing", 1000, 1060, 4)
+    assert standing(4, 1.999, of=fires) == SeriesState("ok", 0, 1060, 0)
+    assert standing(4, 9, 5, of=fires) == SeriesState("firing", 1000, 1120, 9)
     # What has not fired does not profit from the lower threshold.
     assert standing(4, 3, of=rule(above=4, clear=2, **{"for": 120})).phase == "ok"
 
 
 def test_it_fires_when_the_duration_is_full() -> None:
     waits = rule(above=4, **{"for": 120})
-    assert standing(5, of=waits) == Standing("pending", 1000, 1000, 5)
-    assert standing(5, 6, of=waits) == Standing("pending", 1000, 1060, 6)
-    assert standing(5, 6, 4, of=waits) == Standing("firing", 1120, 1120, 6)
+    assert standing(5, of=waits) == SeriesState("pending", 1000, 1000, 5)
+    assert standing(5, 6, of=waits) == SeriesState("pending", 1000, 1060, 6)
+    assert standing(5, 6, 4, of=waits) == SeriesState("firing", 1120, 1120, 6)
 
 
 def test_a_negative_value_is_a_peak_too() -> None:
-    assert standing(-3, -2, of=rule(above=-4)) == Standing("firing", 1000, 1060, -2)
+    assert standing(-3, -2, of=rule(above=-4)) == SeriesState("firing", 1000, 1060, -2)
 
 
 def test_a_probability_at_the_bound_is_enough_and_none_is_not() -> None:
@@ -172,10 +172,10 @@ def test_a_probability_at_the_bound_is_enough_and_none_is_not() -> None:
 def test_how_long_a_series_may_be_without_samples() -> None:
     short, long = rule(absent=100, every=60), rule(absent=100, every=200)
     for phase in ("pending", "firing"):
-        held = Standing(phase, 0, 1000, 5)  # type: ignore[arg-type]
+        held = SeriesState(phase, 0, 1000, 5)  # type: ignore[arg-type]
         assert not is_absent(short, held, 1099) and is_absent(short, held, 1100)
         assert not is_absent(long, held, 1199) and is_absent(long, held, 1200)
-    assert not is_absent(short, Standing("ok", 0, 1000), 5000)
+    assert not is_absent(short, SeriesState("ok", 0, 1000), 5000)
 
 
 # Matchers

@@ -17,7 +17,7 @@ from flitwatch_domain.alerts import (
     LONGEST_S,
     Rule,
     Sample,
-    Standing,
+    SeriesState,
     advance,
     check_matchers,
     check_silence,
@@ -30,7 +30,7 @@ RULE = read_rule({"name": "r", "signal": "stall_ratio", "above": 4, "clear": 2, 
 
 
 def phases(rule: Rule, values: list[float]) -> list[str]:
-    held, out = Standing(), []
+    held, out = SeriesState(), []
     for number, value in enumerate(values):
         held = advance(rule, held, Sample(60.0 * number, (), value))
         out.append(held.phase)
@@ -63,7 +63,7 @@ def test_no_alert_fires_without_its_duration_above_and_none_ends_above_the_lower
 
 def test_a_prediction_must_be_likely_but_a_wide_interval_is_no_all_clear() -> None:
     rule = read_rule({"name": "p", "signal": "slowdown", "above": 1.2, "probability": 0.8})
-    held = advance(rule, Standing(), Sample(0, (), 1.3, 0.7))
+    held = advance(rule, SeriesState(), Sample(0, (), 1.3, 0.7))
     assert held.phase == "ok"
     held = advance(rule, held, Sample(60, (), 1.3, 0.9))
     assert held.phase == "firing"

@@ -14,7 +14,7 @@ import pytest
 from fixtures.databases import Server
 
 from api.world import World, seed
-from flitwatch_api.people import attempts
+from flitwatch_api.people import login_limiter
 from flitwatch_api.serve import listen, server
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
@@ -89,7 +89,7 @@ def guess_passwords(api: Served, count: int, address: str, name: str = "otto", *
 def no_second_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tries at a password are not given back while the test runs, however slow the machine."""
     for each in ("PAIR", "NAME", "KNOWN", "ADDRESS"):
-        monkeypatch.setattr(attempts, f"{each}_EVERY_S", 1e6)
+        monkeypatch.setattr(login_limiter, f"{each}_EVERY_S", 1e6)
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from flitwatch_db.alerts import store as alerts
 from flitwatch_db.people import accounts as people
 from flitwatch_db.people.erasure import left
 from flitwatch_db.tasks import get
-from flitwatch_domain.alerts import Sample, Standing, read_rule
+from flitwatch_domain.alerts import Sample, SeriesState, read_rule
 
 RULE = {"signal": "blamed_user", "above": 1, "for": "5m", "summary": "{user} is back with {value} nodes"}
 
@@ -114,7 +114,7 @@ def test_an_alert_keeps_its_evidence_and_hides_who_it_is_about(served: tuple[Ser
     with connect(url, role="writer") as conn:
         alerts.save_rule(conn, rule, "api")
         evidence = {"page": "/jobs/7", "simulated": True, "q": 0.01, "rule": rule.model_dump(mode="json")}
-        number = alerts.open_alert(conn, rule, sample, Standing("firing", sample.at_s, sample.at_s, 64.0), evidence)
+        number = alerts.open_alert(conn, rule, sample, SeriesState("firing", sample.at_s, sample.at_s, 64.0), evidence)
     (shown,) = api.get("/alerts", phase="firing")["items"]
     assert shown["labels"]["user"].startswith("user-") and "ann" not in shown["summary"] and shown["simulated"] is True
     assert shown["summary"].endswith("is back with 64 nodes") and shown["page"] == "/jobs/7"
@@ -144,9 +144,9 @@ def test_why_a_receiver_could_not_be_told_is_for_operators(
     with connect(embedded_db, role="writer") as conn:
         rule = read_rule({"name": "stalls", "signal": "stall_ratio", "above": 1})
         alerts.save_rule(conn, rule, "api")
-        number = alerts.open_alert(conn, rule, sample, Standing("firing", sample.at_s, sample.at_s, 4.0), {})
+        number = alerts.open_alert(conn, rule, sample, SeriesState("firing", sample.at_s, sample.at_s, 4.0), {})
         for name in ("pager", "mail"):
-            alerts.want_notice(conn, number, name, "rule=stalls", 0.0, 60.0)
+            alerts.queue_notice(conn, number, name, "rule=stalls", 0.0, 60.0)
         notices = dict(conn.execute("SELECT receiver, notice_id FROM alert_notice").fetchall())
         alerts.failed(conn, [notices["pager"]], why, 5.0)
     with serving(Settings(db=embedded_db, web=None)) as api:
@@ -165,7 +165,7 @@ def _watching(url: str) -> int:
     with connect(url, role="writer") as conn:
         alerts.save_rule(conn, rule, "api")
         evidence = {"page": "/jobs/7", "simulated": True, "rule": rule.model_dump(mode="json")}
-        number = alerts.open_alert(conn, rule, sample, Standing("firing", sample.at_s, sample.at_s, 9.0), evidence)
+        number = alerts.open_alert(conn, rule, sample, SeriesState("firing", sample.at_s, sample.at_s, 9.0), evidence)
         begin, end = datetime.now(UTC), datetime.now(UTC) + timedelta(hours=1)
         matchers = {"user": "ann", "rule": "watch-ann", "fabric": "f1", "exe": "/home/ann/.*/"}
         alerts.add_silence(conn, matchers, begin, end, "ann knows", "ann")

@@ -156,6 +156,10 @@ def test_links_runs_steps_blame_forecasts_and_alerts_are_tables(fw: flitwatch_cl
     assert set(runs["run_id"].to_pylist()) >= set(world.run_ids)
     steps = fw.steps(world.run_ids[0])
     assert steps.columns[:3] == ["step", "time_s", "usual_s"] and len(steps) > 0
+    # What is usual is of other runs, not of this run's own ranks.
+    answer = fw.api.steps(world.run_ids[0])
+    assert answer["others"] > 0 and steps["usual_s"].to_pylist() == pytest.approx(answer["mean_time_s"])
+    assert answer["mean_time_s"] != pytest.approx(answer["time_p50_s"])
     assert "lacks" in fw.forecasts().columns and "summary" in fw.alerts().columns
     with pytest.raises(flitwatch_client.Refused, match="no estimate of blame"):
         fw.blame()

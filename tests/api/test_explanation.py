@@ -63,6 +63,22 @@ def private(_embedded_template: Server):
     _embedded_template.drop(url)
 
 
+def test_a_long_job_is_slow_where_no_fabric_knows_its_nodes(private: tuple[Served, str]) -> None:
+    """Its like took 100 s, it took 450 s: that is slow, and since its place is unknown nobody can say why."""
+    served, url = private
+    with connect(url, role="writer") as conn:
+        for number, seconds in enumerate((98, 100, 102, 101, 450, 99)):
+            conn.execute(
+                "INSERT INTO job (cluster, job_id, restart, user_name, name, state, nodes, start_ts, end_ts, simulated)"
+                " VALUES ('c7', %s, 0, 'zoe', 'cp2k', 'COMPLETED', 4, to_timestamp(%s), to_timestamp(%s), false)",
+                [str(700 + number), T0 - 9000 + 1000 * number, T0 - 9000 + 1000 * number + seconds],
+            )
+    long, usual = (served.get(f"/jobs/{job}/explanation", cluster="c7") for job in ("704", "705"))
+    assert long["verdict"] == "cannot tell" and long["slowdown"]["factor"] == pytest.approx(450 / 100.5)
+    assert "its place on a fabric with counters over time is not known" in long["reasons"]
+    assert usual["verdict"] == "not slow"
+
+
 def test_names_are_pseudonyms_below_their_scope(private: tuple[Served, str]) -> None:
     served, url = private
     with connect(url, role="gate", autocommit=True) as conn:

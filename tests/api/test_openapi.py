@@ -77,6 +77,7 @@ def test_every_kind_of_fabric_answers_as_described(api: Served, fabric: str) -> 
         "/endpoints",
         "/stalls",
         "/stalls/links",
+        "/lanes",
         "/matrix",
         "/overview",
         "/frames",
@@ -86,7 +87,8 @@ def test_every_kind_of_fabric_answers_as_described(api: Served, fabric: str) -> 
     ):
         operation = SCHEMA[f"/api/v1/fabrics/{{fabric}}{path.replace('/routers/1', '/routers/{router}')}"]["GET"]
         case = operation.Case(
-            path_parameters={"fabric": fabric, "router": 1}, query={"routers": "all"} if path == "/timeseries" else {}
+            path_parameters={"fabric": fabric, "router": 1},
+            query={"/timeseries": {"routers": "all"}, "/lanes": {"endpoint": 0}}.get(path, {}),
         )
         answer = case.call(base_url=api.url)
         assert answer.status_code == 200

@@ -16,7 +16,7 @@ from api.conftest import Served, bearer, guess_passwords, serving
 from flitwatch_api.app import create_app
 from flitwatch_api.logs import JsonLines, request_id
 from flitwatch_api.names import Names
-from flitwatch_api.people import attempts, callers, trail
+from flitwatch_api.people import callers, login_limiter, trail
 from flitwatch_api.people.access import RANK, SAFE, Requirement, check
 from flitwatch_api.people.buckets import Buckets
 from flitwatch_api.people.callers import UNKNOWN_BURST
@@ -611,7 +611,7 @@ def test_wrong_passwords_from_elsewhere_keep_nobody_out(embedded_db: str) -> Non
 @pytest.mark.usefixtures("no_second_chance")
 def test_who_logged_in_before_is_known_by_a_signed_cookie(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wrong passwords from the same address, as behind a proxy, or for the name from everywhere, hold up who does not have it."""
-    monkeypatch.setattr(attempts, "NAME_BURST", 12)
+    monkeypatch.setattr(login_limiter, "NAME_BURST", 12)
     with connect(embedded_db, role="gate", autocommit=True) as conn:
         for name in ("otto", "eve"):
             people.add(conn, name, "operator", PASSWORD)
@@ -645,10 +645,10 @@ def test_who_logged_in_before_is_known_by_a_signed_cookie(embedded_db: str, monk
 
 
 def test_refused_attempts_use_up_nothing_and_right_ones_are_given_back() -> None:
-    from flitwatch_api.people.attempts import NAME_BURST, PAIR_BURST, Attempts
+    from flitwatch_api.people.login_limiter import NAME_BURST, PAIR_BURST, LoginLimiter
     from flitwatch_domain.errors import TooMany
 
-    held = Attempts()
+    held = LoginLimiter()
     for number in range(10 * NAME_BURST):
         if number < PAIR_BURST:
             held.take("otto", "guesser")

@@ -82,7 +82,6 @@ def test_tasks_are_started_followed_and_cancelled(api: Served) -> None:
 def test_tasks_that_may_not_be_started_are_refused(api: Served) -> None:
     for body, status in (
         ({"name": "db.maintain"}, 422),
-        ({"name": "sim.study_help", "args": {"task": 1}}, 422),
         ({"name": "x"}, 422),
         ({"name": "demo.count", "args": {"a": "x" * 70_000}}, 422),
         ({"name": "demo.count", "args": {"a": 10**30}}, 422),

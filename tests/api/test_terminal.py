@@ -242,6 +242,8 @@ def test_a_backtest_says_that_it_needs_both_lengths(capfd) -> None:
 def test_open_prints_the_page_of_a_job_that_is_known(api: Served, capfd, monkeypatch, tmp_path) -> None:
     assert printed(capfd, "open", "105_7", "--url", api.url + "/") == f"{api.url}/jobs/105_7\n"
     assert "999999" in failed(capfd, "open", "999999", "--url", api.url)
+    assert printed(capfd, "open", "100", "--cluster", "c2", "--url", api.url) == f"{api.url}/jobs/100?cluster=c2\n"
+    assert "of cluster 'c9'" in failed(capfd, "open", "100", "--cluster", "c9", "--url", api.url)
     opened = tmp_path / "opened"
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\necho "$1" > {opened}\n')

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.conftest import Served, guess_passwords, serving
-from flitwatch_api.people.attempts import PAIR_BURST
+from flitwatch_api.people.login_limiter import PAIR_BURST
 from flitwatch_api.serve import server
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect

@@ -13,7 +13,7 @@ import pytest
 from fixtures.databases import Server
 
 from api.conftest import Served, bearer, serving
-from flitwatch_api.people.seals import Seals
+from flitwatch_api.people.cookie_signer import CookieSigner
 from flitwatch_api.people.visits import KIND
 from flitwatch_api.platform import Platform
 from flitwatch_api.settings import Settings
@@ -122,8 +122,8 @@ def test_forged_and_expired_cookies_are_none(site: tuple[Served, str]) -> None:
 
     async def sealed() -> list[str]:
         platform = Platform(Settings(db=url))
-        seals = Seals(platform)
-        return [await seals.made(KIND, "a", -10), await seals.made("known", "a", 60)]
+        cookies = CookieSigner(platform)
+        return [await cookies.sign(KIND, "a", -10), await cookies.sign("known", "a", 60)]
 
     with visitor(api) as ann:
         task = started(ann)

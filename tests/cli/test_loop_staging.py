@@ -143,7 +143,7 @@ def test_a_run_stores_what_it_says(embedded_db: str, capsys: pytest.CaptureFixtu
         planted.store(conn, planted.load_of(planted.by_one_spine()))
     words = ["loop", "run", "--fabric", "tree", "--to", str(planted.START_S + 10), "--window", "10s", "--time-limit", "0.5", "--reconstruct-limit", "5"]  # fmt: skip
     made = said(capsys, *words, "--out", str(tmp_path / "new.lfts"), "--db", embedded_db)
-    assert made["verdict"] == "load" and made["simulated"] is False and made["lanes"] == 1
+    assert made["verdict"] == "load" and made["simulated"] is False and made["levels"] == 1
     with connect(embedded_db) as conn:
         kept = recommendations.staging(conn, made["recommendation"])
     assert kept.lfts == (tmp_path / "new.lfts").read_bytes() and kept.staged_at is None

@@ -11,8 +11,9 @@ import pytest
 
 from flitwatch.commands.scorecard import EXTRA, PARTS
 from flitwatch.main import main
+from flitwatch_db.tasks.executors import LocalExecutor
 from flitwatch_domain.errors import FlitwatchError
-from flitwatch_research.scorecard.pieces import Piece
+from flitwatch_research.scorecard.pieces import Piece, done
 from flitwatch_research.scorecard.report import markdown
 from flitwatch_research.scorecard.verdict import checks
 from flitwatch_research.scorecard.worlds import OURS, PAPER, headline, interval, share
@@ -216,10 +217,11 @@ def test_a_piece_is_made_once_and_read_back(tmp_path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(blame, "rows", rows)
     one, other = (Piece("blame", "blame.rows", ("amg-128", seed, 300)) for seed in (1, 2))
-    first, second = one.made(), one.made()
+    ((_, first),) = done([one], LocalExecutor(1))
+    ((_, second), (_, third)) = done([one, other], LocalExecutor(1))
     assert first.rows == second.rows == [{"scenario": "amg-128", "seed": 1, "precision_at_10": None}]
     assert (first.kept, second.kept, second.cpu_s) == (False, True, first.cpu_s)
-    assert other.made().rows[0]["seed"] == 2 and made == [1, 2]
+    assert third.rows[0]["seed"] == 2 and made == [1, 2]
 
 
 def test_shapes_of_the_paper_are_held_against_the_ablation_and_what_is_only_reported_is_no_verdict() -> None:

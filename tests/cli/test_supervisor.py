@@ -81,7 +81,7 @@ def test_a_process_whose_loop_stops_coming_round_is_started_again(tmp_path: Path
     beating = [
         sys.executable,
         "-c",
-        "import time\nfrom flitwatch_ops.watched import own_pulse\nwhile True: own_pulse().beat(); time.sleep(0.05)",
+        "import time\nfrom flitwatch_ops.watched import own_heartbeat\nwhile True: own_heartbeat().beat(); time.sleep(0.05)",
     ]
     processes = [Process(name, beating, hangs_after_s=3.0) for name in ("frozen", "going")]
     supervisor = Supervisor(tmp_path, [], [*processes, Process("mute", SLEEPER, hangs_after_s=0.5)])
@@ -177,7 +177,7 @@ import sys, pathlib, time
 from flitwatch_ops.supervisor import Supervisor
 supervisor = Supervisor(pathlib.Path(sys.argv[1]), [], [])
 supervisor.begin({})
-with supervisor.breaking_off():
+with supervisor.interruptible():
     print(flush=True)
     time.sleep(600)
 """

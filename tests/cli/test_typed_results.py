@@ -11,8 +11,6 @@ UNTYPED = ("dict[str, Any]", "dict[str, object]")
 EXCEPTIONS = {
     "db/flitwatch_db/archive/parts.py:rows": "the columns of whichever table is read",
     "db/flitwatch_db/estimates/store.py:data_and_result_of": "documents whose fields the kind of estimate decides",
-    "db/flitwatch_db/tasks/sweeps.py:collect": "results of a study's parts, with fields of the study's own",
-    "db/flitwatch_db/tasks/sweeps.py:take": "arguments of a study's part, with fields of the study's own",
     "ingest/flitwatch_ingest/collectors/checkpoint.py:_load": "the fields of whichever collector keeps it",
     "ingest/flitwatch_ingest/exporters/table.py:record": "labels and counters as an exporter names them, a record at a time",
     "ingest/flitwatch_ingest/sources/sacct_text.py:_checked": "the columns that sacct prints",

@@ -28,6 +28,10 @@ TIME_TABLES = {
     "endpoint_1m",
     "endpoint_1h",
     "port_10s",
+    "router_lane_10s",
+    "router_lane_1h",
+    "endpoint_lane_10s",
+    "endpoint_lane_1h",
     "observation",
 }
 
@@ -150,6 +154,8 @@ def test_timescaledb_gets_hypertables(timescale_db: str) -> None:
             "router_1s": 3600,
             "router_1m": 86400,
             "router_1h": 30 * 86400,
+            "router_lane_10s": 6 * 3600,
+            "router_lane_1h": 30 * 86400,
         }
         conn.execute("SELECT ensure_chunks('router_1s', ARRAY[now()])")
         assert conn.execute("SELECT count(*) FROM time_chunk").fetchone() == (0,)

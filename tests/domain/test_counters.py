@@ -33,7 +33,7 @@ def test_names_are_unique_and_entries_complete() -> None:
 
 
 def test_every_catalogue_name_identifies_itself() -> None:
-    numbers = {"row": "3", "col": "6", "vc": "4", "nic": "2", "tile": "5", "tc": "7"}
+    numbers = {"row": "3", "col": "6", "vc": "4", "nic": "2", "tile": "5", "tc": "7", "vl": "11", "sl": "15"}
     for entry in CATALOGUE:
         row = "5" if entry.scope is Scope.PROCESSOR_TILE else numbers["row"]
         name = entry.name.format(**numbers | {"row": row})

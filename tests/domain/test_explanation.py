@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.explanation import answer, case, slowdown
-from flitwatch_domain.explanation.candidates import Beside, Blamed, Scene, ranked
+from flitwatch_domain.explanation.candidates import Blamed, NeighbourJob, Scene, ranked
 from flitwatch_domain.explanation.carriers import Count, LinkCount, carrying
 from flitwatch_domain.explanation.chain import minutes_and_seconds
-from flitwatch_domain.explanation.scenery import Scenery
+from flitwatch_domain.explanation.onset_context import OnsetContext
 
 T0 = 1_790_000_000.0
 CURVE = 5 + np.sin(np.arange(60) / 5)
@@ -111,10 +111,10 @@ def beside(
     most: float | None = 0.0,
     end_s: float | None = None,
     blamed: Blamed | None = None,
-) -> Beside:
+) -> NeighbourJob:
     placed = np.arange(20) if routers is None else routers
     before, after = sent if sent is not None else (None, None)
-    return Beside(
+    return NeighbourJob(
         number,
         str(number),
         f"user{number}",
@@ -135,7 +135,7 @@ def scene() -> Scene:
     return Scene(OWN, GROUP, T0 + 95, T0 + 110, T0 + 300)
 
 
-def scores(*jobs: Beside) -> dict[str, float]:
+def scores(*jobs: NeighbourJob) -> dict[str, float]:
     return {one.job.job_id: one.score for one in ranked(jobs, scene())}
 
 
@@ -222,8 +222,10 @@ JOB = {
 }
 
 
-def scenery(*jobs: Beside, own: Count | None = None, onset_s: float = T0 + 102, nics: bool = True) -> Scenery:
-    return Scenery(
+def scenery(
+    *jobs: NeighbourJob, own: Count | None = None, onset_s: float = T0 + 102, nics: bool = True
+) -> OnsetContext:
+    return OnsetContext(
         1,
         "f",
         OWN,
@@ -241,10 +243,10 @@ def scenery(*jobs: Beside, own: Count | None = None, onset_s: float = T0 + 102, 
 
 
 def made(
-    watched: slowdown.Steps | None, scenic: Scenery | None, past: answer.Past | None = None, **job: object
+    watched: slowdown.Steps | None, scenic: OnsetContext | None, past: answer.PastRunTimes | None = None, **job: object
 ) -> dict:
     found = None if watched is None else slowdown.of_steps(watched)
-    return answer.explanation({**JOB, **job}, answer.Watched(watched, "app", past), found, scenic, T0 + 300)
+    return answer.explanation({**JOB, **job}, answer.JobProgress(watched, "app", past), found, scenic, T0 + 300)
 
 
 def test_the_planted_job_is_named_with_what_would_help() -> None:
@@ -269,7 +271,7 @@ def test_the_planted_job_is_named_with_what_would_help() -> None:
         (None, "place on a fabric"),
     ],
 )
-def test_where_something_is_missing_nobody_is_named(scenic: Scenery | None, reason: str) -> None:
+def test_where_something_is_missing_nobody_is_named(scenic: OnsetContext | None, reason: str) -> None:
     told = made(steps(1.5, 20), scenic)
     assert (told["verdict"], told["named"]) == ("cannot tell", None)
     assert reason in " ".join(told["reasons"])
@@ -304,14 +306,14 @@ def test_a_quiet_run_is_not_slow_whoever_starts() -> None:
     ],
 )
 def test_jobs_without_steps(job: dict, past: list[float] | None, verdict: str) -> None:
-    held = None if past is None else answer.Past(np.array(past))
+    held = None if past is None else answer.PastRunTimes(np.array(past))
     factor = answer.elapsed_factor({**JOB, **job}, held, T0 + 300)
     found = (
         None
         if factor is None or factor < 1.1
         else slowdown.Slowdown("counters", factor, 1.0, T0, T0, T0 + 300, None, True)
     )
-    told = answer.explanation({**JOB, **job}, answer.Watched(None, None, held), found, None, T0 + 300)
+    told = answer.explanation({**JOB, **job}, answer.JobProgress(None, None, held), found, None, T0 + 300)
     assert told["verdict"] == verdict and told["named"] is None
     assert bool(told["reasons"]) == (verdict == "cannot tell")
 

@@ -300,7 +300,7 @@ def elapsed(seconds: float, past: list[float], **job: object) -> float | None:
 
     from flitwatch_domain.explanation import answer
 
-    return answer.elapsed_factor({**JOB, **job}, answer.Past(np.array(past)), T0 + seconds)
+    return answer.elapsed_factor({**JOB, **job}, answer.PastRunTimes(np.array(past)), T0 + seconds)
 
 
 def test_elapsed_time_is_long_beyond_nine_in_ten_and_a_running_job_only_above_usual() -> None:
@@ -315,10 +315,10 @@ def test_a_stretch_below_a_tenth_is_no_slowness_whatever_found_it() -> None:
 
     from flitwatch_domain.explanation import answer
 
-    held = answer.Past(np.array([100.0, 101, 99, 100]))
+    held = answer.PastRunTimes(np.array([100.0, 101, 99, 100]))
     job = {**JOB, "state": "COMPLETED", "end_s": T0 + 105}
     found = slowdown.Slowdown("counters", 1.05, 5.0, T0, T0, T0 + 10, None, False)
-    told = answer.explanation(job, answer.Watched(None, None, held), found, scenery(beside(1, T0 + 100)), T0 + 300)
+    told = answer.explanation(job, answer.JobProgress(None, None, held), found, scenery(beside(1, T0 + 100)), T0 + 300)
     assert (told["verdict"], told["named"], told["slowdown"], told["links"], told["groups"]) == (
         "not slow",
         None,

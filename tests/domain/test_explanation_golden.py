@@ -38,7 +38,7 @@ def cases() -> dict[str, dict[str, Any]]:
     jammed = np.full(20, 1e5)
     jammed[10:] = 1e8
     counted = RouterCounts(np.full(20, 1e6), np.full(20, 1e6), np.full(20, 1e5), jammed)
-    alone, past = replace(near, beside=[]), answer.Past(np.array([290.0, 300.0, 330.0]))
+    alone, past = replace(near, beside=[]), answer.PastRunTimes(np.array([290.0, 300.0, 330.0]))
     own = slowdown.Steps(np.arange(60), steps(1.5, 20).time_s, T0, earlier(1))
     more = replace(
         scenery(beside(3, T0 - 900, sent=(1e10, 1e12), most=1e10)), links=[link(1, 0.1, 2.0), link(2, 0.1, 30.0)]

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
+import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -69,6 +72,47 @@ def test_the_last_18_digits_of_a_name_are_ranged() -> None:
 def test_names_that_end_in_letters_are_written_out() -> None:
     """Slurm 22.05 refuses text behind a bracket: `scontrol show hostnames 'n[1-2]-ib'` says "Invalid hostlist"."""
     assert compress(["n1-ib", "n2-ib", "n3", "n4"]) == "n1-ib,n2-ib,n[3-4]"
+
+
+def blades(count: int) -> list[str]:
+    """Nodes of a Cray EX by their place: cabinet, chassis, slot, board, node."""
+    return [f"x{1000 + at // 256}c{at // 32 % 8}s{at // 4 % 8}b{at // 2 % 2}n{at % 2}" for at in range(count)]
+
+
+def test_every_number_of_a_name_is_ranged() -> None:
+    assert compress(blades(2048)) == "x[1000-1007]c[0-7]s[0-7]b[0-1]n[0-1]"
+    assert compress(["r1n5", "r2n5", "r3n7"]) == "r3n7,r[1-2]n[5]"
+    assert compress(["r08n1", "r09n1", "r10n1", "r9n1"]) == "r9n1,r[08-10]n[1]"
+
+
+@given(chosen=st.sets(st.integers(0, 2047), min_size=1, max_size=300))
+def test_a_part_of_a_machine_expands_to_itself(chosen: set[int]) -> None:
+    hosts = {blades(2048)[at] for at in chosen}
+    text = compress(hosts)
+    assert set(expand(text)) == hosts and len(expand(text)) == len(hosts)
+    assert len(text) <= len(",".join(hosts))
+
+
+@pytest.mark.skipif(shutil.which("scontrol") is None, reason="needs Slurm's client: apt-get install slurm-client")
+@pytest.mark.parametrize(
+    "hosts",
+    [
+        blades(64),
+        ["r1n5", "r2n5", "r3n7"],
+        ["a1b2c3d4e5f6g7h8", "a1b2c3d4e5f6g7h9", "a2b2c3d4e5f6g8h8"],
+        ["n1-ib", "n2"],
+    ],
+)
+def test_slurm_reads_it(tmp_path: Path, hosts: list[str]) -> None:
+    site = tmp_path / "slurm.conf"
+    site.write_text("ClusterName=x\nSlurmctldHost=localhost\nAuthType=auth/none\n")
+    done = subprocess.run(
+        ["scontrol", "show", "hostnames", compress(hosts)],
+        capture_output=True,
+        text=True,
+        env={"SLURM_CONF": str(site)},
+    )
+    assert sorted(done.stdout.split()) == sorted(hosts), done.stderr
 
 
 @given(first=st.integers(0, 99_000), count=st.integers(1, 300))

@@ -30,7 +30,7 @@ from flitwatch_ingest.schemas import Claims
 from flitwatch_ingest.sources import clustercockpit, flux, ldms_csv, ncl, pbs, sacct, swf
 from flitwatch_ingest.sources.ncl_run import read_run_json
 from flitwatch_ingest.writer import accounts
-from flitwatch_ingest.writer.gathered import OUR_FAULT, Gathered
+from flitwatch_ingest.writer.pending_rows import OUR_FAULT, PendingRows
 from flitwatch_ingest.writer.places import Place
 from flitwatch_ingest.writer.topic_feed import TopicFeed
 from flitwatch_ml import tables
@@ -71,6 +71,11 @@ def _files(data: bytes, *names: str) -> list[Path]:
 def cray_interconnect(data: bytes) -> None:
     """`rtr --interconnect` text, as far as the simulator's graph."""
     topologies.of_fabric(read_fabric(_file(data, "fuzz.interconnect"), "cray"))
+
+
+def slingshot_links(data: bytes) -> None:
+    """The links of Slingshot's fabric manager, as far as the simulator's graph."""
+    topologies.of_fabric(read_fabric(_file(data, "fuzz-links.txt"), "slingshot"))
 
 
 def ibnetdiscover(data: bytes) -> None:
@@ -287,40 +292,40 @@ def ldms_topic(data: bytes) -> None:
     name, schema, rest = ([*data.split(CUT, 2), b"", b""])[:3]
     lines = rest.split(b"\n")
     topic = "ldms." + name.decode("utf-8", errors="replace")
-    ledger, gathered = Ledger(), Gathered()
+    ledger, pending_rows = Ledger(), PendingRows()
     ledger.wire(1, _WIRED, 4)
     schemas = Schemas(_OneSchema(schema.decode("utf-8", errors="replace")))
     feed = TopicFeed(topic, ledger, Claims(), _OneRouter(), schemas, lambda schema: len(schema.columns))  # type: ignore[arg-type]
-    feed.consume(_records(topic, lines), gathered, replaying=False)
-    feed.consume(_records(topic, lines), gathered, replaying=True)
+    feed.consume(_records(topic, lines), pending_rows, replaying=False)
+    feed.consume(_records(topic, lines), pending_rows, replaying=True)
     feed.feed.give_up_held()
-    feed.collect(gathered)
-    taken = sum(gathered.schema_records.values()) + gathered.rates[topic].duplicates + len(gathered.letters)
+    feed.collect(pending_rows)
+    taken = sum(pending_rows.schema_records.values()) + pending_rows.rates[topic].duplicates + len(pending_rows.letters)
     assert taken <= 2 * len(lines)
-    _no_fault(gathered)
+    _no_fault(pending_rows)
 
 
-def _no_fault(gathered: Gathered) -> None:
-    assert not [letter.reason for letter in gathered.letters if OUR_FAULT in letter.reason]
+def _no_fault(pending_rows: PendingRows) -> None:
+    assert not [letter.reason for letter in pending_rows.letters if OUR_FAULT in letter.reason]
 
 
 def own_records(data: bytes) -> None:
     """Records of our own topics, as the writer takes them: what cannot be used becomes a dead letter."""
     topic = {b"j": topics.JOBS, b"r": topics.RUNS, b"s": topics.SAMPLES}.get(data[:1], topics.JOBS)
-    gathered = Gathered()
+    pending_rows = PendingRows()
     for record in _records(topic, data[1:].split(b"\n")):
-        accounts.take(record, gathered)
+        accounts.decode(record, pending_rows)
     assert (
-        len(gathered.letters) + len(gathered.jobs) + len(gathered.runs) + len(gathered.samples)
+        len(pending_rows.letters) + len(pending_rows.jobs) + len(pending_rows.runs) + len(pending_rows.samples)
         == data[1:].count(b"\n") + 1
     )
-    _no_fault(gathered)
+    _no_fault(pending_rows)
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
-        cray_interconnect, ibnetdiscover, topology_spec, dragonview, sacct_output, aries_ncl, aries_ncl_yaml, run_json, ldms_store_csv,
+        cray_interconnect, slingshot_links, ibnetdiscover, topology_spec, dragonview, sacct_output, aries_ncl, aries_ncl_yaml, run_json, ldms_store_csv,
         noise_bench_lines, message_dag, dumpi_text, traffic_csv, routed_traffic, jobs_csv, twin_spec, host_list, sensing_epoch, lft_tables, run_tables, alert_config,
         sampler_plan, squeue_json, ldms_topic, own_records, pbs_accounting, flux_jobs, workload_format, clustercockpit_meta,
     )

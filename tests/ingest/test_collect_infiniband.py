@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 from ingest.subnet import Subnet
+from ingest.test_lanes import lanes
 from noise_core import flow_ibsim
 
 from flitwatch_db import connect
+from flitwatch_domain.counters import LANES
 from flitwatch_domain.generators import xgft
+from flitwatch_ingest.sources import perfquery
 from flitwatch_ingest.writer.drain import drain
 
 pytestmark = pytest.mark.integration
@@ -74,6 +77,39 @@ def test_a_saturated_counter_is_cleared_where_the_site_allows_it(embedded_db: st
     subnet.count(0, 1, PortXmitWait=SATURATED)
     assert subnet.collect(embedded_db, "--clear-saturated")["saturated"] == {"PortXmitWait": 1}
     assert subnet.collect(embedded_db)["saturated"] == {}
+
+
+def test_waits_by_virtual_lane_reach_their_port(embedded_db: str, subnet: Subnet) -> None:
+    """ibsim counts waits by lane and, as many devices, nothing by service level."""
+    wait = "PortVLXmitWaitCounters"
+    first = subnet.collect(embedded_db, "--lanes", "--adapters")
+    assert first["lanes"] == 48 * LANES and not first["failed"] and not first["saturated"]
+    time.sleep(1.1)
+    planted = {(subnet.switches[0], 1): {f"{wait}3": 700, f"{wait}15": 9}, (subnet.adapters[5], 1): {f"{wait}0": 41}}
+    subnet.set_counters(planted, wait)
+    subnet.collect(embedded_db, "--lanes", "--adapters")
+    drain(embedded_db, embedded_db, limit_s=60)
+    ports, own = (lanes(embedded_db, f"{device}_lane_1h", "stall_cycles") for device in ("router", "endpoint"))
+    assert len(ports) == 32 * LANES and {at[1:]: n for at, n in ports.items() if n} == {(1, 3): 700, (1, 15): 9}
+    assert len(own) == 16 * LANES and {at[1:]: n for at, n in own.items() if n} == {(0, 0): 41}
+    assert lanes(embedded_db, "router_lane_1h", "sl_flits") == {}
+
+
+def test_a_saturated_lane_is_told_and_its_port_s_waits_left_out(embedded_db: str, subnet: Subnet) -> None:
+    wait = "PortVLXmitWaitCounters"
+    subnet.set_counters({(subnet.switches[0], 1): {f"{wait}3": 0xFFFF}}, wait)
+    found = subnet.collect(embedded_db, "--lanes")
+    assert found["saturated"] == {"PortVLXmitWait3": 1} and found["lanes"] == 31 * LANES
+    assert found["counters"] == 32 * 9
+
+
+def test_words_by_service_level_are_read_as_perfquery_prints_them() -> None:
+    """Names as libibmad writes them; a counter at its largest value counts no more."""
+    text = "# PortXmitDataSL counters: Lid 6 port 12\nPortSelect:......................12\nCounterSelect:...................0x0000\n"
+    text += "".join(f"{f'XmtDataSL{level}:':.<33}{level * 1000 + 5}\n" for level in range(LANES))
+    found = perfquery.parse(text)
+    assert found == {12: {f"XmtDataSL{level}": level * 1000 + 5 for level in range(LANES)}}
+    assert perfquery.saturated(found[12] | {"XmtDataSL9": 0xFFFFFFFF}) == {"XmtDataSL9"}
 
 
 def test_what_does_not_answer_is_told(embedded_db: str, subnet: Subnet) -> None:

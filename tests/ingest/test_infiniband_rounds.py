@@ -9,7 +9,7 @@ from typing import Any, cast
 from flitwatch_domain.errors import BadInput, Unavailable
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import xgft
-from flitwatch_domain.pulse import Pulse
+from flitwatch_domain.heartbeat import Heartbeat
 from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools
 
 
@@ -40,7 +40,7 @@ class Log:
     """Counts what is published by round."""
 
     def __init__(self, rounds: int, stop: threading.Event) -> None:
-        self.pulse, self.published, self.rounds, self._most, self._stop = Pulse(), 0, [], rounds, stop
+        self.heartbeat, self.published, self.rounds, self._most, self._stop = Heartbeat(), 0, [], rounds, stop
 
     def publish(self, *_: object, **__: object) -> None:
         self.published += 1

@@ -13,7 +13,7 @@ from flitwatch_core.codec import Kind, Role
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Technology
-from flitwatch_ingest.schemas.charts import PORT_ARRAYS, Claims, chart_arrays, require_columns
+from flitwatch_ingest.schemas.charts import LANE_ARRAYS, PORT_ARRAYS, Claims, chart_arrays, require_columns
 from flitwatch_ingest.schemas.rows import (
     MOST_COLUMNS,
     Column,
@@ -274,7 +274,7 @@ PARTS = {0: "flits", 1: "stall_cycles", -1: None}
 def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
     """What the core is told of each counter, in names; None: it feeds no column."""
     cells, cell_of, _ = chart_arrays(made, Claims())
-    assert cells.dtype == "int32" and cells.shape[1] == 10
+    assert cells.dtype == "int32" and cells.shape[1] == 12
     names = [c.name for c in made.columns if c.use is not None]
     out: dict[str, dict[str, Any] | None] = {}
     for name, cell in zip(names, cell_of.tolist(), strict=True):
@@ -282,7 +282,7 @@ def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
             out[name] = None
             continue
         port, array, *rest = cells[cell].tolist()
-        columns, (part, place, column, scale, tiles) = rest[:3], rest[3:]
+        columns, (part, place, column, scale, tiles, lane, lane_array) = rest[:3], rest[3:]
         assert columns == sorted(columns, key=lambda c: c < 0), "columns that there are come first"
         assert (place < 0) == (column < 0)
         out[name] = {
@@ -295,6 +295,9 @@ def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
             "scale": scale,
             "tiles": tiles,
         }
+        assert (lane < 0) == (lane_array < 0)
+        if lane >= 0:
+            out[name] |= {"lane": lane, "lane_array": LANE_ARRAYS[lane_array]}  # type: ignore[operator]
         assert min(port, array, *rest) >= -2 and min(array, *rest) >= -1
     return out
 
@@ -382,6 +385,9 @@ def test_where_a_nics_counter_goes(counter: str, goes_to: dict[str, Any] | None)
         ),
         ("symbol_error", wanted(port=-2, nic=4, endpoint="errors")),
         ("link_downed", None),
+        # Of a lane alone: no column, no array, no time.
+        ("XmtDataSL5", wanted(port=-2, lane=5, lane_array="sl_flits")),
+        ("PortVLXmitWait15", wanted(port=-2, lane=15, lane_array="stall_cycles")),
     ],
 )
 def test_where_a_ports_counter_goes(counter: str, goes_to: dict[str, Any] | None) -> None:
@@ -406,12 +412,12 @@ def test_claims_number_names_once_over_all_feeds() -> None:
 
 def test_a_schema_without_counters_has_empty_arrays() -> None:
     cells, cell_of, claims = chart_arrays(schema("meminfo", "MemFree"), Claims())
-    assert cells.shape == (0, 10) and cell_of.size == claims.size == 0
+    assert cells.shape == (0, 12) and cell_of.size == claims.size == 0
 
 
-@pytest.mark.parametrize("part", ["ROUTER_COLUMNS", "ENDPOINT_COLUMNS", "CLASS_COLUMNS"])
+@pytest.mark.parametrize("part", ["ROUTER_COLUMNS", "ENDPOINT_COLUMNS", "CLASS_COLUMNS", "LANES", "LANE_ARRAYS"])
 def test_a_core_of_other_columns_is_refused(part: str) -> None:
-    parts = ("ROUTER_COLUMNS", "ENDPOINT_COLUMNS", "CLASS_COLUMNS")
+    parts = ("ROUTER_COLUMNS", "ENDPOINT_COLUMNS", "CLASS_COLUMNS", "LANES", "LANE_ARRAYS")
     core = SimpleNamespace(**{name: getattr(codec, name) for name in parts})
     require_columns(core)
     for by in (-1, 1):

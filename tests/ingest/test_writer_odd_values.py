@@ -11,7 +11,7 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import dragonfly
 from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
-from flitwatch_ingest.writer.gathered import OUR_FAULT, header
+from flitwatch_ingest.writer.pending_rows import OUR_FAULT, header
 from flitwatch_stream.log import Record
 from ingest import odd
 

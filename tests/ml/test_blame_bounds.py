@@ -13,7 +13,7 @@ from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_domain.neighbourhood import Jobs, Windows, circumstances, large_job_nodes, neighbourhood, nodes_near
 from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame, controls
 from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect, permuted
-from flitwatch_ml.blame.calendar import _largest_step, _trend, calendar, orthonormal, tamed
+from flitwatch_ml.blame.calendar import _largest_step, _trend, calendar, orthonormal, winsorised
 from flitwatch_ml.blame.checks import check_runs
 from flitwatch_ml.blame.effects import effects
 from flitwatch_ml.blame.information import association_sign, exact_p_values, mutual_information_bits
@@ -41,11 +41,11 @@ def test_a_score_is_a_correlation_by_the_root_of_its_freedom() -> None:
         np.corrcoef(made.regressors[:, user], made.outcome)[0, 1] * math.sqrt(30 - 1)
         for user in range(4)
     ]  # fmt: skip
-    assert made.freedom == 29 and made.scores() == pytest.approx(np.array(by_hand))
+    assert made.degrees_of_freedom == 29 and made.scores() == pytest.approx(np.array(by_hand))
     assert made.scores(np.array([2])) == pytest.approx(by_hand[2:3])
     # Of a least-squares fit (Frisch-Waugh-Lovell): the partial correlation.
     given = made.given(np.array([0]))
-    assert given.freedom == 28 and made.given(np.array([], np.int64)) is made
+    assert given.degrees_of_freedom == 28 and made.given(np.array([], np.int64)) is made
     design = np.column_stack([np.ones(30), made.regressors[:, 0]])
     left = made.regressors[:, 1] - design @ np.linalg.lstsq(design, made.regressors[:, 1], rcond=None)[0]
     rest = made.outcome - design @ np.linalg.lstsq(design, made.outcome, rcond=None)[0]
@@ -125,7 +125,7 @@ def test_selection_leaves_two_runs_of_freedom(runs: int, most: int) -> None:
 def test_bonferroni_is_a_chance_times_the_candidates() -> None:
     made = problem(40, 5)
     best = int(np.argmax(made.scores()))
-    p = chance(made.scores()[[best]], made.freedom)[0] * 5
+    p = chance(made.scores()[[best]], made.degrees_of_freedom)[0] * 5
     everybody = np.ones(5, bool)
     assert select(made, everybody, p, 1).tolist() == [best] and select(made, everybody, p * 0.999, 1).tolist() == []
 
@@ -189,8 +189,8 @@ def test_parts_of_days_and_weekends_are_strata() -> None:
 def test_wild_values_are_pulled_to_four_robust_deviations() -> None:
     values = np.array([-100.0, -1, 0, 1, 2, -2, 100])
     # Median 0; the median of the distances 0 1 1 2 2 100 100 is 2; 1.4826 of it is a normal deviation (Hampel 1974).
-    assert tamed(values) == pytest.approx([-4 * 1.4826 * 2, -1, 0, 1, 2, -2, 4 * 1.4826 * 2])
-    assert tamed(np.array([1.0, 1, 1, 9])).tolist() == [1, 1, 1, 9]
+    assert winsorised(values) == pytest.approx([-4 * 1.4826 * 2, -1, 0, 1, 2, -2, 4 * 1.4826 * 2])
+    assert winsorised(np.array([1.0, 1, 1, 9])).tolist() == [1, 1, 1, 9]
 
 
 def test_a_basis_spans_its_columns_and_leaves_out_dependent_and_empty_ones() -> None:
@@ -226,7 +226,7 @@ def test_a_calendar_takes_a_step_out_where_there_is_one() -> None:
     noise = rng.normal(size=120) * 0.01
     quiet, stepped = calendar(start, noise), calendar(start, noise + 0.2 * (np.arange(120) >= 60))
     assert len(quiet.regimes_s) == 0 and start[60] in stepped.regimes_s.tolist()
-    assert quiet.freedom == 120 - quiet.axes.shape[1] and stepped.strata
+    assert quiet.degrees_of_freedom == 120 - quiet.axes.shape[1] and stepped.strata
     assert np.allclose(quiet.axes.T @ quiet.axes, np.eye(quiet.axes.shape[1]))
     # Hours and weekends from 32 runs on.
     assert [calendar(start[:runs], noise[:runs]).strata for runs in (31, 32)] == [False, True]
@@ -266,7 +266,7 @@ def test_a_finding_on_two_weeks_rests_on_the_one_with_more_runs() -> None:
     period = np.repeat(np.arange(6), 5)
     exposed = np.zeros(30, bool)
     exposed[[3, 4, 10]] = True
-    assert controls.rests_on_one(made, 0, exposed, period, 1.0) == 0
+    assert controls.depends_on_one_period(made, 0, exposed, period, 1.0) == 0
 
 
 def test_a_finding_that_one_week_carries_rests_on_it() -> None:
@@ -277,7 +277,7 @@ def test_a_finding_that_one_week_carries_rests_on_it() -> None:
 
     def rests(outcome: np.ndarray, exposed: np.ndarray, spread: float = 1.0) -> int | None:
         made = Problem(column[:, None], outcome, axes, np.array([60.0]))
-        return controls.rests_on_one(made, 0, exposed, period, spread)
+        return controls.depends_on_one_period(made, 0, exposed, period, spread)
 
     noise = rng.normal(size=60) * 0.5
     noise -= column * (noise @ column) / 60
@@ -300,15 +300,15 @@ def test_stand_ins_are_alike_and_leave_nothing() -> None:
     raw = np.column_stack([user, twin, stranger, opposite, np.zeros(80)])
     made = Problem(raw, outcome, np.zeros((80, 0)), np.array([*(raw**2).sum(0)[:4], 1.0]))
     with np.errstate(all="raise"):
-        assert controls.stand_ins(made, 0, np.ones(5, bool), 1.0).tolist() in ([1], [])
+        assert controls.proxy_users(made, 0, np.ones(5, bool), 1.0).tolist() in ([1], [])
         exact = Problem(raw, twin + 0.5 * rng.normal(size=80), made.axes, made.own)
-        assert controls.stand_ins(exact, 0, np.ones(5, bool), 1.0).tolist() == [1]
-        assert controls.stand_ins(exact, 0, np.array([True, False, True, True, True]), 1.0).tolist() == []
+        assert controls.proxy_users(exact, 0, np.ones(5, bool), 1.0).tolist() == [1]
+        assert controls.proxy_users(exact, 0, np.array([True, False, True, True, True]), 1.0).tolist() == []
         # Alike by exactly a half is alike.
         e = np.eye(8)
         half = np.column_stack([e[0], 0.5 * e[0] + math.sqrt(0.75) * e[1], 0.49 * e[0] + math.sqrt(1 - 0.49**2) * e[2]])
         few = Problem(half, half[:, 1] + half[:, 2] - 0.9 * e[0] + 0.1 * e[3], np.zeros((8, 0)), np.ones(3))
-        assert controls.stand_ins(few, 0, np.ones(3, bool), 1.0).tolist() == [1]
+        assert controls.proxy_users(few, 0, np.ones(3, bool), 1.0).tolist() == [1]
 
 
 def test_presence_of_another_week_goes_with_slow_runs_where_weeks_repeat() -> None:

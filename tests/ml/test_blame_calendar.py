@@ -128,7 +128,7 @@ def test_a_mark_that_an_operator_set_is_a_regime() -> None:
     _, start, _, time_s = one_user()
     marked = calendar(start, np.log(time_s), marks_s=[start[60], start[61]])
     assert marked.regimes_s.tolist() == [start[60]]  # two at once are one
-    assert marked.freedom < calendar(start, np.log(time_s)).freedom
+    assert marked.degrees_of_freedom < calendar(start, np.log(time_s)).degrees_of_freedom
 
 
 def test_order_of_runs_units_of_exposure_and_names_change_nothing() -> None:

@@ -51,7 +51,7 @@ def test_runs_of_one_moment_have_no_trend() -> None:
     rng = np.random.default_rng(2)
     fit = calendar(np.full(40, MONDAY_S), rng.normal(size=40))
     values = rng.normal(size=40)
-    assert np.allclose(fit.without(values), values - values.mean()) and fit.freedom == 39
+    assert np.allclose(fit.without(values), values - values.mean()) and fit.degrees_of_freedom == 39
 
 
 @pytest.mark.filterwarnings("error")
@@ -118,4 +118,4 @@ def test_the_chance_of_a_score_is_that_of_the_correlation(count: int) -> None:
     columns, outcome = columns - columns.mean(0), outcome - outcome.mean()
     problem = Problem(columns, outcome, np.full((count, 1), count**-0.5), (columns**2).sum(0), ())
     wanted = [pearsonr(column, outcome, alternative="greater").pvalue for column in columns.T]
-    assert np.allclose(chance(problem.scores(), problem.freedom), wanted)
+    assert np.allclose(chance(problem.scores(), problem.degrees_of_freedom), wanted)

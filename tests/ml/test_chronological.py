@@ -149,7 +149,7 @@ def test_adaptive_intervals_keep_their_level_while_errors_grow_or_jump() -> None
                 residuals = (
                     scale(t) * rng.lognormal(0, 0.3) * (0.5 * rng.standard_normal() + 0.87 * rng.standard_normal(12))
                 )
-                missed = interval.saw(residuals)
+                missed = interval.update(residuals)
                 if t == 40:
                     fixed = interval.half_width()
                 if t > 40:
@@ -162,8 +162,8 @@ def test_adaptive_intervals_keep_their_level_while_errors_grow_or_jump() -> None
 def test_an_interval_says_nothing_before_it_has_seen_enough_runs() -> None:
     interval = AdaptiveInterval()
     for _ in range(MIN_RUNS):
-        assert interval.saw(np.ones(3)) is None
-    assert interval.saw(np.ones(3)) == 0.0
+        assert interval.update(np.ones(3)) is None
+    assert interval.update(np.ones(3)) == 0.0
     with pytest.raises(NotEnoughData):
         AdaptiveInterval().half_width()
     with pytest.raises(NotEnoughData, match="order of time needs 50 runs, has 30"):

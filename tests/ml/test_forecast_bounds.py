@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.folds import distinct_runs, run_folds
 from flitwatch_ml.forecast import StepSeries, backtest, chronological
-from flitwatch_ml.forecast.backtest import attention_gain, unseen
+from flitwatch_ml.forecast.backtest import attention_gain, backtest_unseen
 from flitwatch_ml.forecast.chronological import best_together, relative_gain
 from flitwatch_ml.forecast.intervals import AdaptiveInterval, covered, half_width
 from flitwatch_ml.forecast.series import Standard, Windows
@@ -231,21 +231,21 @@ def test_an_adaptive_interval_moves_by_what_it_missed() -> None:
     """Gibbs and Candes 2021, equation 2, by hand: 0.9 falls by 0.005 a run that misses nothing and rises by 0.045 at a miss."""
     interval = AdaptiveInterval()
     for size in range(1, 11):
-        assert interval.saw([float(size), -float(size)]) is None
+        assert interval.update([float(size), -float(size)]) is None
     assert interval.half_width() == 10
-    assert interval.saw([10.0]) == 0.0 and interval._asked == pytest.approx(0.895)
-    assert interval.saw([30.0, 1.0]) == 0.5 and interval._asked == pytest.approx(0.915)
-    assert interval.saw([-99.0]) == 1.0 and interval._asked == pytest.approx(0.96)
+    assert interval.update([10.0]) == 0.0 and interval._asked == pytest.approx(0.895)
+    assert interval.update([30.0, 1.0]) == 0.5 and interval._asked == pytest.approx(0.915)
+    assert interval.update([-99.0]) == 1.0 and interval._asked == pytest.approx(0.96)
 
 
 def test_thirty_runs_are_remembered() -> None:
     interval = AdaptiveInterval()
-    interval.saw([1000.0])
+    interval.update([1000.0])
     for _ in range(29):
-        interval.saw([1.0])
+        interval.update([1.0])
     interval._asked = 1.0
     assert interval.half_width() == 1000.0
-    interval.saw([1.0])
+    interval.update([1.0])
     interval._asked = 1.0
     assert interval.half_width() == 1.0
     for asked in (-0.3, 1.7):  # no level is below nothing or above all
@@ -322,10 +322,10 @@ def test_without_whole_windows_there_is_no_backtest() -> None:
 def test_longer_runs_are_forecast_from_shorter_ones() -> None:
     known, new = noise(20), noise(5, 9, 4)
     seen: list[Windows] = []
-    found = unseen(known, new, 2, 2, learned={"off": Off(0.9, seen)})
+    found = backtest_unseen(known, new, 2, 2, learned={"off": Off(0.9, seen)})
     assert found.mape["off"] == pytest.approx(10.0) and (found.runs, found.windows) == (5, 30)
     assert len(seen) == 1 and len(np.unique(seen[0].run)) == 20 and found.coverage90 is None
-    assert unseen(known, new, 2, 2, learned={"off": Off(0.9)}, stride=3).windows == 10
+    assert backtest_unseen(known, new, 2, 2, learned={"off": Off(0.9)}, stride=3).windows == 10
 
 
 def test_attentions_times_are_those_of_a_thousand_jobs() -> None:
@@ -423,7 +423,7 @@ def test_the_coverage_in_order_of_time_is_that_of_a_loop() -> None:
     fixed = half_width(np.concatenate(blocks[0]), np.repeat(np.arange(10), 3))
     assert found.fixed_coverage90 == pytest.approx(np.mean(np.abs(np.concatenate(blocks[1] + blocks[2])) <= fixed))
     interval = AdaptiveInterval()
-    missed = [interval.saw(run) for run in (*blocks[0], *blocks[1], *blocks[2])]
+    missed = [interval.update(run) for run in (*blocks[0], *blocks[1], *blocks[2])]
     assert found.coverage90 == pytest.approx(1 - np.mean([one for one in missed if one is not None]))
     assert found.half_width90 == pytest.approx(interval.half_width())
     assert found.served == pytest.approx(

@@ -8,7 +8,7 @@ import pytest
 from flitwatch_domain.counters import feature_of
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_ml.forecast import AttentionForecaster, LightGBMForecaster, StepSeries, forecasters
-from flitwatch_ml.forecast.importance import MIN_RUNS, PLACEMENT, TIME, importances, together
+from flitwatch_ml.forecast.importance import MIN_RUNS, PLACEMENT, TIME, correlated_groups, importances
 from flitwatch_twin.campaign import COUNTER_NAMES, generate
 
 M, K = 3, 4
@@ -89,8 +89,8 @@ def test_counters_that_move_together_are_replaced_together_if_they_mean_the_same
     near = [base + 0.1 * rng.normal(size=500) for _ in range(3)]
     names = ["RT_FLIT_TOT", "RT_PKT_TOT", "RT_RB_STL", "PT_CB_STL_RQ"]
     rows = np.column_stack([near[0], -near[1], near[2], other])
-    assert together(rows, [feature_of(name) for name in names]) == [[0, 1], [2], [3]]
-    assert together(rows[:, :2] * 0, [feature_of(name) for name in names[:2]]) == [[0], [1]]
+    assert correlated_groups(rows, [feature_of(name) for name in names]) == [[0, 1], [2], [3]]
+    assert correlated_groups(rows[:, :2] * 0, [feature_of(name) for name in names[:2]]) == [[0], [1]]
 
 
 def test_only_later_runs_are_asked_and_their_order_in_the_table_is_nothing() -> None:

@@ -81,7 +81,7 @@ def test_the_service_sees_the_neighbourhood_that_is_scored(stored: str, campaign
     with connect(stored) as conn:
         runs = estimates.runs_of(conn, campaign.executable, campaign.nodes)
         least = tasks.large_job_nodes(estimates.machine_nodes(conn, runs.run_id))
-        users = work.beside(estimates.beside(conn, runs.run_id), least)["user"]
+        users = work.co_running(estimates.co_running(conn, runs.run_id), least)["user"]
     column = [campaign.user_names.index(name) for name in users.names]
     absent = np.setdiff1d(np.arange(len(campaign.user_names)), column)
     assert np.allclose(users.met.overlap, campaign.overlap[:RUNS, column], atol=1e-6)

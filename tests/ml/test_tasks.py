@@ -49,7 +49,7 @@ def test_blame_finds_who_was_beside_the_slow_runs_and_says_the_data_is_simulated
 def test_exposure_is_overlap_times_shared_nodes(seeded: str) -> None:
     with connect(seeded) as conn:
         runs = estimates.runs_of(conn, "amg", 256)
-        beside = work.beside(estimates.beside(conn, runs.run_id), 128)["user"]
+        beside = work.co_running(estimates.co_running(conn, runs.run_id), 128)["user"]
     column = beside.names.index("u0")
     # u0's 4 nodes and all of the run's stand in group 0, and the job covers the whole run.
     assert set(np.round(beside.met.exposure[:, column], 6).tolist()) == {0.0, 4.0}

@@ -14,7 +14,7 @@ from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.alternatives import analysis, furthest
 from flitwatch_routing.reconstruction.bases import BASES, Basis
 from flitwatch_routing.reconstruction.limit import Limit
-from flitwatch_routing.reconstruction.recover import Options, pose, reconstruct
+from flitwatch_routing.reconstruction.recover import Options, build_program, reconstruct
 from flitwatch_routing.reconstruction.study import Study, relative_error, study
 
 FABRIC = xgft(3, [4, 4, 4], [1, 2, 2])
@@ -48,7 +48,7 @@ def test_other_matrices_of_the_same_sum_explain_the_counters(tmp_path: Path) -> 
     for seed in range(6):
         known = permuted(tmp_path, seed, 24, 2, 1)
         m = known.measured
-        posed = pose(FABRIC, PORTS, m.lanes, m.pairs, m.counters, Options("i"))
+        posed = build_program(FABRIC, PORTS, m.lanes, m.pairs, m.counters, Options("i"))
         assert posed is not None
         truth = torch.from_numpy(known.size[np.searchsorted(m.pairs.key, posed.pairs.key)] / posed.scale)
         far.append(furthest(posed.program, truth, Limit()))
@@ -59,7 +59,7 @@ def test_other_matrices_of_the_same_sum_explain_the_counters(tmp_path: Path) -> 
 
 def test_a_limit_that_is_over_leaves_it_unknown(tmp_path: Path) -> None:
     m = permuted(tmp_path, 1, 16, 1, 3).measured
-    posed = pose(FABRIC, PORTS, m.lanes, m.pairs, m.counters, Options("od"))
+    posed = build_program(FABRIC, PORTS, m.lanes, m.pairs, m.counters, Options("od"))
     assert posed is not None
     assert furthest(posed.program, torch.ones(len(posed.pairs), dtype=torch.float64), Limit.after(-1.0)) is None
 

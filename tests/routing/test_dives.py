@@ -15,7 +15,7 @@ from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.dives import DivingSolver, solve_with_dives
 from flitwatch_routing.reconstruction.limit import Limit
 from flitwatch_routing.reconstruction.pdhg import solve
-from flitwatch_routing.reconstruction.recover import Options, Problem, pose
+from flitwatch_routing.reconstruction.recover import Options, Problem, build_program
 from flitwatch_routing.reconstruction.settle import CounterFit, _Nested
 from flitwatch_routing.reconstruction.study import Study, study
 
@@ -49,7 +49,7 @@ def _posed(file: Path, lanes: int, seed: int) -> tuple[Study, Problem]:
     ports = ftree_tables(FABRIC)
     known = study(FABRIC, ports, LocalText(file), lanes, lanes, 1, seed)
     m = known.measured
-    posed = pose(FABRIC, ports, m.lanes, m.pairs, m.counters, Options())
+    posed = build_program(FABRIC, ports, m.lanes, m.pairs, m.counters, Options())
     assert posed is not None
     return known, posed
 

@@ -15,7 +15,7 @@ from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction import files
 from flitwatch_routing.reconstruction.limit import Watch
 from flitwatch_routing.reconstruction.reach import intervals
-from flitwatch_routing.reconstruction.recover import Options, Reconstruction, pose, reconstruct
+from flitwatch_routing.reconstruction.recover import Options, Reconstruction, build_program, reconstruct
 from flitwatch_routing.reconstruction.refine import refined
 from flitwatch_routing.reconstruction.study import Study, study
 
@@ -102,7 +102,7 @@ def test_an_answer_of_zero_is_wrong_by_all_that_was_counted(tmp_path: Path) -> N
 def test_fewer_steps_are_a_poorer_answer_and_not_a_wrong_one(tmp_path: Path) -> None:
     known = irregular(tmp_path)
     m = known.measured
-    posed = pose(FABRIC, PORTS, m.lanes, m.pairs, m.counters, Options())
+    posed = build_program(FABRIC, PORTS, m.lanes, m.pairs, m.counters, Options())
     assert posed is not None
     truth = known.size[np.searchsorted(m.pairs.key, posed.pairs.key)] / posed.scale
     slack = torch.zeros_like(posed.target)

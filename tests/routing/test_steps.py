@@ -62,7 +62,7 @@ def test_the_core_steps_as_torch_does(seed: int, bases: tuple[str, ...], everywh
             torch.testing.assert_close(a, b, **close)
         for a, b in zip([*x, *y], before, strict=True):
             assert torch.equal(a, b)
-        assert core_steps.apart(xc, x) == pytest.approx(torch_steps.apart(xt, x), rel=1e-4)
+        assert core_steps.squared_distance(xc, x) == pytest.approx(torch_steps.squared_distance(xt, x), rel=1e-4)
         other = [part.clone() for part in x]
         torch_steps.reflect(x, xt, [0.5 * part for part in x], 0.75)
         core_steps.reflect(other, xc, [0.5 * part for part in other], 0.75)

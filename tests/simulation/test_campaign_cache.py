@@ -27,7 +27,7 @@ def test_a_campaign_depends_on_what_makes_it_and_on_nothing_else() -> None:
     modules = {name.removeprefix("flitwatch_twin.") for name in cache._imported(cache.SIMULATES)}
     assert modules >= {
         "campaign.window",
-        "campaign.march",
+        "campaign.step_times",
         "footprint",
         "users",
         "flitwatch_domain.generators.dragonfly",

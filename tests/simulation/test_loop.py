@@ -20,10 +20,10 @@ from flitwatch_routing.reconstruction.pairs import Pairs
 from flitwatch_routing.reconstruction.recover import Reconstruction
 from flitwatch_simulation.loop import LoopRun
 from flitwatch_simulation.loop.demand import demand_of
-from flitwatch_simulation.loop.estimate import together
+from flitwatch_simulation.loop.estimate import combined_slots
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.process import MachineProcess
-from flitwatch_simulation.loop.turn import judged, turn
+from flitwatch_simulation.loop.turn import is_recommended, turn
 from flitwatch_simulation.tasks import HANDLERS
 
 TREE, EIGHT = "xgft:3;4,4,2;1,2,2", "xgft:2;4,2;1,2"
@@ -88,9 +88,9 @@ def test_errors_of_slots_add_up_and_an_empty_slot_says_nothing() -> None:
         high=np.zeros(0),
         estimated_error=None,
     )
-    all_slots = together([half, empty, half])
+    all_slots = combined_slots([half, empty, half])
     assert all_slots.estimated_error == pytest.approx(0.5) and all_slots.size == pytest.approx(2 * size)
-    assert together([half, replace(half, estimated_error=None)]).estimated_error is None
+    assert combined_slots([half, replace(half, estimated_error=None)]).estimated_error is None
 
 
 def test_it_stops_when_cancelled() -> None:
@@ -110,7 +110,7 @@ def test_it_stops_when_cancelled() -> None:
 def test_a_loss_is_not_recommended_and_says_why(
     before_s: float, after_s: float, doubt: float | None, recommended: bool, words: str
 ) -> None:
-    verdict, reason = judged(before_s, after_s, doubt)
+    verdict, reason = is_recommended(before_s, after_s, doubt)
     assert verdict is recommended
     assert re.search(words, reason), reason
 

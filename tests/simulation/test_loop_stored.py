@@ -11,9 +11,11 @@ import pytest
 
 from flitwatch_db import connect
 from flitwatch_db.core.additive import ensure_chunks
+from flitwatch_db.counters import store as counters
 from flitwatch_db.estimates import recommendations
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
+from flitwatch_domain.counters import LANES
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 from flitwatch_domain.fabric import CountedAt, Fabric
 from flitwatch_domain.generators import xgft
@@ -115,6 +117,76 @@ def test_what_several_matrices_explain_it_cannot_tell(embedded_db: str) -> None:
     made = looped(embedded_db, load_of((np.array([0, 0, 1, 1]), np.array([4, 6, 4, 6]), sent)))
     assert made.verdict == "cannot tell" and "several matrices" in made.reason, made.reason
     assert made.routes is None and stored.recommendation(made).parts == {}
+
+
+def count_levels(conn: psycopg.Connection, number: int, load: np.ndarray) -> None:
+    """Let every port and adapter have counted bytes (links, service levels) in the bucket at the start."""
+    routers, links = len(TREE.routers), TREE.links
+    values = np.full((routers, 3, int(links.src_port.max()) + 1, LANES), np.nan)
+    own = np.full((len(TREE.endpoints), 3, 1, LANES), np.nan)
+    for link, (src, port) in enumerate(zip(links.src, links.src_port, strict=True)):
+        row = values[src, 0, port] if src < routers else own[src - routers, 0, 0]
+        row[:] = 0
+        row[: load.shape[1]] = load[link] / 4
+    parts = []
+    for counted in (values, own):
+        device = np.arange(len(counted), dtype=np.int32)
+        same = np.full(len(device), number, np.int32), device, np.full(len(device), START_S), np.full(len(device), 10.0)
+        parts.append(counters.LaneRows(*same, counted))
+    counters.write_batch(conn, counters.Batch(router_lanes=parts[:1], endpoint_lanes=parts[1:]))
+    conn.commit()
+
+
+def ambiguous() -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Two nodes of a leaf send to two of another, a service level a destination."""
+    by_destination = {4: [3e8, 2e8], 6: [2e8, 3e8]}
+    return [(np.array([0, 1]), np.full(2, to), np.array(sizes)) for to, sizes in by_destination.items()]
+
+
+def test_service_levels_tell_what_their_sum_cannot(embedded_db: str) -> None:
+    """The pattern that added up cannot be told apart: level by level the matrix is the planted one, and there is a verdict."""
+    load = np.column_stack([load_of(flows) for flows in ambiguous()])
+    with connect(embedded_db) as conn:
+        number = store(conn, load.sum(axis=1))
+        before = stored.turn(asked(), stored.read(conn, asked()))
+        count_levels(conn, number, load)
+        made = stored.turn(asked(), stored.read(conn, asked()))
+    assert before.verdict == "cannot tell" and before.summary()["levels"] == 1
+    assert made.verdict in ("load", "keep") and made.summary()["levels"] == 2, made.reason
+    assert made.found is not None
+    pairs = dict(zip(zip(made.found.pairs.src.tolist(), made.found.pairs.dst.tolist(), strict=True), made.found.size, strict=True))  # fmt: skip
+    for src, dst, size in ambiguous():
+        assert [pairs[at] for at in zip(src.tolist(), dst.tolist(), strict=True)] == pytest.approx(size.tolist(), rel=1e-3)  # fmt: skip
+    assert made.found.size.sum() == pytest.approx(1e9, rel=1e-3)
+
+
+def test_levels_relieve_a_busy_link_that_their_sum_does_not(embedded_db: str) -> None:
+    """Several nodes of a leaf send by the same spine to several others, each destination on a level of its own."""
+    leaf = int(TREE.endpoints.router[1])
+    away = np.flatnonzero(TREE.endpoints.router != leaf)
+    to = away[PORTS[leaf, away] == PORTS[leaf, away[0]]][:3]
+    at_leaf = np.flatnonzero(TREE.endpoints.router == leaf)[:3]
+    sizes = np.random.default_rng(5).uniform(1e8, 4e8, (3, 3))
+    load = np.column_stack([load_of((at_leaf, np.full(3, one), sizes[:, n])) for n, one in enumerate(to)])
+    with connect(embedded_db) as conn:
+        number = store(conn, load.sum(axis=1))
+        assert stored.turn(asked(), stored.read(conn, asked())).verdict == "cannot tell"
+        count_levels(conn, number, load)
+        made = stored.turn(asked(), stored.read(conn, asked()))
+    assert made.verdict == "load", made.reason
+    loads = made.summary()["max_load_bytes"]
+    assert loads["before"] == pytest.approx(sizes.sum(), rel=1e-3) and loads["after"] < 0.8 * loads["before"]
+    assert stored.recommendation(made).state == "recommended"
+
+
+def test_levels_of_another_time_are_not_believed(embedded_db: str) -> None:
+    """Counters of levels that do not add up to their links' are left out."""
+    load = np.column_stack([load_of(flows) for flows in ambiguous()])
+    with connect(embedded_db) as conn:
+        number = store(conn, load.sum(axis=1))
+        count_levels(conn, number, 0.9 * load)
+        made = stored.turn(asked(), stored.read(conn, asked()))
+    assert made.verdict == "cannot tell" and made.summary()["levels"] == 1
 
 
 def test_without_traffic_it_claims_nothing(embedded_db: str) -> None:

@@ -1,4 +1,4 @@
-"""Studies in the queue: one worker gets through, two share the parts, and a cancel ends it; with real workers and a real database."""
+"""Studies in the queue, computed here and on a Dask cluster, and a cancel that ends them; with real workers and a real database."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
 import pytest
+from distributed import Client, LocalCluster
+from fixtures.calls import running_calls
 
 from flitwatch_db import connect
 from flitwatch_db.runs import noise_bench
-from flitwatch_db.tasks import Task, cancel, get, list_tasks, start, sweeps
+from flitwatch_db.tasks import Task, cancel, get, start
 from flitwatch_research.studies import registry
 
 pytestmark = pytest.mark.integration
@@ -22,15 +24,21 @@ PARAMETERS = {"runs": 200, "k_2d": [10, 14, 17], "k_3d": [4, 5], "threads": 1}
 
 
 @contextlib.contextmanager
-def workers(url: str, number: int) -> Iterator[None]:
-    argv = [sys.executable, "-m", "flitwatch.main", "worker", "--db", url, "--queue", "sim"]
-    running = [subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(number)]
+def worker(url: str, executor: str) -> Iterator[None]:
+    argv = [sys.executable, "-m", "flitwatch.main", "worker", "--db", url, "--queue", "sim", "--executor", executor]
+    running = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield
     finally:
-        for one in running:
-            one.kill()
-            one.wait()
+        running.kill()
+        running.wait()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    """A Dask cluster of two processes, as a site would start it with `dask scheduler` and `dask worker`."""
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0) as cluster:
+        yield cluster
 
 
 @pytest.fixture
@@ -47,47 +55,73 @@ def ended(conn: psycopg.Connection[Any], task_id: int) -> Task:
     return task
 
 
-@pytest.mark.parametrize("number", [1, 2])
-def test_a_study_is_the_same_however_many_workers_share_it(
-    embedded_db: str, conn: psycopg.Connection[Any], number: int
+def until(holds: Callable[[], bool], look: Callable[[], object] = lambda: None) -> None:
+    deadline = time.monotonic() + 150
+    while not holds():
+        assert time.monotonic() < deadline
+        look()
+        time.sleep(0.1)
+
+
+def busy(cluster: LocalCluster) -> int:
+    """Calls that workers of the cluster compute now, also those that nobody waits for."""
+    with Client(cluster.scheduler_address) as client:
+        return sum(client.run(running_calls).values())
+
+
+def connections(conn: psycopg.Connection[Any]) -> int:
+    """Connections to this database but this test's own."""
+    row = conn.execute(
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        " AND backend_type = 'client backend'"
+    ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+@pytest.mark.parametrize("where", ["local", "dask"])
+def test_a_study_is_the_same_wherever_it_is_computed(
+    embedded_db: str, conn: psycopg.Connection[Any], cluster: LocalCluster, where: str
 ) -> None:
+    executor = cluster.scheduler_address if where == "dask" else "local:1"
     task_id = start(conn, "sim.study", {"study": "fig16", "parameters": PARAMETERS})
-    with workers(embedded_db, number):
+    with worker(embedded_db, executor):
         task = ended(conn, task_id)
-        assert task.state == "succeeded", task.error
-        helpers = [ended(conn, one.task_id) for one in list_tasks(conn, name="sim.study_help")]
-    assert task.result is not None and (task.done, task.total) == (5, 5)
+    assert task.state == "succeeded", task.error
+    assert task.result is not None and task.done == task.total > 0
     here = registry.find("fig16").run(PARAMETERS, lambda *_: None, lambda: False)
-    keys = ("series", "x", "semantics", "slowdown", "cost", "seed")
+    keys = ("series", "x", "semantics", "slowdown", "overhead", "cost", "seed")
     assert [{k: p[k] for k in keys} for p in task.result["points"]] == [{k: p[k] for k in keys} for p in here["points"]]
-    assert all(one.state == "succeeded" for one in helpers)
-    assert sweeps.progress(conn, task_id) == (0, 0)
 
 
-def test_a_cancel_ends_a_study_soon(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
-    task_id = start(conn, "sim.study", {"study": "fig15", "parameters": {"runs": 200_000, "threads": 1}})
-    with workers(embedded_db, 1):
-        deadline = time.monotonic() + 100
-        while get(conn, task_id).state != "running":
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
+@pytest.mark.parametrize("where", ["local", "dask"])
+def test_a_cancel_ends_a_study_and_leaves_nothing_running(
+    embedded_db: str, conn: psycopg.Connection[Any], cluster: LocalCluster, where: str
+) -> None:
+    executor = cluster.scheduler_address if where == "dask" else "local:1"
+    task_id = start(conn, "sim.study", {"study": "fig16", "parameters": {**PARAMETERS, "runs": 1_000_000}})
+    with worker(embedded_db, executor):
+        until(lambda: get(conn, task_id).state == "running")
+        if where == "dask":
+            until(lambda: busy(cluster) > 0)
         cancel(conn, task_id)
         assert ended(conn, task_id).state == "cancelled"
+        until(lambda: busy(cluster) == 0)
 
 
-def test_what_a_dead_worker_took_becomes_free_again(conn: psycopg.Connection[Any]) -> None:
-    task_id = start(conn, "sim.study", {"study": "none"})
-    sweeps.create(conn, task_id, [{"n": 0}, {"n": 1}])
-    assert sweeps.take(conn, task_id, 1, 0.2) == (0, {"n": 0})
-    assert sweeps.take(conn, task_id, 2, 60) == (1, {"n": 1})
-    assert sweeps.take(conn, task_id, 2, 60) is None
-    time.sleep(0.3)
-    assert sweeps.take(conn, task_id, 2, 60) == (0, {"n": 0})
-    assert not sweeps.keep(conn, task_id, 0, 1, 60)
-    sweeps.finish(conn, task_id, 0, {"r": 0})
-    sweeps.finish(conn, task_id, 0, {"r": "late"})
-    sweeps.finish(conn, task_id, 1, {"r": 1})
-    assert sweeps.collect(conn, task_id) == [{"r": 0}, {"r": 1}]
+def test_workers_of_a_cluster_hold_no_connection_to_the_database(
+    embedded_db: str, conn: psycopg.Connection[Any]
+) -> None:
+    """One Flitwatch worker keeps 32 threads of Dask's workers busy: they share its connections, which are five at most."""
+    held: list[int] = []
+    with LocalCluster(n_workers=2, threads_per_worker=16, dashboard_address=None, memory_limit=0) as cluster:
+        task_id = start(conn, "sim.study", {"study": "fig16", "parameters": {**PARAMETERS, "runs": 1_000_000}})
+        with worker(embedded_db, cluster.scheduler_address):
+            until(lambda: busy(cluster) > 0)
+            until(lambda: len(held) == 20, lambda: held.append(connections(conn)))
+            cancel(conn, task_id)
+            assert ended(conn, task_id).state == "cancelled"
+    assert 1 <= max(held) <= 5, held
 
 
 def test_microbenchmark_measurements_are_stored_once(conn: psycopg.Connection[Any]) -> None:

@@ -14,7 +14,7 @@ ROOT = Path(twin.__file__).parent
 #: Everything from flows on: fabric, counters, what applications feel, steps, and their campaign counterparts.
 BLIND = (
     "applications.py", "counters.py", "feel.py", "flows.py", "footprint.py", "ldms_sets.py", "machine.py", "paths.py",
-    "progress.py", "runs.py", "samplers.py", "stall.py", "static_model.py", "campaign/march.py", "campaign/observe.py", "campaign/window.py",
+    "progress.py", "runs.py", "samplers.py", "stall.py", "static_model.py", "campaign/step_times.py", "campaign/observe.py", "campaign/window.py",
 )  # fmt: skip
 KNOWING = re.compile(r"user|owner|aggress|innocen|planted|role|culprit|account|truth", re.IGNORECASE)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from flitwatch_core.fluid import Gather, PatternLoads, link_state
 from flitwatch_twin.flows import Pattern
-from flitwatch_twin.kept_loads import KeptLoads
+from flitwatch_twin.pattern_table import PatternTable
 from flitwatch_twin.stall import CURVE_FILE, StallCurve, fitted, waiting
 from flitwatch_twin.stall_fit import common_cases, error, fit
 
@@ -48,7 +48,7 @@ def test_the_curve_rises_and_the_campaigns_is_the_plain_queue() -> None:
 @given(seed=st.integers(0, 2**32 - 1))
 def test_sums_equal_sums_one_by_one_whatever_was_released_meanwhile(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    links, kept = 50, KeptLoads(50)
+    links, kept = 50, PatternTable(50)
     alive: dict[Pattern, tuple[np.ndarray, np.ndarray]] = {}
     for _ in range(40):
         if alive and rng.random() < 0.45:
@@ -69,7 +69,7 @@ def test_sums_equal_sums_one_by_one_whatever_was_released_meanwhile(seed: int) -
     total = kept.sum(columns, rate)
     np.testing.assert_allclose(total, expected, rtol=1e-12, atol=1e-15)
     fullest = [total[link].max(initial=0.0) for link, _ in alive.values()]
-    np.testing.assert_array_equal(kept.fullest(columns, total), fullest)
+    np.testing.assert_array_equal(kept.highest_utilisation(columns, total), fullest)
 
 
 @settings(max_examples=30, deadline=None)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from flitwatch_twin.applications import APPLICATIONS, application, felt, slowdown
 from flitwatch_twin.calendar import DAY_S, WEEK_S, day_load
-from flitwatch_twin.campaign.march import march
+from flitwatch_twin.campaign.step_times import step_end_times
 from flitwatch_twin.progress import Progress
 from flitwatch_twin.scheduler import Placement, Request, Scheduler
 from flitwatch_twin.traffic import QUIET, Bursts, Checkpoints
@@ -121,17 +121,17 @@ def test_progress_and_march_agree(name: str, seed: int, f: float) -> None:
     expected = compute + communicate * (1 + f)
     np.testing.assert_allclose([step.time_s for step in steps], expected, rtol=1e-6)
     points = int(expected.sum() / 2) + 3
-    ends = march(np.full((2, points), f), 2.0, compute, communicate)
+    ends = step_end_times(np.full((2, points), f), 2.0, compute, communicate)
     assert ends is not None
     np.testing.assert_allclose(np.diff(ends[1], prepend=0), expected, rtol=1e-6, atol=1e-6)
-    assert march(np.full((1, 10), f), 2.0, compute, communicate) is None
+    assert step_end_times(np.full((1, 10), f), 2.0, compute, communicate) is None
 
 
 def test_march_varies_with_time_like_small_steps() -> None:
     rng = np.random.default_rng(0)
     f = rng.uniform(0, 4, (3, 400))
     compute, communicate = rng.uniform(1, 3, 20), rng.uniform(2, 9, 20)
-    ends = march(f, 2.0, compute, communicate)
+    ends = step_end_times(f, 2.0, compute, communicate)
     assert ends is not None
     for row in range(3):
         now = 0.0

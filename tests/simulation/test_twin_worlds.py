@@ -16,7 +16,7 @@ from flitwatch_twin.campaign import COUNTER_NAMES, WORLDS, Campaign, CampaignTru
 from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.era import Era
 from flitwatch_twin.campaign.files import write, write_truth
-from flitwatch_twin.campaign.gaps import lose
+from flitwatch_twin.campaign.gaps import drop_samples
 from flitwatch_twin.campaign.worlds import Demand, World
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.scheduler import Placement, Request, Scheduler
@@ -137,7 +137,7 @@ def test_an_era_changes_pace_and_counters_once_and_a_plain_one_never() -> None:
 
 def test_lost_readings_are_about_as_many_as_was_said_and_come_in_stretches() -> None:
     counters, io, rest = np.ones((200, 20, 13)), np.ones((200, 20, 4)), np.ones((200, 20, 4))
-    lose(np.random.default_rng(0), 0.2, counters, io, rest)
+    drop_samples(np.random.default_rng(0), 0.2, counters, io, rest)
     gone = np.isnan(counters)
     assert 0.15 < gone.mean() < 0.35
     whole_steps = gone.all(axis=2)

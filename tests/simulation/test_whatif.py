@@ -15,7 +15,7 @@ from flitwatch_db import connect
 from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
-from flitwatch_db.jobs.moments import holdings, injected_flits_per_s
+from flitwatch_db.jobs.moments import held_endpoints, injected_flits_per_s
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, NotFound
 from flitwatch_domain.generators import dragonfly
@@ -33,6 +33,7 @@ class Context:
     """What a worker gives to a handler, kept in memory."""
 
     def __init__(self, dsn: str, stop_after: int = 10**9) -> None:
+        self.executor = "local:1"
         self.dsn, self.reports, self._stop_after = dsn, [], stop_after
 
     def report(self, done: int, total: int, message: str) -> None:
@@ -111,7 +112,7 @@ ASKED = {
 def test_the_moment_is_read_as_it_was(conn: psycopg.Connection[Any]) -> None:
     """Jobs that ran then with their endpoints, rates where they are counted, nothing where not."""
     fabric_id = fabrics.get(conn, "past").fabric_id
-    assert {one.job_id: one.endpoints.tolist() for one in holdings(conn, fabric_id, AT)} == {
+    assert {one.job_id: one.endpoints.tolist() for one in held_endpoints(conn, fabric_id, AT)} == {
         "1": list(range(8)),
         "2": list(range(8, 24)),
         "3": [24],
@@ -133,7 +134,7 @@ def test_every_variant_is_run_beside_the_measured_load(conn: psycopg.Connection[
     assert result["beside"]["jobs"] == 2 and result["beside"]["counted"] == 1
     assert result["beside"]["gib_per_s"] == pytest.approx(8 * FLITS_PER_S * 20 / 3 / 2**30)
     assert len(result["routers"]["stalls_best"]) == 24
-    assert context.reports[-1][:2] == (7, 8)
+    assert context.reports[-1][:2] == (8, 8)
     assert whatif(ASKED, Context(embedded_db))["variants"] == result["variants"]
 
 

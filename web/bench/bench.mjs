@@ -6,7 +6,11 @@
 //   hover_ms            the same, p95, while the pointer moves over the machine
 //   jobs_frame_p95_ms   the same while 2,000 jobs are scrolled through and filtered letter by letter
 //   users_frame_p95_ms  the same while 300 users on the page of blame are
+//   replay_frame_p99_ms the same, p99, while a window plays along the axis at its fastest, panels included
+//   ring_longest_ms     longest task of the main thread while the ring is loaded, median of runs
+//   layout_shift        the largest cumulative layout shift of any page while it loads, and the page
 import { launch, platform } from "../tests/e2e/browser.mjs";
+import { pagesOf } from "../tests/e2e/pages.mjs";
 
 const RUNS = Number(process.env.RUNS ?? 5);
 const FABRIC = process.env.FLITWATCH_FABRIC ?? "perlis";
@@ -100,6 +104,51 @@ async function table(page, session, address, field, letters) {
   });
 }
 
+/** Longest task of the main thread until the ring is at rest. */
+async function longestTask(browser, url) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  await page.addInitScript(() => {
+    window.__longest = 0;
+    new PerformanceObserver((list) => {
+      for (const { duration } of list.getEntries()) window.__longest = Math.max(window.__longest, duration);
+    }).observe({ type: "longtask", buffered: true });
+  });
+  await page.goto(url);
+  await page.waitForSelector(".view-box canvas");
+  await page.waitForTimeout(6000);
+  const longest = await page.evaluate(() => window.__longest);
+  await context.close();
+  return longest;
+}
+
+/** Cumulative layout shift (web.dev/cls: shifts without input, by sessions) of each page while it loads. */
+async function shifts(browser, url, paths) {
+  const found = [];
+  for (const path of paths) {
+    const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+    const page = await context.newPage();
+    await page.addInitScript(() => {
+      localStorage.setItem("flitwatch-tour", "seen");
+      window.__shift = 0;
+      let [session, first, last] = [0, 0, -Infinity];
+      new PerformanceObserver((list) => {
+        for (const { value, hadRecentInput, startTime } of list.getEntries()) {
+          if (hadRecentInput) continue;
+          if (startTime - last > 1000 || startTime - first > 5000) [session, first] = [0, startTime];
+          [session, last] = [session + value, startTime];
+          window.__shift = Math.max(window.__shift, session);
+        }
+      }).observe({ type: "layout-shift", buffered: true });
+    });
+    await page.goto(url + path);
+    await page.waitForTimeout(4000);
+    found.push([path, await page.evaluate(() => window.__shift)]);
+    await context.close();
+  }
+  return found.sort((a, b) => b[1] - a[1]);
+}
+
 const { url, stop } = await platform({ groups: 34 });
 const browser = await launch();
 try {
@@ -138,6 +187,19 @@ try {
       await page.waitForTimeout(8);
     }
   });
+  await page.mouse.move(0, 0);
+  await page.locator(".play-controls button", { hasText: "per second" }).click();
+  await page.locator('[role="menuitem"]').last().click();
+  const replay = await work(page, session, async () => {
+    await page.keyboard.press("p");
+    await page.waitForTimeout(9000);
+  });
+  const rings = [];
+  for (let run = 0; run < RUNS; run++) rings.push(await longestTask(browser, `${url}/fabric/${FABRIC}?view=ring`));
+  const api = async (path) => (await fetch(`${url}/api/v1${path}`)).json();
+  const { items: fabrics } = await api("/fabrics");
+  const timed = fabrics.find((one) => one.name === FABRIC);
+  const moved = await shifts(browser, url, await pagesOf({ api, timed, fabrics }));
   const jobs = await table(page, session, `${url}/jobs`, "Filter jobs", "amg");
   const users = await table(page, session, `${url}/blame`, "Filter names", "u41");
   console.log(
@@ -149,6 +211,12 @@ try {
       hover_ms: round(quantile(hover, 0.95)),
       jobs_frame_p95_ms: round(quantile(jobs, 0.95)),
       users_frame_p95_ms: round(quantile(users, 0.95)),
+      replay_frame_p99_ms: round(quantile(replay, 0.99)),
+      ring_longest_ms: round(quantile(rings, 0.5)),
+      layout_shift: round(moved[0][1]),
+      layout_shift_worst: moved.slice(0, 4).map(([path, value]) => `${path} ${value.toFixed(3)}`),
+      replay_frame_median_ms: round(quantile(replay, 0.5)),
+      replay_frames: replay.length,
       brush_frame_median_ms: round(quantile(drag, 0.5)),
       first_paint_runs_ms: paints.map(round),
       brush_frames: drag.length,

@@ -1,4 +1,4 @@
-"""Alerts as rows: rules, standings, silences, and the outbox of notices."""
+"""Alerts as rows: rules, open_series, silences, and the outbox of notices."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from flitwatch_db.core.connection import clock_s
-from flitwatch_domain.alerts import Rule, Sample, Standing, read_rule
+from flitwatch_domain.alerts import Rule, Sample, SeriesState, read_rule
 from flitwatch_domain.errors import BadInput
 
 Connection = psycopg.Connection[Any]
@@ -30,7 +30,7 @@ def _json(value: Any) -> Jsonb:
     return Jsonb(value, dumps=lambda v: orjson.dumps(v, option=orjson.OPT_SERIALIZE_NUMPY).decode())
 
 
-def take_lead(conn: Connection) -> bool:
+def acquire_leadership(conn: Connection) -> bool:
     """Whether this connection is the one engine of the database from now on."""
     row = conn.execute("SELECT pg_try_advisory_lock(%s)", [LOCK]).fetchone()
     return bool(row and row[0])
@@ -78,7 +78,7 @@ def rules(
     return read
 
 
-def set_through(conn: Connection, name: str, through_s: float) -> None:
+def set_evaluated_through(conn: Connection, name: str, through_s: float) -> None:
     """Say how far a rule has been evaluated."""
     conn.execute("UPDATE alert_rule SET through = %s WHERE name = %s", [_moment(through_s), name])
 
@@ -94,7 +94,7 @@ def counted_through_s(conn: Connection) -> float | None:
     return None if row is None else row[0]
 
 
-def standings(conn: Connection, rule: str) -> dict[tuple[tuple[str, str], ...], tuple[int, Standing]]:
+def open_series(conn: Connection, rule: str) -> dict[tuple[tuple[str, str], ...], tuple[int, SeriesState]]:
     """Open alerts of a rule by their labels: (alert_id, standing)."""
     rows = conn.execute(
         "SELECT alert_id, labels, phase, extract(epoch FROM since)::float8, extract(epoch FROM seen)::float8, peak FROM alert"
@@ -102,12 +102,12 @@ def standings(conn: Connection, rule: str) -> dict[tuple[tuple[str, str], ...], 
         [rule],
     ).fetchall()
     return {
-        tuple(sorted(labels.items())): (number, Standing(phase, since, seen, peak))
+        tuple(sorted(labels.items())): (number, SeriesState(phase, since, seen, peak))
         for number, labels, phase, since, seen, peak in rows
     }
 
 
-def open_alert(conn: Connection, rule: Rule, sample: Sample, held: Standing, evidence: Mapping[str, Any]) -> int:
+def open_alert(conn: Connection, rule: Rule, sample: Sample, held: SeriesState, evidence: Mapping[str, Any]) -> int:
     """A new alert, pending or firing."""
     labels = dict(sample.labels)
     row = conn.execute(
@@ -134,7 +134,13 @@ def open_alert(conn: Connection, rule: Rule, sample: Sample, held: Standing, evi
 
 
 def move_alert(
-    conn: Connection, number: int, held: Standing, sample: Sample, fires: bool, evidence: Mapping[str, Any], text: str
+    conn: Connection,
+    number: int,
+    held: SeriesState,
+    sample: Sample,
+    fires: bool,
+    evidence: Mapping[str, Any],
+    text: str,
 ) -> None:
     """Write an open alert's new standing; evidence is kept as it was when it began to fire."""
     conn.execute(
@@ -227,7 +233,9 @@ def end_silence(conn: Connection, number: int) -> bool:
     )
 
 
-def want_notice(conn: Connection, alert_id: int, receiver: str, group_key: str, wait_s: float, repeat_s: float) -> None:
+def queue_notice(
+    conn: Connection, alert_id: int, receiver: str, group_key: str, wait_s: float, repeat_s: float
+) -> None:
     """Have a receiver told that an alert fires: once, and again each `repeat_s` after it was told."""
     conn.execute(
         "INSERT INTO alert_notice (alert_id, receiver, status, turn, group_key, due_at)"
@@ -240,7 +248,7 @@ def want_notice(conn: Connection, alert_id: int, receiver: str, group_key: str, 
     )
 
 
-def want_resolved(conn: Connection) -> int:
+def queue_resolved_notices(conn: Connection) -> int:
     """Have every receiver that was told of an alert told that it is over; what was never told is dropped."""
     conn.execute(
         "DELETE FROM alert_notice n USING alert a WHERE a.alert_id = n.alert_id AND a.phase = 'resolved' AND n.status = 'firing'"

@@ -73,7 +73,7 @@ def save(conn: Conn, folder: Folder, fabric_id: int, named: str, made_at: str, c
         writer.commit()
 
 
-def bring_back(conn: Conn, part: Part) -> tuple[int, dict[str, int], bool]:
+def restore_fabric(conn: Conn, part: Part) -> tuple[int, dict[str, int], bool]:
     """Find an archived fabric in the database, or write it there.
 
     A fabric of the same name and another structure stays as it is; the archived one gets its digest into its name.

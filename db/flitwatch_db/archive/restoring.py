@@ -122,7 +122,7 @@ def _restore(conn: Conn, folder: Folder, part: Part, say: Callable[[str], object
     if not isinstance(named, list) or not all(isinstance(one, str) for one in named):
         raise BadInput("the fabrics are not a list of names", where=part.shown)
     for digest in named:
-        fabric_id, sizes, new = fabrics.bring_back(conn, folder.fabric(digest))
+        fabric_id, sizes, new = fabrics.restore_fabric(conn, folder.fabric(digest))
         found.fabrics[digest] = fabric_id, sizes
         found.rows["fabric"] += new
     _jobs(conn, part, found)

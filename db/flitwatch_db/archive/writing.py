@@ -276,7 +276,7 @@ def _select(shape: Shape, condition: sql.Composable, order: sql.Composable = sql
             of = "r.job_pk = job.job_pk" if shape.name == "job" else "r.run_id = run.run_id"
             columns.append(
                 sql.SQL("(SELECT count(*) FROM run r JOIN run_step USING (run_id) WHERE {})").format(sql.SQL(of))
-            )  # type: ignore[arg-type]
+            )
         else:
             columns.append(sql.Identifier("fabric_id" if column.type == "fabric" else column.name))
     return sql.SQL("SELECT {} FROM {} WHERE {} {}").format(

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, LiteralString, cast
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -86,18 +86,27 @@ def rows_table(device: str, seconds: str, values: tuple[str, ...]) -> Table:
     )
 
 
-_PORT_NAMES = "fabric_id, ts, router, port_seconds, flits, stall_cycles, packets"
-PORTS = Table(
-    "staging_port",
-    "CREATE TEMPORARY TABLE IF NOT EXISTS staging_port (fabric_id int, ts timestamptz, router int, port_seconds float8,"
-    " flits float8[], stall_cycles float8[], packets float8[]) ON COMMIT DELETE ROWS",
-    7,
-    f"COPY pg_temp.staging_port ({_PORT_NAMES}) FROM STDIN (FORMAT binary)",
-    f"INSERT INTO {{table}} AS t ({_PORT_NAMES}) SELECT {_PORT_NAMES} FROM pg_temp.staging_port"  # noqa: S608
-    " ON CONFLICT (fabric_id, ts, router) DO UPDATE SET port_seconds = t.port_seconds + excluded.port_seconds,"
-    " flits = array_add(t.flits, excluded.flits), stall_cycles = array_add(t.stall_cycles, excluded.stall_cycles),"
-    " packets = array_add(t.packets, excluded.packets)",
-)
+#: Arrays of `port_10s`, and of the tables of lanes.
+PORT_ARRAYS = ("flits", "stall_cycles", "packets")
+LANE_ARRAYS = ("sl_flits", "stall_cycles", "packets")
+
+
+@cache
+def arrays_table(device: str, arrays: tuple[str, ...]) -> Table:
+    """The shape of a table with an array a column; the names come from this package's own lists, never from data."""
+    names = ["fabric_id", "ts", device, "port_seconds", *arrays]
+    staging = f"staging_{device}_{arrays[0]}"
+    adds = ["port_seconds = t.port_seconds + excluded.port_seconds"]
+    adds += [f"{c} = array_add(t.{c}, excluded.{c})" for c in arrays]
+    return Table(
+        staging,
+        f"CREATE TEMPORARY TABLE IF NOT EXISTS {staging} (fabric_id int, ts timestamptz, {device} int, port_seconds float8,"
+        f" {', '.join(f'{name} float8[]' for name in arrays)}) ON COMMIT DELETE ROWS",
+        len(names),
+        f"COPY pg_temp.{staging} ({', '.join(names)}) FROM STDIN (FORMAT binary)",
+        f"INSERT INTO {{table}} AS t ({', '.join(names)}) SELECT {', '.join(names)} FROM pg_temp.{staging}"  # noqa: S608
+        f" ON CONFLICT (fabric_id, ts, {device}) DO UPDATE SET {', '.join(adds)}",
+    )
 
 
 def merge(conn: psycopg.Connection[Any], table: Table, device: str, sums: Sums, widths_s: Mapping[str, int]) -> None:
@@ -115,7 +124,7 @@ def merge(conn: psycopg.Connection[Any], table: Table, device: str, sums: Sums, 
             _stage(conn, table, _pack(table, sums))
             staged = sums
         ts = "ts" if staged is sums else f"date_bin('{width_s} s', ts, 'epoch')"
-        conn.execute(cast(LiteralString, table.upsert.format(table=name, ts=ts)))
+        conn.execute(table.upsert.format(table=name, ts=ts))
 
 
 def _pack(table: Table, sums: Sums) -> bytes:
@@ -130,29 +139,29 @@ def _pack(table: Table, sums: Sums) -> bytes:
     )
 
 
-def merge_ports(conn: psycopg.Connection[Any], sums: Sums, ports: int, packets: bool) -> None:
-    """Add sums whose values are flits, stall cycles and (where `packets`) packets of `ports` ports side by side."""
-    n = len(sums.ts_s)
+def merge_arrays(conn: psycopg.Connection[Any], table: Table, name: str, sums: Sums) -> None:
+    """Add sums whose keys are unique and whose values are the table's arrays side by side; an array of which nothing is known is left out."""
+    n, arrays = len(sums.ts_s), table.columns - 4
+    width = sums.values.shape[1] // arrays
+    parts = [sums.values[:, k * width : (k + 1) * width] for k in range(arrays)]
     stream = packing.rows(
         packing.int4(sums.fabric_id),
         packing.timestamptz(sums.ts_s),
         packing.int4(sums.device),
         packing.float8(sums.seconds),
-        packing.float8_array(sums.values[:, :ports], n),
-        packing.float8_array(sums.values[:, ports : 2 * ports], n),
-        packing.float8_array(sums.values[:, 2 * ports :] if packets else None, n),
-        columns=PORTS.columns,
+        *(packing.float8_array(None if np.isnan(part).all() else part, n) for part in parts),
+        columns=table.columns,
     )
-    ensure_chunks(conn, "port_10s", sums.ts_s)
-    _stage(conn, PORTS, stream)
-    conn.execute(cast(LiteralString, PORTS.upsert.format(table="port_10s")))
+    ensure_chunks(conn, name, sums.ts_s)
+    _stage(conn, table, stream)
+    conn.execute(table.upsert.format(table=name))
 
 
 def _stage(conn: psycopg.Connection[Any], table: Table, stream: bytes) -> None:
     with conn.cursor() as cursor:
-        cursor.execute(cast(LiteralString, table.ddl))
-        cursor.execute(cast(LiteralString, f"TRUNCATE pg_temp.{table.staging}"))
-        with cursor.copy(cast(LiteralString, table.copy)) as copy:
+        cursor.execute(table.ddl)
+        cursor.execute(f"TRUNCATE pg_temp.{table.staging}")
+        with cursor.copy(table.copy) as copy:
             copy.write(stream)
 
 

@@ -168,7 +168,7 @@ def make_url(login: str, database: str, place: Mapping[str, str | int | None]) -
     return f"postgresql://{quote(login, safe='')}@/{quote(database, safe='')}?{said}"
 
 
-def let_own(conn: psycopg.Connection[Any]) -> None:
+def grant_ownership(conn: psycopg.Connection[Any]) -> None:
     """Have login `flitwatch`, which makes the tables, create databases and grant the services' roles."""
     conn.execute("ALTER ROLE flitwatch CREATEDB CREATEROLE")
     for login in LOGINS:

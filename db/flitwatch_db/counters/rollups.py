@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString
 
 import numpy as np
 import psycopg
@@ -126,7 +126,7 @@ def _roll_day(conn: Conn, fabric_id: int, day: datetime, settled_s: float) -> in
             if settled.intersection(inside) and not waiting.intersection(inside):
                 ensure_chunks(conn, table, np.array([at]))
                 conn.execute(
-                    cast(LiteralString, _ROLL.format(table=table, source=source)),
+                    _ROLL.format(table=table, source=source),
                     {"fabric": fabric_id, "width": width, "from": at, "to": inside.stop},
                 )
     conn.execute(

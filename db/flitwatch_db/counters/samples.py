@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import numpy as np
 import psycopg
@@ -149,13 +149,10 @@ def _add_sums(
     added = ", ".join(f"{name} = t.{name} + excluded.{name}" for name in SUMS)
     totals = ", ".join(f"sum({name})" for name in SUMS)
     conn.execute(
-        cast(
-            LiteralString,
-            f"INSERT INTO {table} AS t (context_id, ts, link, {names}) SELECT context_id, to_timestamp(ts_s), link, {totals} FROM unnest("  # noqa: S608
-            "%s::int[], %s::bigint[], %s::int[], %s::float8[], %s::float8[], %s::float8[], %s::float8[], %s::float8[], %s::float8[])"
-            f" AS new (context_id, ts_s, link, {names}) GROUP BY context_id, ts_s, link ORDER BY context_id, ts_s, link"
-            f" ON CONFLICT (context_id, ts, link) DO UPDATE SET {added}",
-        ),
+        f"INSERT INTO {table} AS t (context_id, ts, link, {names}) SELECT context_id, to_timestamp(ts_s), link, {totals} FROM unnest("  # noqa: S608
+        "%s::int[], %s::bigint[], %s::int[], %s::float8[], %s::float8[], %s::float8[], %s::float8[], %s::float8[], %s::float8[])"
+        f" AS new (context_id, ts_s, link, {names}) GROUP BY context_id, ts_s, link ORDER BY context_id, ts_s, link"
+        f" ON CONFLICT (context_id, ts, link) DO UPDATE SET {added}",
         [context.tolist(), ts_s.tolist(), link.tolist(), *(sums[:, column].tolist() for column in range(len(SUMS)))],
     )
 

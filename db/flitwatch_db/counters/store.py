@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, LiteralString, cast
+from typing import Any
 
 import numpy as np
 import psycopg
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from flitwatch_db.core import additive, packing
 from flitwatch_db.counters import rollups
-from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, LANES, ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput
 
 #: Bucket times must lie in [1970, 2106): beyond, a clock is wrong, and every odd day would make partitions of its own.
@@ -20,6 +21,8 @@ LATEST_TS_S = 1 << 32
 #: Suffix and width of the tables that every row goes to.
 WIDTHS_S = {"1s": 1, "1m": 60, "1h": 3600}
 PORT_BUCKET_S = 10
+#: Of the tables of lanes.
+LANE_WIDTHS_S = {"10s": PORT_BUCKET_S, "1h": 3600}
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,37 @@ class PortRows:
 
 
 @dataclass(frozen=True)
+class LaneRows:
+    """Counts of lanes by ten seconds, of routers' ports or of endpoints.
+
+    Attributes
+    ----------
+    fabric_id, device : int32[n]
+        The fabric, and the router or endpoint within it.
+    ts_s : int64[n]
+        Start of the bucket, a multiple of ten.
+    seconds : float64[n]
+        Seconds counted, summed over ports.
+    values : float64[n, 3, p, LANES]
+        `LANE_ARRAYS` by port and lane, an endpoint's of one port; NaN where a lane is not counted.
+    """
+
+    fabric_id: NDArray[np.int32]
+    device: NDArray[np.int32]
+    ts_s: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class Batch:
-    """What one transaction of the writer adds."""
+    """What one transaction of the writer adds; lanes by fabric, whose numbers of ports differ."""
 
     routers: Rows | None = None
     ports: PortRows | None = None
     endpoints: Rows | None = None
+    router_lanes: Sequence[LaneRows] = ()
+    endpoint_lanes: Sequence[LaneRows] = ()
 
 
 def write_batch(conn: psycopg.Connection[Any], batch: Batch) -> None:
@@ -98,6 +126,9 @@ def write_batch(conn: psycopg.Connection[Any], batch: Batch) -> None:
         _write_rows(conn, "endpoint", "seconds", ENDPOINT_COLUMNS, batch.endpoints)
     if batch.ports is not None and len(batch.ports.ts_s):
         _write_ports(conn, batch.ports)
+    for device, parts in (("router", batch.router_lanes), ("endpoint", batch.endpoint_lanes)):
+        for part in parts:
+            _write_lanes(conn, device, part)
     if batch.routers is not None and len(batch.routers.ts_s):
         rollups.mark(conn, batch.routers.fabric_id, batch.routers.ts_s)
 
@@ -124,13 +155,28 @@ def _write_ports(conn: psycopg.Connection[Any], rows: PortRows) -> None:
     _check(n, rows.ts_s, rows.fabric_id, rows.router, rows.seconds, rows.flits, rows.stall_cycles, rows.packets)
     if (rows.ts_s % PORT_BUCKET_S).any():
         raise BadInput("bucket times of ports are not multiples of 10 s")
-    parts = [rows.flits, rows.stall_cycles, *([] if rows.packets is None else [rows.packets])]
+    packets = np.full(rows.flits.shape, np.nan) if rows.packets is None else rows.packets
+    parts = [rows.flits, rows.stall_cycles, packets]
     if any(part.shape != rows.flits.shape for part in parts):
         raise BadInput("flits, stall_cycles and packets differ in their number of ports")
     sums = additive.add_up(
         additive.Sums(rows.fabric_id, rows.ts_s, rows.router, None, rows.seconds, np.concatenate(parts, axis=1))
     )
-    additive.merge_ports(conn, sums, ports=rows.flits.shape[1], packets=rows.packets is not None)
+    additive.merge_arrays(conn, additive.arrays_table("router", additive.PORT_ARRAYS), "port_10s", sums)
+
+
+def _write_lanes(conn: psycopg.Connection[Any], device: str, rows: LaneRows) -> None:
+    n = len(rows.ts_s)
+    _check(n, rows.ts_s, rows.fabric_id, rows.device, rows.seconds, rows.values)
+    if rows.values.shape[1] != len(additive.LANE_ARRAYS) or rows.values.shape[3] != LANES:
+        raise BadInput(f"counts of lanes of shape {rows.values.shape} are not by array, port and {LANES} lanes")
+    if (rows.ts_s % PORT_BUCKET_S).any():
+        raise BadInput("bucket times of lanes are not multiples of 10 s")
+    sums = additive.Sums(rows.fabric_id, rows.ts_s, rows.device, None, rows.seconds, rows.values.reshape(n, -1))
+    table = additive.arrays_table(device, additive.LANE_ARRAYS)
+    for suffix, width_s in LANE_WIDTHS_S.items():
+        sums = additive.add_up(sums.floored(width_s))
+        additive.merge_arrays(conn, table, f"{device}_lane_{suffix}", sums)
 
 
 def write_port_totals(
@@ -173,15 +219,10 @@ def write_port_totals(
     with conn.cursor() as cursor:
         cursor.execute("CREATE TEMPORARY TABLE IF NOT EXISTS staging_total (LIKE port_total) ON COMMIT DELETE ROWS")
         cursor.execute("TRUNCATE pg_temp.staging_total")
-        with cursor.copy(
-            cast(LiteralString, f"COPY pg_temp.staging_total ({names}) FROM STDIN (FORMAT binary)")
-        ) as copy:
+        with cursor.copy(f"COPY pg_temp.staging_total ({names}) FROM STDIN (FORMAT binary)") as copy:
             copy.write(stream)
         cursor.execute(
-            cast(
-                LiteralString,
-                f"INSERT INTO port_total ({names}) SELECT {names} FROM pg_temp.staging_total ON CONFLICT (fabric_id, router, port)"  # noqa: S608
-                " DO UPDATE SET flits = excluded.flits, stall_cycles = excluded.stall_cycles, vc_flits = excluded.vc_flits,"
-                " vc_stall_cycles = excluded.vc_stall_cycles, source = excluded.source",
-            )
+            f"INSERT INTO port_total ({names}) SELECT {names} FROM pg_temp.staging_total ON CONFLICT (fabric_id, router, port)"  # noqa: S608
+            " DO UPDATE SET flits = excluded.flits, stall_cycles = excluded.stall_cycles, vc_flits = excluded.vc_flits,"
+            " vc_stall_cycles = excluded.vc_stall_cycles, source = excluded.source"
         )

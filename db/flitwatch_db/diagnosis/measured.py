@@ -12,12 +12,13 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from psycopg.rows import dict_row
-from psycopg.sql import SQL
+from psycopg.sql import SQL, Identifier
 
 from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_arrays, unpack_arrays
 from flitwatch_db.counters.reads import PORT_BUCKET_S
 from flitwatch_db.fabrics import store as fabrics
+from flitwatch_domain.counters import LANES
 from flitwatch_domain.cray import BYTES_PER_FLIT
 from flitwatch_domain.diagnosis import CongestionMap, PortWindow
 from flitwatch_domain.fabric import CountedAt, Fabric, Technology
@@ -131,6 +132,37 @@ def link_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: 
         wanted = (end >= routers) & np.isnan(carried)
         carried[wanted] = counted[end[wanted] - routers]
     return LinkSums(carried, float(from_s), float(to_s))
+
+
+def level_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> NDArray[np.float64]:
+    """Bytes by link and service level (links, LANES) in [from, to), whole buckets; NaN where nobody counted a link's levels."""
+    links, routers = len(fabric.links), len(fabric.routers)
+    found = np.full((links, LANES), np.nan)
+    size = COUNT_BYTES.get(fabric.technology, np.nan)
+    counted = fabric.counted_links()
+    own = np.full(len(fabric.endpoints), -1)
+    sends = np.flatnonzero(fabric.links.src >= routers)
+    own[fabric.links.src[sends] - routers] = sends
+    for device, table in (("router", counted), ("endpoint", own[:, None])):
+        query = SQL("""
+            SELECT array_send(array_agg({device})), {} FROM {table}
+            WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts <= to_timestamp(%s)
+        """).format(packed_arrays(SQL("sl_flits")), device=Identifier(device), table=Identifier(f"{device}_lane_10s"))
+        with conn.cursor(binary=True) as cursor:
+            sent = cursor.execute(query, [fabric_id, from_s, to_s - PORT_BUCKET_S]).fetchone()
+        assert sent is not None
+        at = np.asarray(packing.unpack(sent[0], ">i4"), np.int64)
+        flits = unpack_arrays(sent[1], sent[2])
+        width = min(flits.shape[1] // LANES, table.shape[1])
+        inside = at < len(table)
+        link = table[at[inside], :width]
+        values = flits[inside, : width * LANES].reshape(len(link), width, LANES)
+        known = np.isfinite(values).any(axis=2) & (link >= 0)
+        total, buckets = np.zeros((links, LANES)), np.bincount(link[known], minlength=links)
+        np.add.at(total, link[known], np.nan_to_num(values[known]) * size)
+        enough = (buckets > 0) & (buckets >= LEAST_COVERED * buckets.max(initial=0))
+        found[enough] = total[enough]
+    return found
 
 
 def newest_port_s(conn: Conn, fabric_id: int) -> float | None:

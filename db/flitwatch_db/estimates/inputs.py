@@ -77,7 +77,7 @@ def runs_of(conn: Connection, exe: str, nodes: int, most: int = 2000) -> Runs:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class CoRunningJobs:
     """Who ran beside the runs: the tables of `flitwatch_domain.neighbourhood`.
 
     Attributes
@@ -123,7 +123,7 @@ _PLACES = """
 """
 
 
-def beside(conn: Connection, run_id: NDArray[np.int64]) -> Beside:
+def co_running(conn: Connection, run_id: NDArray[np.int64]) -> CoRunningJobs:
     """Every job that met one of the runs, and where it ran."""
     found = {row[0]: row[1:] for row in conn.execute(_WINDOWS, [run_id.tolist()])}
     own_pk = [found[run][0] if run in found else None for run in run_id.tolist()]
@@ -140,7 +140,7 @@ def beside(conn: Connection, run_id: NDArray[np.int64]) -> Beside:
     jobs = Jobs(columns[0], starts, stops, nodes, _placed(conn, at))
     own = np.array([at.get(pk, -1) if pk is not None else -1 for pk in own_pk], np.int64)
     bears = {by: {rows[job][k] for job in own.tolist() if job >= 0} - {None} for k, by in enumerate(BY, 1)}
-    return Beside(Windows(begin_s, end_s, own), jobs, users, applications, columns[1], bears)
+    return CoRunningJobs(Windows(begin_s, end_s, own), jobs, users, applications, columns[1], bears)
 
 
 def _met(rows: list[Any], begin_s: Floats, end_s: Floats, own: set[int]) -> list[Any]:
@@ -280,7 +280,7 @@ def technology(conn: Connection, run_id: NDArray[np.int64]) -> Technology | None
     return None if row is None else Technology(row[0])
 
 
-def marks_s(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
+def route_changes_s(conn: Connection, run_id: NDArray[np.int64]) -> Floats:
     """When routes changed on the fabrics of these runs, epoch seconds, ascending: loaded tables of which entries differ, and what an operator noted."""
     rows = conn.execute(
         "SELECT DISTINCT extract(epoch FROM c.ts)::float8 FROM route_change c WHERE (c.note IS NOT NULL OR c.changed > 0) AND c.fabric_id IN"

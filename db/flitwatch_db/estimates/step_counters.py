@@ -22,16 +22,16 @@ RECENT_DAYS, MOST_RUNS = 4, 200
 def _rates(columns: list[str], condition: str) -> sql.Composed:
     """An array of counts per second over the rows that fit; NULL where too few were counted."""
     sums = sql.SQL(", ").join(
-        sql.SQL("sum(c.{}) FILTER (WHERE {}) / g.seconds").format(sql.Identifier(column), sql.SQL(condition))  # type: ignore[arg-type]
+        sql.SQL("sum(c.{}) FILTER (WHERE {}) / g.seconds").format(sql.Identifier(column), sql.SQL(condition))
         for column in columns
     )
     enough = sql.SQL(
         "count(*) FILTER (WHERE {}) >= {} * g.seconds * count(DISTINCT g.router) FILTER (WHERE {})"
-    ).format(sql.SQL(condition), sql.Literal(LEAST_COVERAGE), sql.SQL(condition))  # type: ignore[arg-type]
+    ).format(sql.SQL(condition), sql.Literal(LEAST_COVERAGE), sql.SQL(condition))
     return sql.SQL("CASE WHEN {} AND count(c.ts) FILTER (WHERE {}) > 0 THEN ARRAY[{}]::float8[] END").format(
         enough,
         sql.SQL(condition),
-        sums,  # type: ignore[arg-type]
+        sums,
     )
 
 

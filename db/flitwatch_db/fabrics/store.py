@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, LiteralString, cast
+from typing import Any, LiteralString
 
 import numpy as np
 import psycopg
@@ -86,7 +87,7 @@ def save(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = False, s
             created = cursor.fetchone()
             assert created is not None
             for table in ("router", "endpoint", "link"):
-                cursor.execute(cast(LiteralString, f"DELETE FROM {table} WHERE fabric_id = %s"), created)  # noqa: S608
+                cursor.execute(f"DELETE FROM {table} WHERE fabric_id = %s", created)  # noqa: S608
             route_changes.forget_tables(conn, int(created[0]))
         fabric_id = int(created[0])
     _copy_routers(conn, fabric_id, fabric.routers)
@@ -115,7 +116,7 @@ def _copy(conn: psycopg.Connection[Any], into: LiteralString, *blocks: packing.B
         copy.write(packing.rows(*blocks, columns=len(blocks)))
 
 
-def _known(values: NDArray[Any], pack: Any = packing.int4) -> packing.Block:
+def _known(values: NDArray[Any], pack: Callable[..., packing.Block] = packing.int4) -> packing.Block:
     return pack(values, null=values < 0)
 
 
@@ -242,7 +243,7 @@ def load(conn: psycopg.Connection[Any], name_or_id: str | int) -> Fabric:
 def _columns(conn: psycopg.Connection[Any], query: LiteralString, fabric_id: int) -> tuple[Any, ...]:
     """One row of whole columns: `array_send` hands integers and floats over as bytes, without an object per value."""
     with conn.cursor(binary=True) as cursor:
-        row = cursor.execute(query, [fabric_id]).fetchone()
+        row: tuple[Any, ...] | None = cursor.execute(query, [fabric_id]).fetchone()
     assert row is not None
     return row
 

@@ -122,4 +122,5 @@ async def position_age_s(conn: Connection, now: datetime) -> float | None:
         ),
         [now],
     )
-    return rows[0]["age"]
+    age_s: float | None = rows[0]["age"]
+    return age_s

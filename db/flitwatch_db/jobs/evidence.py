@@ -174,7 +174,7 @@ def _chosen(conn: Conn, job_id: str, cluster: str | None) -> tuple[Row, _Chosen]
 
 def _queries() -> dict[str, Composed]:
     queries = {
-        table: SQL("SELECT * FROM {} WHERE {}").format(Identifier(table), SQL(condition))  # type: ignore[arg-type]
+        table: SQL("SELECT * FROM {} WHERE {}").format(Identifier(table), SQL(condition))
         for table, condition in _ABOUT.items()
     }
     queries["neighbours"] = SQL(_NEIGHBOURS).format()

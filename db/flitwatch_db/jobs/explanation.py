@@ -16,9 +16,9 @@ from flitwatch_db.jobs import onset_counters
 from flitwatch_db.jobs.as_of import job_at
 from flitwatch_db.jobs.onset_counters import rows_of
 from flitwatch_domain.explanation import answer, slowdown
-from flitwatch_domain.explanation.candidates import LONGEST_LAG_S, Beside, Blamed, sends_more
+from flitwatch_domain.explanation.candidates import LONGEST_LAG_S, Blamed, NeighbourJob, sends_more
+from flitwatch_domain.explanation.onset_context import OnsetContext
 from flitwatch_domain.explanation.result import Explanation
-from flitwatch_domain.explanation.scenery import Scenery
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -65,7 +65,7 @@ def explain_job(conn: Conn, job: Row, now_s: float, known: Row | None = None, ro
     place = _place(conn, job["job_pk"])
     watched = _watched(conn, job, now_s)
     found = slowdown.of_steps(watched.steps) if watched.steps is not None else None
-    if watched.steps is None and place is not None:
+    if watched.steps is None:
         found = _of_counters(conn, job, place, watched, now_s)
     scene = None
     if found is not None and place is not None:
@@ -80,7 +80,7 @@ def explain_job(conn: Conn, job: Row, now_s: float, known: Row | None = None, ro
     return answer.explanation(job, watched, found, scene, now_s, root)
 
 
-def _root(conn: Conn, job: Row, scene: Scenery, now_s: float) -> Row | None:
+def _root(conn: Conn, job: Row, scene: OnsetContext, now_s: float) -> Row | None:
     """Where the congestion that holds the job up begins, in the first minute after the onset; None where that is not found."""
     end_s = min(math.ceil(scene.high_s / 10) * 10 + WINDOW_S, now_s, scene.end_s if scene.end_s is not None else now_s)
     if end_s - scene.high_s < LEAST_WINDOW_S:
@@ -131,7 +131,7 @@ def fabric_of(conn: Conn, fabric_id: int) -> Row:
     return {**row, "group": group, "names": dict(zip(row["router"], row["names"], strict=True))}
 
 
-def _watched(conn: Conn, job: Row, now_s: float) -> answer.Watched:
+def _watched(conn: Conn, job: Row, now_s: float) -> answer.JobProgress:
     """The newest run of a job that has steps, with earlier runs of its application; and earlier jobs like it."""
     past = _past(conn, job, now_s)
     runs = rows_of(
@@ -146,7 +146,7 @@ def _watched(conn: Conn, job: Row, now_s: float) -> answer.Watched:
         {"job": job["job_pk"]},
     )
     if not runs:
-        return answer.Watched(None, None, past)
+        return answer.JobProgress(None, None, past)
     run = runs[0]
     step, taken = np.array(run["step"], np.int64), np.array(run["time_s"], float)
     good = np.isfinite(taken) & (taken > 0)
@@ -154,9 +154,9 @@ def _watched(conn: Conn, job: Row, now_s: float) -> answer.Watched:
     if start_s is not None:
         good &= start_s + np.cumsum(np.where(good, taken, 0.0)) <= now_s + CLOCKS_S
     if start_s is None or not good.any():
-        return answer.Watched(None, run["exe"], past)
+        return answer.JobProgress(None, run["exe"], past)
     earlier = _earlier(conn, run, job, start_s)
-    return answer.Watched(slowdown.Steps(step[good], taken[good], start_s, earlier), run["exe"], past)
+    return answer.JobProgress(slowdown.Steps(step[good], taken[good], start_s, earlier), run["exe"], past)
 
 
 def _earlier(conn: Conn, run: Row, job: Row, start_s: float) -> NDArray[np.float64]:
@@ -198,7 +198,7 @@ _PAST = SQL("""
 """)
 
 
-def _past(conn: Conn, job: Row, now_s: float) -> answer.Past | None:
+def _past(conn: Conn, job: Row, now_s: float) -> answer.PastRunTimes | None:
     if job["start_s"] is None or job["name"] is None or not job["nodes"]:
         return None
     rows = rows_of(
@@ -218,27 +218,29 @@ def _past(conn: Conn, job: Row, now_s: float) -> answer.Past | None:
     like = own if len(own) >= answer.LEAST_JOBS else [row["s"] for row in rows]
     if len(like) < answer.LEAST_JOBS:
         return None
-    return answer.Past(np.array(like, float))
+    return answer.PastRunTimes(np.array(like, float))
 
 
-def _of_counters(conn: Conn, job: Row, place: Row, watched: answer.Watched, now_s: float) -> slowdown.Slowdown | None:
-    """A job without steps is slow where it took longer than its like, and since the stalls on its routers rose."""
+def _of_counters(
+    conn: Conn, job: Row, place: Row | None, watched: answer.JobProgress, now_s: float
+) -> slowdown.Slowdown | None:
+    """A job without steps is slow where it took longer than its like, and since the stalls on its routers rose, if its place is known."""
     factor = answer.elapsed_factor(job, watched.past, now_s)
     if factor is None or watched.past is None:
         return None
     end_s = min(now_s, job["end_s"] if job["end_s"] is not None else now_s)
     begin_s = max(job["start_s"], end_s - LONGEST_LIFE_S)
     lost_s = (end_s - job["start_s"]) * (1 - 1 / factor)
-    minutes = onset_counters.own_series(conn, place, begin_s, end_s, 60)
-    at = None if len(minutes.at_s) < 6 else slowdown.rise(minutes, begin_s + 60, end_s - 60)
+    minutes = None if place is None else onset_counters.own_series(conn, place, begin_s, end_s, 60)
+    at = None if minutes is None or len(minutes.at_s) < 6 else slowdown.rise(minutes, begin_s + 60, end_s - 60)
     if at is None:
         return slowdown.Slowdown("counters", factor, lost_s, begin_s, begin_s, end_s, None, True)
     return slowdown.Slowdown("counters", factor, lost_s, at - 60, at, at + 60, None, False)
 
 
 def _scene(
-    conn: Conn, job: Row, place: Row, fabric: Row, found: slowdown.Slowdown, watched: answer.Watched, now_s: float
-) -> Scenery:
+    conn: Conn, job: Row, place: Row, fabric: Row, found: slowdown.Slowdown, watched: answer.JobProgress, now_s: float
+) -> OnsetContext:
     """Everything about the onset: counters on both sides of it, and the jobs that were there."""
     low, high = found.low_s, found.high_s
     seconds = onset_counters.own_series(conn, place, low - WINDOW_S, min(high + WINDOW_S, now_s), 1)
@@ -261,7 +263,7 @@ def _scene(
     most = onset_counters.most_sent(conn, fabric["fabric_id"], grew, low) if grew else {}
     blamed = _blamed(conn, watched.exe, job["nodes"], [row["user"] for row in jobs if row["user"]])
     beside = [
-        Beside(
+        NeighbourJob(
             row["job_pk"],
             row["job_id"],
             row["user"],
@@ -280,7 +282,7 @@ def _scene(
     counted = onset_counters.of_routers(conn, fabric["fabric_id"], len(fabric["group"]), before, after)
     ends = onset_counters.onward_of(conn, place, fabric)
     links = onset_counters.of_links(conn, place, fabric, ends, counted, before, after)
-    return Scenery(
+    return OnsetContext(
         fabric["fabric_id"],
         fabric["name"],
         np.array(place["router"], np.int64),

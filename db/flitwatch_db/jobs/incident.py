@@ -11,7 +11,7 @@ from psycopg.sql import SQL
 
 from flitwatch_db.jobs import as_of, explanation
 from flitwatch_domain.explanation import incident as finding
-from flitwatch_domain.explanation.result import Explanation, Incident, Story
+from flitwatch_domain.explanation.result import Explanation, Incident, IncidentSummary
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -49,7 +49,7 @@ def incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident
     return {**made, "last": None if made["verdict"] == "incident" else _last(conn, fabric, now_s)}
 
 
-def _last(conn: Conn, fabric: Row, now_s: float) -> Story | None:
+def _last(conn: Conn, fabric: Row, now_s: float) -> IncidentSummary | None:
     """The newest incident that is over: of jobs that were slow beside the job that is named for the newest of them."""
     slow: list[Explanation] = []
     for job in _with_runs(conn, fabric["fabric_id"], now_s):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Holding:
+class HeldEndpoints:
     """A job and the endpoints that it held, in the order of its nodes' numbers."""
 
     job_pk: int
@@ -19,7 +19,7 @@ class Holding:
     endpoints: NDArray[np.int64]
 
 
-def holdings(conn: psycopg.Connection[Any], fabric_id: int, at_s: float) -> list[Holding]:
+def held_endpoints(conn: psycopg.Connection[Any], fabric_id: int, at_s: float) -> list[HeldEndpoints]:
     """Jobs that held endpoints of a fabric at a moment, by their number."""
     rows = conn.execute(
         """
@@ -31,7 +31,7 @@ def holdings(conn: psycopg.Connection[Any], fabric_id: int, at_s: float) -> list
         """,
         {"fabric": fabric_id, "at": at_s},
     ).fetchall()
-    return [Holding(job_pk, job_id, np.array(endpoints, np.int64)) for job_pk, job_id, endpoints in rows]
+    return [HeldEndpoints(job_pk, job_id, np.array(endpoints, np.int64)) for job_pk, job_id, endpoints in rows]
 
 
 def injected_flits_per_s(

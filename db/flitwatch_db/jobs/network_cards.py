@@ -138,7 +138,7 @@ def _summed(conn: Conn, cards: JobEndpoints, first: int, last: int, step: int, w
     ).format(
         SQL(", ").join(SQL("sum({0})::float8 AS {0}").format(Identifier(name)) for name in COLUMNS),
         Identifier({1: "endpoint_1s", 60: "endpoint_1m", 3600: "endpoint_1h"}[width]),
-        rows_within(width) + SQL(whole),  # type: ignore[arg-type]
+        rows_within(width) + SQL(whole),
     )
     place = {endpoint: at for at, endpoint in enumerate(cards.endpoints)}
     made = {name: np.full(((last - first) // step, len(place)), np.nan) for name in COLUMNS}

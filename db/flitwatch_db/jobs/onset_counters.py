@@ -48,7 +48,7 @@ def own_series(conn: Conn, place: Row, from_s: float, to_s: float, width_s: int)
         SQL(
             "SELECT extract(epoch FROM ts)::float8 AS at, sum(rt_stall_cycles) / nullif(sum(rt_flits), 0) AS ratio FROM {}"
             " WHERE fabric_id = %(fabric)s AND router = ANY(%(routers)s) AND {} GROUP BY ts ORDER BY ts"
-        ).format(table, where),  # type: ignore[arg-type]
+        ).format(table, where),
         {
             "fabric": place["fabric_id"],
             "routers": sorted(set(place["router"])),

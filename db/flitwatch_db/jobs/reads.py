@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Shown:
+class NameMask:
     """Names as a caller may see them: pseudonyms of everybody's but their own.
 
     Attributes
@@ -31,7 +31,7 @@ class Shown:
     own: str | None
 
 
-def shown_jobs(shown: Shown | None) -> tuple[sql.SQL, dict[str, str | bytes | None]]:
+def shown_jobs(shown: NameMask | None) -> tuple[sql.SQL, dict[str, str | bytes | None]]:
     """The table `job` as a caller may see it, so that searching and sorting tell nothing more; and its parameters."""
     if shown is None:
         return SQL("job"), {}
@@ -81,7 +81,7 @@ async def list_jobs(
     text: str | None = None,
     from_: datetime | None = None,
     to: datetime | None = None,
-    shown: Shown | None = None,
+    shown: NameMask | None = None,
 ) -> list[Row]:
     """A page of jobs after a key.
 
@@ -97,7 +97,7 @@ async def list_jobs(
         Parts of the job's name; of its id, name, user or account. Case does not matter.
     from_, to : datetime, optional
         Jobs that ran at some moment of [from, to].
-    shown : Shown, optional
+    shown : NameMask, optional
         Without it names are as they are.
 
     Returns
@@ -111,7 +111,7 @@ async def list_jobs(
     parameters: dict[str, Any] = {"now": now, "limit": limit, **hidden}
 
     def condition(template: str, **values: Any) -> None:
-        conditions.append(SQL(template))  # type: ignore[arg-type]
+        conditions.append(SQL(template))
         parameters.update(values)
 
     if fabric_id is not None:

@@ -8,7 +8,7 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.core.columns import Connection
-from flitwatch_db.jobs.reads import Shown, shown_jobs
+from flitwatch_db.jobs.reads import NameMask, shown_jobs
 
 Row = dict[str, Any]
 
@@ -49,7 +49,7 @@ _QUERIES = {
 }
 
 
-async def search(conn: Connection, text: str, each: int, shown: Shown | None = None) -> list[Row]:
+async def search(conn: Connection, text: str, each: int, shown: NameMask | None = None) -> list[Row]:
     """Up to `each` hits of each kind, exact ones first; `router` is the router of a node; names are found as they are shown."""
     hits: list[Row] = []
     source, hidden = shown_jobs(shown)

@@ -49,7 +49,7 @@ def apply(conn: psycopg.Connection[Any]) -> list[str]:
     for file in texts:
         with conn.transaction():
             conn.execute("SET LOCAL search_path = queue")
-            conn.execute(sql.SQL(file.read_text("utf-8")))  # type: ignore[arg-type]
+            conn.execute(sql.SQL(file.read_text("utf-8")))
             version = files[-1].name if installed is None else file.name
             conn.execute(
                 "INSERT INTO flitwatch.setting VALUES (%s, to_jsonb(%s::text)) ON CONFLICT (key) DO UPDATE SET value = excluded.value",

@@ -107,7 +107,7 @@ def _migrate(conn: psycopg.Connection[Any]) -> list[str]:
         if migration.name not in applied:
             log.info("applying migration %s", migration.name)
             with conn.transaction():
-                conn.execute(sql.SQL(migration.text))  # type: ignore[arg-type]
+                conn.execute(sql.SQL(migration.text))
                 conn.execute("INSERT INTO migration (name, digest) VALUES (%s, %s)", [migration.name, migration.digest])
             done.append(migration.name)
     return done + queue.apply(conn)

@@ -206,7 +206,7 @@ def log_in(conn: Conn, name: str, password: str) -> tuple[str, datetime]:
     return begin_session(conn, number)
 
 
-def seal_key(conn: Conn) -> bytes:
+def cookie_key(conn: Conn) -> bytes:
     """The key with which this site signs cookies; Unavailable where somebody took it away."""
     row = conn.execute("SELECT key FROM seal_key").fetchone()
     if row is None:

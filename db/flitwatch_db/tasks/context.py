@@ -31,10 +31,13 @@ class TaskContext:
     task_id : int
     pipe : Connection
         To the worker: reports of progress and the ending go out as JSON; anything that comes in is the request to stop.
+    executor : str
+        Where the task's independent parts run; see `flitwatch_db.tasks.executors`.
     """
 
-    def __init__(self, dsn: str, task_id: int, pipe: Connection) -> None:
+    def __init__(self, dsn: str, task_id: int, pipe: Connection, executor: str = "local:1") -> None:
         self.dsn = dsn
+        self.executor = executor
         self.task_id = task_id
         self._pipe = pipe
         self._cancel = threading.Event()

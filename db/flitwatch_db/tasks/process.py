@@ -85,14 +85,23 @@ class TaskProcess:
         What the server of forks loads once for all tasks.
     prepare : callable, optional
         Called first in the process, for instance to set up the log; found by its name there.
+    executor : str
+        Where the task's independent parts run.
     """
 
     def __init__(
-        self, module: str, name: str, modules: list[str], limits: Limits, prepare: Callable[[], None] | None = None
+        self,
+        module: str,
+        name: str,
+        modules: list[str],
+        limits: Limits,
+        prepare: Callable[[], None] | None = None,
+        executor: str = "local:1",
     ) -> None:
         self._module, self._name = module, name
         self._limits = limits
         self._prepare = prepare
+        self._executor = executor
         # Not `fork`: the worker has threads. Not `spawn`: every task would load everything again.
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(modules)
@@ -102,7 +111,14 @@ class TaskProcess:
         ours, theirs = self._context.Pipe()
         child = self._context.Process(
             target=_work,
-            args=(self._module, self._name, args, record.dsn, record.task_id, theirs, self._limits, self._prepare),
+            args=(
+                self._module,
+                self._name,
+                args,
+                (record.dsn, record.task_id, theirs, self._executor),
+                self._limits,
+                self._prepare,
+            ),
             name=f"task {record.task_id}",
         )
         child.start()
@@ -189,9 +205,7 @@ def _work(
     module: str,
     name: str,
     args: dict[str, Any],
-    dsn: str,
-    task_id: int,
-    pipe: Connection,
+    outside: tuple[str, int, Connection, str],
     limits: Limits,
     prepare: Callable[[], None] | None,
 ) -> None:
@@ -202,7 +216,7 @@ def _work(
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if prepare is not None:
         prepare()
-    context = TaskContext(dsn, task_id, pipe)
+    context = TaskContext(*outside)
     handler: Handler = importlib.import_module(module).HANDLERS[name]
     context.end(_ending(handler, args, context, limits))
     # The worker ends what is left of the group.

@@ -22,7 +22,7 @@ from flitwatch_db.tasks import table, upkeep
 from flitwatch_db.tasks.process import LIMITS_BY_ROLE, Ending, Limits, TaskProcess
 from flitwatch_db.tasks.record import TaskRecord
 from flitwatch_domain.errors import FlitwatchError, Unavailable
-from flitwatch_domain.pulse import WAIT_S, Pulse
+from flitwatch_domain.heartbeat import WAIT_S, Heartbeat
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +72,7 @@ class Worker:
         By task name: a cron line, and what is called with the database then, on one of the workers of its queue.
     services : mapping, optional
         By name: what runs in a thread beside the tasks until the worker stops.
-    pulse : Pulse, optional
+    heartbeat : Heartbeat, optional
         Beats as long as the loop that takes tasks comes round; tasks have processes of their own.
     limits : Limits, optional
         What each task may use.
@@ -80,6 +80,8 @@ class Worker:
         What a task may use at most by the role of who asked for it; LIMITS_BY_ROLE without one.
     prepare : callable, optional
         Called first in each task's process, for instance to set up the log.
+    executor : str
+        Where the independent parts of a task run; see `flitwatch_db.tasks.executors`.
     """
 
     def __init__(
@@ -91,10 +93,11 @@ class Worker:
         stalled_after_s: float = STALLED_AFTER_S,
         periodic: Mapping[str, tuple[str, Callable[[str], object]]] | None = None,
         services: Mapping[str, Callable[[str, threading.Event], None]] | None = None,
-        pulse: Pulse | None = None,
+        heartbeat: Heartbeat | None = None,
         limits: Limits | None = None,
         limits_by_role: Mapping[str, Limits] | None = None,
         prepare: Callable[[], None] | None = None,
+        executor: str = "local:1",
     ) -> None:
         self.dsn = dsn
         self.handlers = dict(handlers)
@@ -105,10 +108,11 @@ class Worker:
         self.services = dict(services or {})
         if MAINTENANCE in self.handlers:
             self.services["upkeep"] = upkeep.run
-        self.pulse = pulse or Pulse()
+        self.heartbeat = heartbeat or Heartbeat()
         self.limits = limits or Limits()
         self.limits_by_role = LIMITS_BY_ROLE if limits_by_role is None else limits_by_role
         self.prepare = prepare
+        self.executor = executor
         self.heartbeat_s = min(10.0, stalled_after_s / 4)
         self.name = f"{socket.gethostname()}:{os.getpid()}"
         self._stopping = threading.Event()
@@ -150,7 +154,7 @@ class Worker:
 
     async def _beat(self) -> None:
         while True:
-            self.pulse.beat()
+            self.heartbeat.beat()
             await asyncio.sleep(WAIT_S)
 
     async def _work(self) -> None:
@@ -244,7 +248,9 @@ class Worker:
         if begun is None:
             return
         limits = self.limits.within(self.limits_by_role.get(begun.role or ""))
-        process = TaskProcess(self.handlers[name], name, sorted(set(self.handlers.values())), limits, self.prepare)
+        process = TaskProcess(
+            self.handlers[name], name, sorted(set(self.handlers.values())), limits, self.prepare, self.executor
+        )
         with TaskRecord(self.dsn, task_id, begun.attempt) as record:
             ending = process.run(begun.args, record, self._stopping.is_set)
             if ending.state == "lost" and not self._stopping.wait(SAME_SIGNAL_S) and not record.cancelled():
@@ -355,7 +361,7 @@ class Worker:
             if row is not None:
                 log.warning("task %d: %s; it is now %s", task_id, why, row[0])
                 table.tell(conn, task_id)
-                return row[0] == "queued"
+                return bool(row[0] == "queued")
             queued = conn.execute("SELECT state = 'queued' FROM task WHERE task_id = %s", [task_id]).fetchone()
         return queued is not None and queued[0]
 

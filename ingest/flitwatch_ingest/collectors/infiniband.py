@@ -27,6 +27,9 @@ from flitwatch_stream.topics import ldms_topic
 TOPIC = ldms_topic("ib_port")
 #: On most devices a 32-bit counter, which stops at its largest value: then it is left out.
 WAIT = "PortXmitWait"
+#: Records of a port's lanes, one of each attribute that the device has: data by service level, waits by virtual lane.
+LANE_TOPIC = ldms_topic("ib_lane")
+LANE_ATTRIBUTES = ("--xmtsl", "--vlxmitcounters")
 _DATA = ("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts")
 #: Debian and Red Hat put the tools here, where a service's PATH may not look.
 _PLACES = ("/usr/sbin", "/sbin")
@@ -66,6 +69,14 @@ class Tools:
             return {}, away.message
         found = perfquery.parse(answer.stdout)
         return found, "" if len(found) == len(ports) else _why(answer) or "some ports did not answer"
+
+    def lanes(self, lid: int, port: int, attribute: str) -> perfquery.Counters:
+        """Counters of a port's lanes, one of `LANE_ATTRIBUTES`; empty where the device does not answer, as one that has no such counters."""
+        try:
+            answer = self._run("perfquery", [attribute, str(lid), str(port)], DEVICE_S)
+        except Unavailable:
+            return {}
+        return perfquery.parse(answer.stdout).get(port, {})
 
     def clear(self, lid: int, port: int) -> None:
         """Set the port's PortCounters to 0."""
@@ -132,9 +143,10 @@ def devices_of(fabric: Fabric, adapters: bool) -> list[Device]:
 
 @dataclass
 class Round:
-    """What one reading of the subnet found; `saturated` and `failed` count ports by counter and devices by reason."""
+    """What one reading of the subnet found; `saturated` and `failed` count ports by counter and devices by reason, `lanes` counters of lanes."""
 
     devices: int = 0
+    lanes: int = 0
     ports: int = 0
     counters: int = 0
     saturated: Counter[str] = field(default_factory=Counter)
@@ -143,13 +155,14 @@ class Round:
 
 
 class Answer(NamedTuple):
-    """Counters of a device by port, of 64 and of 32 bits; `why` some are missing."""
+    """Counters of a device by port, of 64 and of 32 bits; `why` some are missing; and those of its lanes by attribute and port."""
 
     device: Device
     at_s: float
     wide: dict[int, perfquery.Counters]
     narrow: dict[int, perfquery.Counters]
     why: str
+    lanes: dict[tuple[str, int], perfquery.Counters]
 
 
 class InfinibandCollector:
@@ -167,6 +180,8 @@ class InfinibandCollector:
         Clear the 32-bit counters of ports where one is saturated, after they were read.
     parallel : int
         Devices that are asked at a time.
+    lanes : bool
+        Ask for the lanes of each port too, which is a question a port and attribute.
     """
 
     def __init__(
@@ -177,6 +192,7 @@ class InfinibandCollector:
         adapters: bool = False,
         clear: bool = False,
         parallel: int = 8,
+        lanes: bool = False,
     ) -> None:
         self._tools = tools
         self._publisher = publisher
@@ -184,6 +200,8 @@ class InfinibandCollector:
         self._adapters = adapters
         self._clear = clear
         self._parallel = parallel
+        self._lanes = lanes
+        self._without: set[tuple[str, str]] = set()
 
     def discover(self) -> Fabric:
         """The topology as it is now; raises as `Tools.discover`."""
@@ -200,7 +218,7 @@ class InfinibandCollector:
             last, asked, waiting = parallel == 1, waiting, []
             with ThreadPoolExecutor(parallel, "perfquery") as pool:
                 for answer in pool.map(self._ask, asked):
-                    self._publisher.pulse.beat()
+                    self._publisher.heartbeat.beat()
                     if answer.why and not last:
                         waiting.append(answer.device)
                     else:
@@ -237,9 +255,9 @@ class InfinibandCollector:
                 except (BadInput, Unavailable) as problem:
                     say(f"waiting for the subnet's topology: {problem.message}")
             if fabric is not None:
-                for text in told(self.read(fabric)):
+                for text in warnings_of(self.read(fabric)):
                     say(text)
-            self._publisher.pulse.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))
+            self._publisher.heartbeat.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))
 
     def _ask(self, device: Device) -> Answer:
         wide, why = self._tools.counters(device.lid, device.ports, extended=True)
@@ -247,10 +265,26 @@ class InfinibandCollector:
         # Newer devices have all of them in 64 bits.
         if len(wide) < len(device.ports) or any(WAIT not in counted for counted in wide.values()):
             narrow, why = self._tools.counters(device.lid, device.ports, extended=False)
-        return Answer(device, time.time(), wide, narrow, why)
+        at_s = time.time()
+        return Answer(device, at_s, wide, narrow, why, {} if why or not self._lanes else self._lanes_of(device))
+
+    def _lanes_of(self, device: Device) -> dict[tuple[str, int], perfquery.Counters]:
+        """Counters of lanes; a device whose first port does not have an attribute is not asked for it again."""
+        found = {}
+        for attribute in LANE_ATTRIBUTES:
+            if (device.guid, attribute) in self._without:
+                continue
+            for port in device.ports:
+                counted = self._tools.lanes(device.lid, port, attribute)
+                if counted:
+                    found[attribute, port] = counted
+                elif port == device.ports[0]:
+                    self._without.add((device.guid, attribute))
+                    break
+        return found
 
     def _take(self, answer: Answer, found: Round) -> None:
-        device, at_s, wide, narrow, why = answer
+        device, at_s, wide, narrow, why, lanes = answer
         found.devices += 1
         if why:
             found.failed[why] += 1
@@ -270,11 +304,22 @@ class InfinibandCollector:
             found.counters += len(counted)
             found.ports += bool(counted)
             if counted:
-                record = {"timestamp": at_s, "guid": device.guid, "port": port, **counted}
-                self._publisher.publish(TOPIC, orjson.dumps(record), f"infiniband:{self._name}", key=device.guid)
+                self._publish(TOPIC, at_s, device, port, counted)
+        for (_, port), counted in lanes.items():
+            # One that stands still would make an instance of its own of each choice of lanes: none of the attribute is kept.
+            full = perfquery.saturated(counted)
+            found.saturated.update(full)
+            if full:
+                continue
+            found.lanes += len(counted)
+            self._publish(LANE_TOPIC, at_s, device, port, counted)
+
+    def _publish(self, topic: str, at_s: float, device: Device, port: int, counted: perfquery.Counters) -> None:
+        record = {"timestamp": at_s, "guid": device.guid, "port": port, **counted}
+        self._publisher.publish(topic, orjson.dumps(record), f"infiniband:{self._name}", key=device.guid)
 
 
-def told(found: Round) -> list[str]:
+def warnings_of(found: Round) -> list[str]:
     """What a person should know of a reading: saturated counters, and devices that did not answer."""
     lines = [
         f"{count} ports have a saturated {name}, which counts no more until it is cleared"

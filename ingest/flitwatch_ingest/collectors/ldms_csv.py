@@ -113,7 +113,7 @@ class CsvCollector:
             self.once(stop)
             if say and self.totals.records != before:
                 say(f"{self.totals.records} records, {self._publisher.rejected} rejected, {len(self._open)} files")
-            if self._publisher.pulse.wait(stop, interval_s):
+            if self._publisher.heartbeat.wait(stop, interval_s):
                 return
 
     def once(self, stop: threading.Event | None = None) -> None:

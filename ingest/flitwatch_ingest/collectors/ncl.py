@@ -57,7 +57,7 @@ class NclCollector:
             self.look(stop)
             if say and len(self.runs) != before:
                 say(f"{len(self.runs)} runs, {sum(len(found.steps) for found in self.runs)} steps")
-            if self._publisher.pulse.wait(stop, interval_s):
+            if self._publisher.heartbeat.wait(stop, interval_s):
                 return
 
     def look(self, stop: threading.Event | None = None) -> None:

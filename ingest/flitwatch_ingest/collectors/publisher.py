@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
-from flitwatch_domain.pulse import Pulse
+from flitwatch_domain.heartbeat import Heartbeat
 from flitwatch_ingest.sources.rejection import Rejection
 from flitwatch_stream import topics
 from flitwatch_stream.log import Producer
@@ -31,7 +31,7 @@ class Publisher:
         Told about waiting, in words for a person.
     patience_s : float, optional
         Raise Unavailable after waiting so long (default: wait for ever).
-    pulse : Pulse, optional
+    heartbeat : Heartbeat, optional
         Beats with all that is published and while the log is waited for; a collector's loop waits by it.
     """
 
@@ -42,13 +42,13 @@ class Publisher:
         stop: threading.Event | None = None,
         say: Say | None = None,
         patience_s: float | None = None,
-        pulse: Pulse | None = None,
+        heartbeat: Heartbeat | None = None,
     ) -> None:
         self._producer = producer
         self._stop = stop or threading.Event()
         self._say = say or (lambda text: None)
         self._patience_s = patience_s
-        self.pulse = pulse or Pulse()
+        self.heartbeat = heartbeat or Heartbeat()
         self.published = 0
         self.rejections: list[Rejection] = []
         #: How many rejections are kept for the report; all are published.
@@ -100,7 +100,7 @@ class Publisher:
     def _patiently(self, call: Callable[[], None]) -> None:
         pause_s, waited_s = 0.5, 0.0
         while True:
-            self.pulse.beat()
+            self.heartbeat.beat()
             try:
                 return call()
             except Unavailable as away:
@@ -108,7 +108,7 @@ class Publisher:
                     raise
                 self.waits += 1
                 self._say(f"waiting for the log: {away.message}")
-                if self.pulse.wait(self._stop, pause_s):
+                if self.heartbeat.wait(self._stop, pause_s):
                     raise Cancelled("stopped while waiting for the log") from away
                 waited_s += pause_s
                 pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)

@@ -32,7 +32,7 @@ _DELIMITER = "\x1f"
 _JOBS_A_QUERY = 400
 #: Accounting records arrive late (slurmctld to slurmdbd): look back so far beyond the last round.
 _OVERLAP_S = 600
-#: Below the silence after which a loop counts as hanging (flitwatch_domain.pulse).
+#: Below the silence after which a loop counts as hanging (flitwatch_domain.heartbeat).
 _TIMEOUT_S = 240.0
 
 
@@ -88,7 +88,7 @@ class SacctCollector:
             except Unavailable as away:
                 if say:
                     say(str(away))
-            if self._publisher.pulse.wait(stop, interval_s):
+            if self._publisher.heartbeat.wait(stop, interval_s):
                 return
 
     def once(self) -> int:
@@ -134,7 +134,7 @@ class SacctCollector:
         return list({(job.cluster, job.job_id, job.restart): job for job in jobs}.values()), rejected
 
     def _ask(self, arguments: list[str]) -> bytes:
-        self._publisher.pulse.beat()
+        self._publisher.heartbeat.beat()
         environment = {**os.environ, "SLURM_TIME_FORMAT": "%s", "LC_ALL": "C.UTF-8"}
         try:
             done = subprocess.run(

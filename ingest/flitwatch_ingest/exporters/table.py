@@ -167,7 +167,7 @@ class MetricTable:
         technology = row.exporter.technology
         counter = _filled(row.metric.counter, {**labels, **groups})
         use = identify(counter, technology)
-        if use is not None and not (use.kind.endpoint_column or use.kind.router_column):
+        if use is not None and not use.kind.feeds:
             raise UnstoredSeries("no_column")
         owner = _owner(row.exporter, labels)
         ceiling = None if row.metric.bits is None else (1 << row.metric.bits) - 1

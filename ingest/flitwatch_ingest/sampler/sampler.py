@@ -118,7 +118,7 @@ class Sampler:
         thread.start()
         try:
             while not stop.is_set():
-                self._publisher.pulse.beat()
+                self._publisher.heartbeat.beat()
                 self._hear(0.1)
                 self.publish(int((time.time() - GRACE_S) // self._slice_s))
         finally:

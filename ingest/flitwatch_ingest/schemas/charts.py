@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core import codec
-from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS, CounterUse, Scope
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, LANES, LINK_CLASS_COLUMNS, ROUTER_COLUMNS, CounterUse, Scope
 from flitwatch_domain.fabric import Technology
 from flitwatch_ingest.schemas.rows import RowKind, RowSchema
 
 PORT_ARRAYS = ("flits", "stall_cycles", "packets")
+LANE_ARRAYS = ("sl_flits", "stall_cycles", "packets")
 #: Classes by the code that the core keeps for a port (0 is none of them).
 LINK_CLASSES = ("green", "black", "blue")
 #: Tiles that a counter summed over the router stands for.
@@ -39,6 +40,7 @@ def require_columns(core: Any) -> None:
         len(ROUTER_COLUMNS) == core.ROUTER_COLUMNS
         and len(ENDPOINT_COLUMNS) == core.ENDPOINT_COLUMNS
         and list(ROUTER_COLUMNS[at : at + len(classes)]) == classes
+        and (LANES, len(LANE_ARRAYS)) == (core.LANES, core.LANE_ARRAYS)
     )
     if not same:
         raise ImportError("the noise core was built for other counter columns: rebuild flitwatch-core")
@@ -46,8 +48,9 @@ def require_columns(core: Any) -> None:
 
 require_columns(codec)
 
-#: port, array, three router columns, class part, endpoint place, endpoint column, scale, tiles
-Cell = tuple[int, int, int, int, int, int, int, int, int, int]
+#: port, array, three router columns, class part, endpoint place, endpoint column, scale, tiles, lane, the lane's array
+Cell = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
+_NO_LANE = (-1, -1)
 
 
 class Claims:
@@ -66,7 +69,7 @@ def chart_arrays(schema: RowSchema, claims: Claims) -> tuple[NDArray[np.int32], 
 
     Returns
     -------
-    cells : int32[n, 10]
+    cells : int32[n, 12]
         Distinct sets of destinations.
     cell_of : int32[c]
         The cell of each counter, -1: it is checked but feeds no column.
@@ -80,7 +83,7 @@ def chart_arrays(schema: RowSchema, claims: Claims) -> tuple[NDArray[np.int32], 
             continue
         cell = _CELLS[schema.kind](column.use)
         if cell is not None and lone and column.use.kind.canonical not in _MEASURES_TIME:
-            cell = (*cell[:-1], _UNTIMED)
+            cell = (*cell[:9], _UNTIMED, *cell[10:])
         cell_of.append(-1 if cell is None else cells.setdefault(cell, len(cells)))
         claim_of.append(claims.number(column.name))
     return (
@@ -107,14 +110,22 @@ def _router_cell(use: CounterUse) -> Cell | None:
     tiles = _ALL_TILES.get(use.router_columns[0], 0) if port < 0 else 0
     part = {"rt_flits": 0, "rt_stall_cycles": 1}.get(use.router_columns[0], -1) if port >= 0 else -1
     a, b, c = [*columns, -1, -1][:3]
-    return port, array, a, b, c, part, -1, -1, 1, tiles
+    return port, array, a, b, c, part, -1, -1, 1, tiles, *_NO_LANE
 
 
 def _endpoint_cell(use: CounterUse, place: int) -> Cell | None:
     if use.kind.endpoint_column is None:
         return None
     column = ENDPOINT_COLUMNS.index(use.kind.endpoint_column)
-    return -1, -1, -1, -1, -1, -1, place, column, int(use.kind.endpoint_scale), 0
+    lane = _lane(use) if place == _OWN_ENDPOINT else _NO_LANE
+    return -1, -1, -1, -1, -1, -1, place, column, int(use.kind.endpoint_scale), 0, *lane
+
+
+def _lane(use: CounterUse) -> tuple[int, int]:
+    """The lane that a counter is of, and which array of it."""
+    if use.kind.lane_array is None or use.vc is None:
+        return _NO_LANE
+    return use.vc, LANE_ARRAYS.index(use.kind.lane_array)
 
 
 def _port_cell(use: CounterUse) -> Cell | None:
@@ -122,11 +133,12 @@ def _port_cell(use: CounterUse) -> Cell | None:
     columns = [ROUTER_COLUMNS.index(name) for name in use.router_columns]
     array = PORT_ARRAYS.index(use.kind.port_array) if use.kind.port_array else -1
     endpoint = use.kind.endpoint_column
-    if not columns and endpoint is None:
+    lane = _lane(use)
+    if not columns and endpoint is None and lane == _NO_LANE:
         return None
     a, b, c = [*columns, -1, -1, -1][:3]
     place, column = (_OWN_ENDPOINT, ENDPOINT_COLUMNS.index(endpoint)) if endpoint else (-1, -1)
-    return codec.OWN_PORT, array, a, b, c, -1, place, column, int(use.kind.endpoint_scale), 0
+    return codec.OWN_PORT, array, a, b, c, -1, place, column, int(use.kind.endpoint_scale), 0, *lane
 
 
 _CELLS: dict[RowKind, Callable[[CounterUse], Cell | None]] = {

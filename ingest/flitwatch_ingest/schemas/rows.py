@@ -175,7 +175,7 @@ def _kind(uses: Sequence[CounterUse | None]) -> RowKind:
     scopes = {use.kind.scope for use in uses if use}
     if scopes & {Scope.ROUTER_TILE, Scope.PROCESSOR_TILE}:
         return RowKind.ROUTER
-    feeding = [use.kind for use in uses if use and (use.kind.endpoint_column or use.kind.router_column)]
+    feeding = [use.kind for use in uses if use and use.kind.feeds]
     if not feeding:
         return RowKind.OTHER
     return RowKind.PORT if all(kind.scope is Scope.PORT for kind in feeding) else RowKind.ENDPOINT

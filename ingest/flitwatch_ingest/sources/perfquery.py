@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_HEAD = re.compile(r"#\s*Port (extended )?counters:.*\bport\s+(\d+)", re.IGNORECASE)
+from flitwatch_domain.counters import LANES
+
+_HEAD = re.compile(r"#\s*Port\w*( extended)? counters:.*\bport\s+(\d+)", re.IGNORECASE)
 _VALUE = re.compile(r"(\w+):\.*(0x[0-9a-fA-F]+|\d+)\s*$")
 #: Fields that say what was asked, and count nothing.
 _ASKED = frozenset({"PortSelect", "CounterSelect", "CounterSelect2"})
@@ -27,6 +29,8 @@ _BITS = {
         16,
     ),
     **dict.fromkeys(("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts", "PortXmitWait"), 32),
+    **{f"XmtDataSL{level}": 32 for level in range(LANES)},
+    **{f"PortVLXmitWait{lane}": 16 for lane in range(LANES)},
 }
 
 Counters = dict[str, int]

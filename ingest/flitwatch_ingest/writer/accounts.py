@@ -16,7 +16,7 @@ from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job, JobStep, split_job_id
 from flitwatch_domain.runs import Run, RunStep
-from flitwatch_ingest.writer.gathered import FAULTS, Gathered, header, why
+from flitwatch_ingest.writer.pending_rows import FAULTS, PendingRows, header, rejection_reason
 from flitwatch_stream import shapes, topics
 from flitwatch_stream.log import Record
 
@@ -26,27 +26,27 @@ Refuse = Callable[[Record, str], None]
 REFUSED = (psycopg.DataError, psycopg.IntegrityError, BadInput, *FAULTS)
 
 
-def take(record: Record, gathered: Gathered) -> None:
+def decode(record: Record, pending_rows: PendingRows) -> None:
     """Decode one record of our own topics into what the transaction writes."""
     try:
         if record.topic == topics.JOBS:
-            gathered.jobs.append((record, job_of(shapes.parse_job(record.value))))
+            pending_rows.jobs.append((record, job_of(shapes.parse_job(record.value))))
         elif record.topic == topics.RUNS:
             value = shapes.parse_run(record.value)
-            gathered.runs.append(
+            pending_rows.runs.append(
                 (record, run_of(value) if isinstance(value, shapes.RunValue) else (value.run_key, step_of(value)))
             )
         elif record.topic == topics.SAMPLES:
             summary = summary_of(shapes.parse_sample(record.value))
-            gathered.samples.append((record, summary))
-            gathered.sample_rows += len(summary.link)
-            gathered.rates[record.topic].values += 2 * len(summary.link)
+            pending_rows.samples.append((record, summary))
+            pending_rows.sample_rows += len(summary.link)
+            pending_rows.rates[record.topic].values += 2 * len(summary.link)
         else:
-            gathered.letter(
+            pending_rows.letter(
                 record, header(record, topics.REASON) or "rejected by its collector", header(record, topics.WHERE)
             )
     except (BadInput, *FAULTS) as bad:
-        gathered.letter(record, why(record, bad))
+        pending_rows.letter(record, rejection_reason(record, bad))
 
 
 def job_of(value: shapes.JobValue) -> Job:
@@ -119,18 +119,22 @@ def summary_of(value: shapes.SampleValue) -> sample_table.Summary:
 
 
 def _why(record: Record, problem: Exception) -> str:
-    return f"the database refuses this: {problem}" if isinstance(problem, psycopg.Error) else why(record, problem)
+    return (
+        f"the database refuses this: {problem}"
+        if isinstance(problem, psycopg.Error)
+        else rejection_reason(record, problem)
+    )
 
 
-def write_samples(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> None:
+def write_samples(conn: psycopg.Connection[Any], pending_rows: PendingRows, refuse: Refuse) -> None:
     """Add summaries of packet samples. One that the database refuses is handed to `refuse`."""
-    if not gathered.samples:
+    if not pending_rows.samples:
         return
     try:
         with conn.transaction():
-            sample_table.write_samples(conn, [summary for _, summary in gathered.samples])
+            sample_table.write_samples(conn, [summary for _, summary in pending_rows.samples])
     except REFUSED:
-        for record, summary in gathered.samples:
+        for record, summary in pending_rows.samples:
             try:
                 with conn.transaction():
                     sample_table.write_samples(conn, [summary])
@@ -138,17 +142,17 @@ def write_samples(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Ref
                 refuse(record, _why(record, problem))
 
 
-def write_jobs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> list[JobEvent]:
+def write_jobs(conn: psycopg.Connection[Any], pending_rows: PendingRows, refuse: Refuse) -> list[JobEvent]:
     """Store jobs; return their events. A job that the database refuses is handed to `refuse`."""
-    if not gathered.jobs:
+    if not pending_rows.jobs:
         return []
     stored: list[tuple[int, Job]] = []
     try:
         with conn.transaction():
-            jobs = [job for _, job in gathered.jobs]
+            jobs = [job for _, job in pending_rows.jobs]
             stored = list(zip(job_table.upsert(conn, jobs), jobs, strict=True))
     except REFUSED:
-        for record, job in gathered.jobs:
+        for record, job in pending_rows.jobs:
             try:
                 with conn.transaction():
                     stored.append((job_table.upsert(conn, [job])[0], job))
@@ -157,11 +161,11 @@ def write_jobs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse
     return [{"job_pk": key, "job_id": job.job_id, "state": job.state} for key, job in dict(stored).items()]
 
 
-def write_runs(conn: psycopg.Connection[Any], gathered: Gathered, refuse: Refuse) -> list[RunEvent]:
+def write_runs(conn: psycopg.Connection[Any], pending_rows: PendingRows, refuse: Refuse) -> list[RunEvent]:
     """Store runs and steps in the order they came; return their events. What cannot be stored is handed to `refuse`."""
     ids: dict[str, int | None] = {}
     new: dict[int, int] = {}
-    for record, item in gathered.runs:
+    for record, item in pending_rows.runs:
         try:
             with conn.transaction():
                 run_id, steps = _write_run(conn, item, ids)

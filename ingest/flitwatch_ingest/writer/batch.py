@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from flitwatch_core.codec import Ledger
+from flitwatch_core.codec import LANE_ARRAYS, LANES, Ledger
 from flitwatch_db.core import events
 from flitwatch_db.core.events import DeadLetterEvent, GapEvent
 from flitwatch_db.counters import observations
@@ -21,7 +21,7 @@ from flitwatch_db.ingest.arrivals import add_arrivals
 from flitwatch_db.ingest.store import DeadLetter, Gap, GapKey, Minute, Position, Reader
 from flitwatch_domain.errors import Conflict
 from flitwatch_ingest.writer.accounts import write_jobs, write_runs, write_samples
-from flitwatch_ingest.writer.gathered import Gathered, letter_of
+from flitwatch_ingest.writer.pending_rows import PendingRows, letter_of
 from flitwatch_stream.log import Record, TopicPartition
 
 #: Events of one kind in a transaction; what is beyond stands in the tables.
@@ -33,7 +33,7 @@ class Batch:
     """What a transaction writes; writing it again after a failure writes the same."""
 
     counters: counters.Batch
-    gathered: Gathered
+    pending_rows: PendingRows
     gaps: list[Gap]
     gone: list[GapKey]
     new: dict[TopicPartition, Position]
@@ -45,7 +45,8 @@ class Batch:
         """Whether there is nothing to write."""
         rows = self.counters
         counted = rows.routers is not None or rows.ports is not None or rows.endpoints is not None
-        return not (self.new or counted or self.gaps or self.gone or self.gathered.letters)
+        counted = counted or bool(rows.router_lanes or rows.endpoint_lanes)
+        return not (self.new or counted or self.gaps or self.gone or self.pending_rows.letters)
 
     def write(self, conn: psycopg.Connection[Any], reader: Reader) -> None:
         """Write everything within the caller's transaction.
@@ -55,7 +56,7 @@ class Batch:
         Conflict
             Another writer has moved on.
         """
-        found = self.gathered
+        found = self.pending_rows
         new = {(topic, partition): position for (topic, partition), position in self.new.items()}
         expected = {(topic, partition): _position(old) for (topic, partition), old in self.before.items()}
         ingest.advance(conn, reader, new, expected)
@@ -87,7 +88,7 @@ class Batch:
             events.emit(conn, kind, payload)
 
     def _write_observations(self, conn: psycopg.Connection[Any], letters: list[DeadLetter]) -> None:
-        rows = self.gathered.observations
+        rows = self.pending_rows.observations
         if not rows:
             return
         try:
@@ -141,6 +142,8 @@ def counter_rows(ledger: Ledger, fabric_ids: Sequence[int], closed_s: int) -> co
         routers=_rows(ledger.take_routers()),
         ports=_joined(ports),
         endpoints=_rows(ledger.take_endpoints()),
+        router_lanes=_lanes(ledger.take_port_lanes(fabric, closed_s) for fabric in fabric_ids),
+        endpoint_lanes=_lanes(ledger.take_endpoint_lanes(fabric, closed_s) for fabric in fabric_ids),
     )
 
 
@@ -164,6 +167,15 @@ def _ports(ledger: Ledger, fabric_id: int, closed_s: int) -> counters.PortRows |
         values[:, ports : 2 * ports],
         packets if not np.isnan(packets).all() else None,
     )
+
+
+def _lanes(taken: Iterable[tuple[Any, ...]]) -> list[counters.LaneRows]:
+    found = []
+    for fabric, device, ts_s, _, seconds, values in taken:
+        if len(device):
+            by_lane = values.reshape(len(device), LANE_ARRAYS, -1, LANES)
+            found.append(counters.LaneRows(fabric, device, ts_s, seconds, by_lane))
+    return found
 
 
 def _joined(parts: Sequence[counters.PortRows]) -> counters.PortRows | None:

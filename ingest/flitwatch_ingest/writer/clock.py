@@ -21,7 +21,7 @@ class FeedClocks:
     def __init__(self) -> None:
         self._heard: dict[str, float] = {}
 
-    def heard(self, topic: str) -> None:
+    def record_arrival(self, topic: str) -> None:
         """Records of the topic came."""
         self._heard[topic] = time.monotonic()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 
-from flitwatch_domain.pulse import WAIT_S, Pulse
+from flitwatch_domain.heartbeat import WAIT_S, Heartbeat
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.database import Database
 from flitwatch_ingest.writer.measures import Measures
@@ -19,14 +19,14 @@ class CommitPipeline:
     database : Database
         Used by no other thread.
     measures : Measures
-    pulse : Pulse
+    heartbeat : Heartbeat
         Of the loop that waits here: a database that is away is waited for, which is no hanging.
     """
 
-    def __init__(self, database: Database, measures: Measures, pulse: Pulse) -> None:
+    def __init__(self, database: Database, measures: Measures, heartbeat: Heartbeat) -> None:
         self._database = database
         self._measures = measures
-        self._pulse = pulse
+        self._heartbeat = heartbeat
         self._thread = ThreadPoolExecutor(1, "transaction")
         self._under_way: tuple[Batch, Future[float]] | None = None
 
@@ -63,7 +63,7 @@ class CommitPipeline:
 
     def _outwait(self, written: Future[float]) -> None:
         while wait([written], WAIT_S).not_done:
-            self._pulse.beat()
+            self._heartbeat.beat()
 
     def close(self) -> None:
         """The same, for the last time."""

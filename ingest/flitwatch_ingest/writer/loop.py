@@ -15,7 +15,7 @@ from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.topic_leases import TopicLeases
 from flitwatch_domain.doors import DIRECT
 from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
-from flitwatch_domain.pulse import Pulse
+from flitwatch_domain.heartbeat import Heartbeat
 from flitwatch_ingest.registry import Schemas, open_registry
 from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.writer import accounts
@@ -23,10 +23,10 @@ from flitwatch_ingest.writer.assigned_topics import OURS, AssignedTopics
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.commit_pipeline import CommitPipeline
 from flitwatch_ingest.writer.database import AWAY, LONGEST_PAUSE_S, Database, first_line
-from flitwatch_ingest.writer.gathered import header, letter_of, source_of
 from flitwatch_ingest.writer.marks import Mark
 from flitwatch_ingest.writer.measures import Measures
 from flitwatch_ingest.writer.memory import Memory
+from flitwatch_ingest.writer.pending_rows import header, letter_of, source_of
 from flitwatch_ingest.writer.settings import WriterSettings
 from flitwatch_ingest.writer.topic_feed import TopicFeed
 from flitwatch_stream import topics
@@ -52,7 +52,7 @@ class Writer:
         Set it to end waiting for a database or a log that does not answer.
     opportunistic : bool
         Takes only topics that no running writer holds.
-    pulse : Pulse
+    heartbeat : Heartbeat
         Beats with each step, and while a database or a log is waited for.
     """
 
@@ -63,15 +63,15 @@ class Writer:
         settings: WriterSettings | None = None,
         stop: threading.Event | None = None,
         opportunistic: bool = False,
-        pulse: Pulse | None = None,
+        heartbeat: Heartbeat | None = None,
     ) -> None:
         self.settings = settings or WriterSettings()
-        self.pulse = pulse or Pulse()
+        self.heartbeat = heartbeat or Heartbeat()
         self.measures = Measures()
         self.stop = stop or threading.Event()
         self._database = Database(url, lambda: self.reader, self.stop, self.measures)
         self._pipeline = CommitPipeline(
-            Database(url, lambda: self.reader, self.stop, self.measures), self.measures, self.pulse
+            Database(url, lambda: self.reader, self.stop, self.measures), self.measures, self.heartbeat
         )
         self._memory = Memory(self.settings)
         self._schemas = Schemas(open_registry(self.settings.registry))
@@ -107,7 +107,7 @@ class Writer:
         """Work until `stop` is set, then write what is held."""
         pause_s = 0.2
         while not self.stop.is_set():
-            self.pulse.beat()
+            self.heartbeat.beat()
             try:
                 self.step()
                 pause_s = 0.2
@@ -123,7 +123,7 @@ class Writer:
                 # Records may have been taken by half: what the database has is the only truth.
                 log.warning("reading begins anew: %s", first_line(away))
                 self._start_over()
-                self.pulse.wait(self.stop, pause_s)
+                self.heartbeat.wait(self.stop, pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
         self.finish()
 
@@ -199,21 +199,21 @@ class Writer:
             mark.position = record.offset + 1
             if damage := header(record, topics.DAMAGED):
                 if record.offset >= mark.replay_until:
-                    self._memory.gathered.letter(record, damage)
+                    self._memory.pending_rows.letter(record, damage)
                     log.error("%s[%d]: %s", topic, record.partition, damage)
                 continue
             (known if record.offset < mark.replay_until else new).append(record)
         new = self._unrepeated(new)
         if topic in OURS:
             for record in new:
-                accounts.take(record, self._memory.gathered)
+                accounts.decode(record, self._memory.pending_rows)
         else:
             feed = self._feed(topic)
             for part, replaying in ((known, True), (new, False)):
                 if part:
                     feed.feed.replay(replaying, self._memory.marks.closed_s(topic))
-                    feed.consume(part, self._memory.gathered, replaying)
-            self._memory.clocks.heard(topic)
+                    feed.consume(part, self._memory.pending_rows, replaying)
+            self._memory.clocks.record_arrival(topic)
         self._count(topic, new)
 
     def _first(self, record: Record, mark: Mark) -> None:
@@ -223,7 +223,7 @@ class Writer:
         if mark.committed is not None and record.offset > mark.committed.position:
             lost = record.offset - mark.committed.position
             reason = f"{lost} records before this one left the log before they were written"
-            self._memory.gathered.letters.append(
+            self._memory.pending_rows.letters.append(
                 letter_of(record._replace(value=b"", offset=mark.committed.position), reason)
             )
             log.error("%s[%d]: %s", record.topic, record.partition, reason)
@@ -241,8 +241,8 @@ class Writer:
         self._memory.sequences.learn(self._database.conn, records)
         kept = []
         for record in records:
-            if record.headers and self._memory.sequences.repeats(record, self._memory.gathered.sequences):
-                self._memory.gathered.rates[record.topic].duplicates += 1
+            if record.headers and self._memory.sequences.repeats(record, self._memory.pending_rows.sequences):
+                self._memory.pending_rows.rates[record.topic].duplicates += 1
             else:
                 kept.append(record)
         return kept
@@ -250,7 +250,7 @@ class Writer:
     def _count(self, topic: str, records: Sequence[Record]) -> None:
         if not records:
             return
-        found = self._memory.gathered
+        found = self._memory.pending_rows
         rates = found.rates[topic]
         rates.records += len(records)
         rates.bytes += sum(len(record.value) for record in records)
@@ -312,7 +312,7 @@ class Writer:
         for place, position in batch.new.items():
             if place in self._memory.marks:
                 self._memory.marks[place].committed = position
-        found, measures = batch.gathered, self.measures
+        found, measures = batch.pending_rows, self.measures
         measures.commits += 1
         for rates in found.rates.values():
             measures.records += rates.records
@@ -396,7 +396,7 @@ class Writer:
         """Hand samples that are held back over to the dead letters: nothing more will come."""
         for feed in self._memory.feeds.values():
             feed.feed.give_up_held()
-            feed.collect(self._memory.gathered)
+            feed.collect(self._memory.pending_rows)
 
     @property
     def replaying(self) -> bool:

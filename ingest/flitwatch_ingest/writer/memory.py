@@ -12,8 +12,8 @@ from flitwatch_ingest.schemas import Claims
 from flitwatch_ingest.writer.batch import Batch, counter_rows
 from flitwatch_ingest.writer.clock import FeedClocks
 from flitwatch_ingest.writer.gaps import take_gaps
-from flitwatch_ingest.writer.gathered import Gathered
 from flitwatch_ingest.writer.marks import Mark, Marks, moment
+from flitwatch_ingest.writer.pending_rows import PendingRows
 from flitwatch_ingest.writer.places import Places
 from flitwatch_ingest.writer.settings import WriterSettings
 from flitwatch_ingest.writer.sources import Sequences
@@ -32,14 +32,14 @@ class Memory:
         self.feeds: dict[str, TopicFeed] = {}
         self.marks = Marks()
         self.sequences = Sequences()
-        self.gathered = Gathered()
+        self.pending_rows = PendingRows()
         self.clocks = FeedClocks()
         self._said_through: dict[int, int] = {}
 
     @property
     def full(self) -> bool:
         """Whether a transaction is due for the memory's sake."""
-        found = self.gathered
+        found = self.pending_rows
         rows = self.ledger.rows + len(found.observations) + len(found.runs) + len(found.jobs) + found.sample_rows
         return rows > self.settings.most_rows or found.kept_bytes > self.settings.most_bytes
 
@@ -74,7 +74,7 @@ class Memory:
             position = self._position(place, mark, closed_s)
             if position != mark.committed:
                 new[place], before[place] = position, mark.committed
-        found, self.gathered = self.gathered, Gathered()
+        found, self.pending_rows = self.pending_rows, PendingRows()
         batch = Batch(rows, found, gaps, gone, new, before)
         batch.happened = [("counters", payload) for payload in self._news(rows, clock_s)]
         batch.happened += [

@@ -16,7 +16,7 @@ from flitwatch_domain import cray
 from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_ingest.schemas import RowKind
 from flitwatch_ingest.schemas.charts import LINK_CLASSES
-from flitwatch_ingest.writer.ports import FabricPorts, Owner, none_found
+from flitwatch_ingest.writer.ports import FabricPorts, Owner, unresolved_reason
 
 NOWHERE = (-1, -1, -1, -1, -1)
 
@@ -152,7 +152,7 @@ class Places:
         fabrics = [self.name(f) for f in self.fabric_ids]
         if kind is RowKind.ROUTER:
             return Place(device=named, reason=f"{named} is no endpoint of {', '.join(fabrics)}")
-        return Place(device=named, reason=none_found(fabrics, owner, component))
+        return Place(device=named, reason=unresolved_reason(fabrics, owner, component))
 
     def _in(self, known: _Known, kind: RowKind, component: int | None, owner: Owner, hint: str) -> Place | None:
         endpoints = known.by_component.get(component, []) if component is not None else []

@@ -108,7 +108,7 @@ def _number(texts: list[str]) -> int | None:
 
 
 @dataclass(frozen=True)
-class Found:
+class ResolvedPort:
     """A switch's port or an endpoint; `reason` says why neither."""
 
     router: int = -1
@@ -136,8 +136,9 @@ class FabricPorts:
         lids, lmc = self._of_endpoints("lids", 0), self._of_endpoints("lmc", 0)
         owners = self._of_endpoints("adapter_guids", None)
         for e in range(len(ends)):
-            for guid in {ends.guid[e], owners[e]} - {None}:
-                self._endpoints_by_guid[plain_guid(guid)].append(e)
+            # Of many adapters the first port has the node's GUID, which the two lists may spell differently.
+            for guid in {plain_guid(known) for known in (ends.guid[e], owners[e]) if known is not None}:
+                self._endpoints_by_guid[guid].append(e)
             for lid in range(lids[e], lids[e] + (1 << min(lmc[e], 7))) if lids[e] else ():
                 self._endpoint_by_lid[lid] = e
             for name in _spellings(str(ends.node[e])):
@@ -154,7 +155,7 @@ class FabricPorts:
         wanted = len(self.fabric.endpoints)
         return values if isinstance(values, list) and len(values) == wanted else [missing] * wanted
 
-    def find(self, owner: Owner, at_component: list[int]) -> Found | None:
+    def find(self, owner: Owner, at_component: list[int]) -> ResolvedPort | None:
         """Where a port is; None: not in this fabric.
 
         Parameters
@@ -173,7 +174,7 @@ class FabricPorts:
         router = next((r for n in owner.names if (r := self.fabric.router_by_name.get(n)) is not None), None)
         return None if router is None else self._switch_port(router, owner)
 
-    def _by_guid(self, owner: Owner) -> Found | None:
+    def _by_guid(self, owner: Owner) -> ResolvedPort | None:
         for guid in owner.guids:
             if (router := self._routers_by_guid.get(guid)) is not None:
                 return self._switch_port(router, owner)
@@ -182,12 +183,12 @@ class FabricPorts:
                 chosen = [e for e in ends if owner.port in (None, self._adapter_ports[e])]
                 if len(ends) == 1 or len(chosen) == 1:
                     return self._endpoint((chosen or ends)[0])
-                return Found(
+                return ResolvedPort(
                     device=str(owner), reason=f"{owner}: the adapter has {len(ends)} ports in {self.fabric.name}"
                 )
         return None
 
-    def _by_lid(self, owner: Owner) -> Found | None:
+    def _by_lid(self, owner: Owner) -> ResolvedPort | None:
         assert owner.lid is not None
         if (router := self._router_by_lid.get(owner.lid)) is not None:
             name = str(self.fabric.routers.name[router])
@@ -204,29 +205,29 @@ class FabricPorts:
                     return ends
         return []
 
-    def _switch_port(self, router: int, owner: Owner) -> Found:
+    def _switch_port(self, router: int, owner: Owner) -> ResolvedPort:
         name = str(self.fabric.routers.name[router])
         port = -1 if owner.port is None else owner.port
         if port < 0:
-            return Found(device=name, reason=f"a set of switch {name} in {self.fabric.name} says no port")
+            return ResolvedPort(device=name, reason=f"a set of switch {name} in {self.fabric.name} says no port")
         device = f"{name} port {port}"
         if port >= self._counted.shape[1] or self._counted[router, port] < 0:
-            return Found(device=device, reason=f"ports of {name} that have no cable in {self.fabric.name}")
-        return Found(router=router, port=port, device=device)
+            return ResolvedPort(device=device, reason=f"ports of {name} that have no cable in {self.fabric.name}")
+        return ResolvedPort(router=router, port=port, device=device)
 
-    def _endpoint(self, endpoint: int) -> Found:
+    def _endpoint(self, endpoint: int) -> ResolvedPort:
         node, adapter = str(self.fabric.endpoints.node[endpoint]), self._adapters[endpoint]
-        return Found(endpoint=endpoint, device=f"{node} {adapter}" if adapter else node)
+        return ResolvedPort(endpoint=endpoint, device=f"{node} {adapter}" if adapter else node)
 
-    def _adapter(self, ends: list[int], owner: Owner) -> Found:
+    def _adapter(self, ends: list[int], owner: Owner) -> ResolvedPort:
         """Which of a node's endpoints: by the adapter's name where the fabric is InfiniBand, which numbers with gaps; else by its number."""
         node, fabric = str(self.fabric.endpoints.node[ends[0]]), self.fabric
         if fabric.technology is not Technology.INFINIBAND:
             match = _LAST_NUMBER.search(owner.adapter)
             which = int(match.group(1)) if match else 0
             if which < len(ends):
-                return Found(endpoint=ends[which], device=node)
-            return Found(
+                return ResolvedPort(endpoint=ends[which], device=node)
+            return ResolvedPort(
                 device=node, reason=f"{node} has {len(ends)} endpoints in {fabric.name}, none for {owner.adapter}"
             )
         names = [self._adapters[e] for e in ends]
@@ -241,7 +242,9 @@ class FabricPorts:
             return self._endpoint(chosen[0])
         known = ", ".join(sorted({name for name in names if name})) or "adapters without names"
         asked = owner.adapter or "a set that names no adapter"
-        return Found(device=node, reason=f"{node} has {known} in {fabric.name}: cannot tell which of them is {asked}")
+        return ResolvedPort(
+            device=node, reason=f"{node} has {known} in {fabric.name}: cannot tell which of them is {asked}"
+        )
 
 
 def _called(owner: Owner, name: str) -> bool:
@@ -269,7 +272,7 @@ def _same_adapter(known: str | None, said: str) -> bool:
     return bool(vendor and kernel) and int(vendor.group(1)) == int(kernel.group(1)) + 1  # type: ignore[union-attr]
 
 
-def none_found(fabrics: list[str], owner: Owner, component: int | None) -> str:
+def unresolved_reason(fabrics: list[str], owner: Owner, component: int | None) -> str:
     """Why a port belongs to none of the fabrics, and what would help."""
     who = str(owner)
     if not (owner.guids or owner.lid is not None or owner.names or owner.hosts):

@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from flitwatch_db.ingest import store as ingest
-from flitwatch_ingest.writer.gathered import header
+from flitwatch_ingest.writer.pending_rows import header
 from flitwatch_stream import topics
 from flitwatch_stream.log import Record
 from flitwatch_stream.shapes import INDEXED_BYTES

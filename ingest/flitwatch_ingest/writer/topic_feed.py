@@ -14,7 +14,7 @@ from flitwatch_db.ingest.store import DeadLetter
 from flitwatch_domain.errors import BadInput
 from flitwatch_ingest.registry import Schemas
 from flitwatch_ingest.schemas import Claims, Column, RowKind, RowSchema, chart_arrays, json_schema
-from flitwatch_ingest.writer.gathered import FAULTS, Gathered, why
+from flitwatch_ingest.writer.pending_rows import FAULTS, PendingRows, rejection_reason
 from flitwatch_ingest.writer.places import NOWHERE, Place, Places
 from flitwatch_ingest.writer.ports import Owner, owner_of
 from flitwatch_stream.log import Record
@@ -84,14 +84,14 @@ class TopicFeed:
         """Whether counters come on this topic."""
         return any(plan.schema.kind is not RowKind.OTHER for plan in self.plans)
 
-    def consume(self, records: Sequence[Record], gathered: Gathered, replaying: bool) -> None:
+    def consume(self, records: Sequence[Record], pending_rows: PendingRows, replaying: bool) -> None:
         """Decode and book records in their order; the Avro schemas they name were asked for."""
         values = [record.value for record in records]
         n = len(values)
         partitions = np.fromiter((record.partition for record in records), np.int32, n)
         offsets = np.fromiter((record.offset for record in records), np.int64, n)
         chosen = np.arange(n, dtype=np.uint32)
-        rates = gathered.rates[self.topic]
+        rates = pending_rows.rates[self.topic]
         # Every round adds a plan or an instance, or refuses a record: it ends.
         while len(chosen):
             _, accepted, repeats, _, counted, _, pending, strangers, refused = self.feed.consume(
@@ -102,25 +102,25 @@ class TopicFeed:
                 rates.duplicates += repeats
                 for plan, taken in zip(self.plans, accepted, strict=False):
                     if taken:
-                        gathered.schema_records[plan.schema_id] += taken
-                self._refuse(records, refused, gathered)
-            chosen = self._provide(records, pending, strangers, gathered, replaying)
+                        pending_rows.schema_records[plan.schema_id] += taken
+                self._refuse(records, refused, pending_rows)
+            chosen = self._provide(records, pending, strangers, pending_rows, replaying)
         if not replaying:
-            self.collect(gathered)
+            self.collect(pending_rows)
 
-    def _refuse(self, records: Sequence[Record], refused: Sequence[tuple], gathered: Gathered) -> None:
+    def _refuse(self, records: Sequence[Record], refused: Sequence[tuple], pending_rows: PendingRows) -> None:
         for index, plan, code, field, byte, _ in refused:
             metric = self.plans[plan].schema.columns[field].name if plan >= 0 and field >= 0 else None
-            gathered.letter(records[index], reason(code, metric, byte))
+            pending_rows.letter(records[index], reason(code, metric, byte))
             if code == _LATE:
-                gathered.rates[self.topic].late += 1
+                pending_rows.rates[self.topic].late += 1
 
     def _provide(
         self,
         records: Sequence[Record],
         pending: Sequence[tuple],
         strangers: Sequence[tuple],
-        gathered: Gathered,
+        pending_rows: PendingRows,
         replaying: bool,
     ) -> Any:
         """Learn what records wait for; return which to give again, the others are dead letters now."""
@@ -137,9 +137,9 @@ class TopicFeed:
                 again.append(index)
             except (BadInput, *FAULTS) as bad:
                 if not replaying:
-                    gathered.letter(records[index], why(records[index], bad))
+                    pending_rows.letter(records[index], rejection_reason(records[index], bad))
         for plan, component, identity, hint in strangers:
-            self._meet(plan, component, identity, hint, gathered)
+            self._meet(plan, component, identity, hint, pending_rows)
         return np.array(again, np.uint32)
 
     def _learn(self, value: bytes, need: int, number: int) -> None:
@@ -169,7 +169,7 @@ class TopicFeed:
         if wires is None:
             self._columns |= {c.name: c for c in schema.columns if c.kind is Kind.REAL and c.role is Role.VALUE}
 
-    def _meet(self, plan: int, component: int | None, identity: bytes, hint: str, gathered: Gathered) -> None:
+    def _meet(self, plan: int, component: int | None, identity: bytes, hint: str, pending_rows: PendingRows) -> None:
         text = identity.decode("utf-8", "replace")
         place = self._find(plan, component, text, hint)
         observed = self.plans[plan].schema.kind is RowKind.OTHER or bool(place.reason)
@@ -186,7 +186,7 @@ class TopicFeed:
         )
         self.instances.append(Instance(plan, component, text, hint, place))
         if place.reason:
-            gathered.unplaced[self.topic].add(place.reason)
+            pending_rows.unplaced[self.topic].add(place.reason)
 
     def _find(self, plan: int, component: int | None, identity: str, hint: str) -> Place:
         schema = self.plans[plan].schema
@@ -216,12 +216,12 @@ class TopicFeed:
             moved += 1
         return moved
 
-    def collect(self, gathered: Gathered) -> None:
+    def collect(self, pending_rows: PendingRows) -> None:
         """Rows kept as they came, and records that were held back and then refused."""
         for index, plan in enumerate(self.plans):
-            self._observations(index, plan, gathered)
+            self._observations(index, plan, pending_rows)
         for partition, offset, code, _, raw in self.feed.take_letters():
-            gathered.letters.append(
+            pending_rows.letters.append(
                 DeadLetter(
                     self.topic,
                     partition,
@@ -232,23 +232,23 @@ class TopicFeed:
                     raw_bytes=len(raw),
                 )
             )
-            gathered.kept_bytes += len(raw)
-            gathered.rates[self.topic].dead += 1
-            gathered.rates[self.topic].late += code == _LATE
+            pending_rows.kept_bytes += len(raw)
+            pending_rows.rates[self.topic].dead += 1
+            pending_rows.rates[self.topic].late += code == _LATE
 
-    def _observations(self, index: int, plan: Plan, gathered: Gathered) -> None:
+    def _observations(self, index: int, plan: Plan, pending_rows: PendingRows) -> None:
         component, has_component, identity, time_us, integers, unknown, reals, texts = self.feed.take_observations(
             index
         )
         if not len(component):
             return
-        gathered.kept_bytes += 16 * (integers.size + reals.size + len(texts)) + 128 * len(component)
+        pending_rows.kept_bytes += 16 * (integers.size + reals.size + len(texts)) + 128 * len(component)
         width = len(texts) // len(component)
         for i in range(len(component)):
             whole = integers[i].tolist()
             if len(unknown) and unknown[i].any():
                 whole = [None if lost else value for value, lost in zip(whole, unknown[i].tolist(), strict=True)]
-            gathered.observations.append(
+            pending_rows.observations.append(
                 Observation(
                     plan.schema_id,
                     int(component[i]) if has_component[i] else None,

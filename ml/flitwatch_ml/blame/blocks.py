@@ -40,7 +40,7 @@ def permuted(problem: Problem, orders: Ints, users: Ints | slice = slice(None)) 
 
 def design_effect(problem: Problem, orders: list[Ints], users: Ints | slice = slice(None)) -> Floats:
     """By how much each user's score wanders more than that of independent runs, (users,); at least 1, the largest over the kinds of blocks."""
-    wander = [permuted(problem, each, users)[1].std(0) * np.sqrt(max(problem.freedom, 1)) for each in orders]
+    wander = [permuted(problem, each, users)[1].std(0) * np.sqrt(max(problem.degrees_of_freedom, 1)) for each in orders]
     return np.maximum(np.max(wander, axis=0), 1.0) if wander else np.ones(problem.regressors[:, users].shape[1])
 
 

@@ -55,7 +55,7 @@ class Calendar:
         return values - self.axes @ (self.axes.T @ values)
 
     @property
-    def freedom(self) -> int:
+    def degrees_of_freedom(self) -> int:
         """Runs less directions."""
         return self.axes.shape[0] - self.axes.shape[1]
 
@@ -78,7 +78,7 @@ def calendar(
     known : float64 (runs,)        what users already selected explain of log_time; change points are looked for in the rest
     """
     start = np.asarray(start_s, float)
-    response = tamed(log_time - (0.0 if known is None else known))
+    response = winsorised(log_time - (0.0 if known is None else known))
     columns = [np.ones((len(start), 1)), _trend(start)]
     stratified = len(start) >= RUNS_FOR_STRATA
     if stratified:
@@ -91,7 +91,7 @@ def calendar(
     return Calendar(axes, regimes, stratified)
 
 
-def tamed(values: Floats) -> Floats:
+def winsorised(values: Floats) -> Floats:
     """Values with wild ones pulled in, so that one broken run does not bend the trend."""
     middle = np.median(values)
     spread = 1.4826 * np.median(np.abs(values - middle))

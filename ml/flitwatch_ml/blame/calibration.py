@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitwatch_domain.several_sets import benjamini_hochberg
-from flitwatch_ml.blame.calendar import calendar, tamed
+from flitwatch_ml.blame.calendar import calendar, winsorised
 from flitwatch_ml.blame.selection import Problem, chance
 from flitwatch_ml.blame.strata import days, normal_scores
 from flitwatch_ml.blame.verdict import CalendarBlame
@@ -74,10 +74,10 @@ def drivers(names: list[str], circumstances: Floats, run_time_s: Floats, start_s
     start, log_time = np.asarray(start_s)[order], np.log(np.asarray(run_time_s)[order])
     fit = calendar(start, log_time)
     raw = np.column_stack([normal_scores(column[order]) for column in circumstances.T])
-    outcome = fit.without(normal_scores(fit.without(tamed(log_time))))
+    outcome = fit.without(normal_scores(fit.without(winsorised(log_time))))
     problem = Problem(fit.without(raw), outcome, fit.axes, (raw**2).sum(0), (days(start),))
     z = problem.scores()
-    p = np.minimum(2 * chance(np.abs(z), problem.freedom), 1.0)
+    p = np.minimum(2 * chance(np.abs(z), problem.degrees_of_freedom), 1.0)
     lengths = np.linalg.norm(problem.regressors, axis=0) * np.linalg.norm(outcome)
     correlation = np.divide(problem.regressors.T @ outcome, lengths, out=np.zeros(len(names)), where=lengths > 0)
     rows: list[Driver] = [

@@ -33,7 +33,7 @@ def periods(start_s: Floats) -> tuple[Ints, str]:
     return np.floor(start_s / DAY_S).astype(np.int64), "day"
 
 
-def rests_on_one(problem: Problem, user: int, exposed: Bools, period: Ints, spread: float) -> int | None:
+def depends_on_one_period(problem: Problem, user: int, exposed: Bools, period: Ints, spread: float) -> int | None:
     """The period without which nothing would have been found; None: any one may be left out.
 
     `exposed` (runs,), `period` (runs,), `spread`: by how much the score wanders more than that of independent runs.
@@ -50,7 +50,7 @@ def rests_on_one(problem: Problem, user: int, exposed: Bools, period: Ints, spre
         return int(labels[0])
     without = z * (1 - products / total) / np.sqrt(np.maximum(1 - squares / length, 1e-12))
     worst = int(np.argmin(without))
-    return int(labels[worst]) if chance(without[[worst]], problem.freedom)[0] > DOUBT else None
+    return int(labels[worst]) if chance(without[[worst]], problem.degrees_of_freedom)[0] > DOUBT else None
 
 
 def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats) -> Iterator[int]:
@@ -76,7 +76,7 @@ def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats) -> It
             yield weeks
 
 
-def stand_ins(problem: Problem, user: int, candidates: Bools, spread: float) -> Ints:
+def proxy_users(problem: Problem, user: int, candidates: Bools, spread: float) -> Ints:
     """Users who are there when this one is, and given whom nothing is left for this one."""
     lengths = np.sqrt((problem.regressors**2).sum(0))
     usable = candidates & (lengths**2 > EXPLAINED * np.maximum(problem.own, EXPLAINED))
@@ -87,6 +87,6 @@ def stand_ins(problem: Problem, user: int, candidates: Bools, spread: float) -> 
     for other in np.flatnonzero(alike >= ALIKE).tolist():
         left = problem.given(np.array([other]))
         z = left.scores(np.array([user])) / spread
-        if chance(z, left.freedom)[0] > DOUBT:
+        if chance(z, left.degrees_of_freedom)[0] > DOUBT:
             found.append(other)
     return np.array(found, np.int64)

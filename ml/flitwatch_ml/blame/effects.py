@@ -29,7 +29,7 @@ def effects(
     usable = squares > 1e-9 * np.maximum(problem.own, 1e-300)
     slope = np.divide(columns.T @ problem.outcome, squares, out=np.full(len(squares), np.nan), where=usable)
     left = problem.outcome[:, None] - columns * slope
-    freedom = max(problem.freedom - 1, 1)
+    freedom = max(problem.degrees_of_freedom - 1, 1)
     independent = (left**2).sum(0) / freedom / np.where(usable, squares, np.nan)
     days = len(np.unique(day))
     by_day = (summed(columns * left, day) ** 2).sum(0) / np.where(usable, squares, np.nan) ** 2

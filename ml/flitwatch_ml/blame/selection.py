@@ -34,7 +34,7 @@ class Problem:
     clusters: tuple[Ints, ...] = ()
 
     @property
-    def freedom(self) -> int:
+    def degrees_of_freedom(self) -> int:
         """Runs less directions taken out."""
         return self.axes.shape[0] - self.axes.shape[1]
 
@@ -51,7 +51,9 @@ class Problem:
         """z-score of each user: covariance with the outcome over its standard error under no association, the largest over the clusterings."""
         columns = self.regressors[:, users]
         products, squares = columns.T @ self.outcome, (columns**2).sum(0)
-        error = np.sqrt((self.outcome @ self.outcome) * squares / max(self.freedom, 1)) * self.day_effect(users)
+        error = np.sqrt((self.outcome @ self.outcome) * squares / max(self.degrees_of_freedom, 1)) * self.day_effect(
+            users
+        )
         there = squares > EXPLAINED * np.maximum(self.own[users], EXPLAINED)
         return np.divide(products, error, out=np.zeros_like(products), where=there & (error > 0))
 
@@ -64,7 +66,9 @@ class Problem:
         squares = (columns**2).sum(0)
         slope = np.divide(columns.T @ self.outcome, squares, out=np.zeros_like(squares), where=squares > 0)
         products = columns * self.outcome[:, None] - columns**2 * slope
-        independent = ((self.outcome @ self.outcome) - slope**2 * squares) * squares / max(self.freedom - 1, 1)
+        independent = (
+            ((self.outcome @ self.outcome) - slope**2 * squares) * squares / max(self.degrees_of_freedom - 1, 1)
+        )
         for cluster in self.clusters:
             # Days can only make scores less certain.
             over = (summed(products, cluster) ** 2).sum(0)
@@ -105,10 +109,10 @@ def select(problem: Problem, candidates: Bools, alpha: float, most: int, spread:
     selected: list[int] = []
     alive, tests = candidates.copy(), int(candidates.sum())
     left = problem
-    while len(selected) < most and alive.any() and left.freedom > 2:
+    while len(selected) < most and alive.any() and left.degrees_of_freedom > 2:
         z = np.where(alive, left.scores() / spread, -np.inf)
         best = int(np.argmax(z))
-        if chance(z[best : best + 1], left.freedom)[0] * tests > alpha:
+        if chance(z[best : best + 1], left.degrees_of_freedom)[0] * tests > alpha:
             break
         selected.append(best)
         alive[best] = False
@@ -119,8 +123,8 @@ def select(problem: Problem, candidates: Bools, alpha: float, most: int, spread:
 def conditional(problem: Problem, selected: Ints) -> tuple[Floats, Ints]:
     """Each user's score given the (other) users selected, and the degrees of freedom of each."""
     left = problem.given(selected)
-    z, freedom = left.scores(), np.full(problem.regressors.shape[1], left.freedom)
+    z, freedom = left.scores(), np.full(problem.regressors.shape[1], left.degrees_of_freedom)
     for user in selected.tolist():
         others = problem.given(selected[selected != user])
-        z[user], freedom[user] = others.scores(np.array([user]))[0], others.freedom
+        z[user], freedom[user] = others.scores(np.array([user]))[0], others.degrees_of_freedom
     return z, freedom

@@ -14,7 +14,7 @@ from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED, NO_EVIDENCE
 from flitwatch_domain.several_sets import benjamini_hochberg
 from flitwatch_ml.blame import controls
 from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect
-from flitwatch_ml.blame.calendar import WEEK_S, Calendar, calendar, tamed
+from flitwatch_ml.blame.calendar import WEEK_S, Calendar, calendar, winsorised
 from flitwatch_ml.blame.checks import BadRuns, BlameEstimator, TooFewRuns, check_runs
 from flitwatch_ml.blame.effects import effects
 from flitwatch_ml.blame.exposure import ExposureBlame
@@ -141,7 +141,7 @@ class CalendarBlame(BlameEstimator):
             left = self.calendar_.without(self._raw)
             self._share_left = np.divide((left**2).sum(0), own, out=np.zeros_like(own), where=own > 0)
             self.testable_ = enough & (self._share_left >= LEAST_LEFT) & self._varied()
-            outcome = self.calendar_.without(normal_scores(self.calendar_.without(tamed(log_time))))
+            outcome = self.calendar_.without(normal_scores(self.calendar_.without(winsorised(log_time))))
             self._problem = Problem(left, outcome, self.calendar_.axes, own, (day,))
             self.selected_ = np.zeros(0, np.int64)
             if below < 1 and self._hopeless(below):
@@ -151,7 +151,7 @@ class CalendarBlame(BlameEstimator):
             if not len(self.selected_):
                 break
             design = np.column_stack([self.calendar_.axes, self._raw[:, self.selected_]])
-            slopes = np.linalg.lstsq(design, tamed(log_time), rcond=None)[0][self.calendar_.axes.shape[1] :]
+            slopes = np.linalg.lstsq(design, winsorised(log_time), rcond=None)[0][self.calendar_.axes.shape[1] :]
             known = self._raw[:, self.selected_] @ slopes
         self.score_, self._freedom = conditional(self._problem, self.selected_)
         self._spread = np.ones(len(own))
@@ -160,8 +160,10 @@ class CalendarBlame(BlameEstimator):
 
     def _hopeless(self, below: float) -> bool:
         z = self._problem.scores()
-        alone = np.where(self.testable_, chance(z, self._problem.freedom), np.nan)
-        carried = np.where(self.testable_, chance(z, self._problem.freedom, carriers(self._problem.regressors)), np.nan)
+        alone = np.where(self.testable_, chance(z, self._problem.degrees_of_freedom), np.nan)
+        carried = np.where(
+            self.testable_, chance(z, self._problem.degrees_of_freedom, carriers(self._problem.regressors)), np.nan
+        )
         nobody = not self.testable_.any() or np.nanmin(alone) * self.testable_.sum() > self.alpha
         return bool(nobody and np.nanmin(benjamini_hochberg(carried), initial=1.0) > below)
 
@@ -258,12 +260,12 @@ class CalendarBlame(BlameEstimator):
         p = float(block_p_values(problem, self._many_orders, at)[0])
         if p > BLOCK_P:
             yield f"{self._unit}s in another order give as much in {p:.1%} of cases"
-        alone = controls.rests_on_one(problem, user, self._exposed[:, user], self._period, spread)
+        alone = controls.depends_on_one_period(problem, user, self._exposed[:, user], self._period, spread)
         if alone is not None:
             yield f"rests on one {self._unit}, that of {self._date(alone)}"
         for weeks in controls.other_weeks(problem, user, self._raw[:, user], self._start):
             yield f"presence in the week {'before' if weeks < 0 else 'after'} goes with the slow runs too"
-        others = controls.stand_ins(problem, user, self.testable_, spread)
+        others = controls.proxy_users(problem, user, self.testable_, spread)
         if len(others):
             self.stand_ins_[user] = others
             named = ", ".join(f"{{{other}}}" for other in others[:3].tolist())

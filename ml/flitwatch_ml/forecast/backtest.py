@@ -144,7 +144,7 @@ def backtest(
     return collected.summary(serve)
 
 
-def unseen(
+def backtest_unseen(
     known: StepSeries,
     new: StepSeries,
     m: int,

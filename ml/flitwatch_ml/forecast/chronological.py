@@ -149,7 +149,7 @@ class _Block:
     errors: dict[str, Floats]
     windows: int
 
-    def together(self, names: tuple[str, ...]) -> list[Floats]:
+    def averaged_residuals(self, names: tuple[str, ...]) -> list[Floats]:
         """Log residuals of each run where the forecasts of `names` are averaged in log."""
         return [np.mean(parts, axis=0) for parts in zip(*(self.residuals[name] for name in names), strict=True)]
 
@@ -193,12 +193,12 @@ def _summary(blocks: list[_Block], serve: tuple[str, ...]) -> Chronological:
     for at in range(1, len(blocks)):
         serving = serve or best_together({name: _errors(blocks[:at], name) for name in names})
         chosen.append(serving)
-        first = blocks[0].together(serving)
+        first = blocks[0].averaged_residuals(serving)
         fixed = half_width(np.concatenate(first), np.repeat(np.arange(len(first)), [len(one) for one in first]))
         adaptive = _calibrated(blocks[:at], serving)
-        for run in blocks[at].together(serving):
+        for run in blocks[at].averaged_residuals(serving):
             served.append(float(np.abs(np.exp(-run) - 1).mean() * 100))
-            inside.append(1 - (adaptive.saw(run) or 0.0))
+            inside.append(1 - (adaptive.update(run) or 0.0))
             inside_fixed.append(float((np.abs(run) <= fixed).mean()))
             weight.append(len(run))
     errors = {name: _errors(blocks[1:], name) for name in names}
@@ -236,6 +236,6 @@ def _calibrated(blocks: list[_Block], names: tuple[str, ...]) -> AdaptiveInterva
     """An interval that has seen the runs of these blocks in order."""
     interval = AdaptiveInterval()
     for block in blocks:
-        for run in block.together(names):
-            interval.saw(run)
+        for run in block.averaged_residuals(names):
+            interval.update(run)
     return interval

@@ -219,11 +219,11 @@ def _inputs(counters: Sequence[str], sets: tuple[str, ...], known: StepSeries, s
             tuple(counters[at] for at in alike),
             tuple(at + 1 for at in alike),
         )
-        for alike in together(rows, features)
+        for alike in correlated_groups(rows, features)
     ]
 
 
-def together(rows: Floats, features: Sequence[Feature]) -> list[list[int]]:
+def correlated_groups(rows: Floats, features: Sequence[Feature]) -> list[list[int]]:
     """Features (by index) of one meaning that are correlated by `TOGETHER` or more with each other, directly or over others; rows (rows, features)."""
     spread = rows.std(0)
     standard = (rows - rows.mean(0)) / np.where(spread > 0, spread, 1.0)

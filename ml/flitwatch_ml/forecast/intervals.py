@@ -54,7 +54,7 @@ class AdaptiveInterval:
         run = np.repeat(np.arange(len(sizes)), [len(one) for one in sizes])
         return half_width(np.concatenate([*sizes, np.empty(0)]), run, min(max(self._asked, 0.0), 1.0))
 
-    def saw(self, log_residuals: ArrayLike) -> float | None:
+    def update(self, log_residuals: ArrayLike) -> float | None:
         """Take in a finished run's residuals, (windows,); the share of them that the interval missed, None before there was one."""
         sizes = np.abs(np.asarray(log_residuals, float))
         missed = None

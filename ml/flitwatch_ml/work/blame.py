@@ -26,7 +26,7 @@ CAVEAT = (
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class CoRunning:
     """Names beside the runs, what they did there, which of them the runs' own jobs bear, and how the runs lay (runs, circumstances)."""
 
     names: list[str]
@@ -35,12 +35,12 @@ class Beside:
     circumstances: NDArray[np.float64]
 
 
-def beside(found: estimates.Beside, least_nodes: int) -> dict[str, Beside]:
+def co_running(found: estimates.CoRunningJobs, least_nodes: int) -> dict[str, CoRunning]:
     """Users, and names of jobs, by the definitions that the scorecard uses too."""
     parts, lay = {}, circumstances(found.windows, found.jobs)
     for by in estimates.BY:
         names, jobs = found.by(by)
-        parts[by] = Beside(names, neighbourhood(found.windows, jobs, len(names), least_nodes), found.own[by], lay)
+        parts[by] = CoRunning(names, neighbourhood(found.windows, jobs, len(names), least_nodes), found.own[by], lay)
     return parts
 
 
@@ -60,7 +60,7 @@ def estimate(
     runs: estimates.Runs,
     exe: str,
     nodes: int,
-    beside: dict[str, Beside],
+    beside: dict[str, CoRunning],
     least_nodes: int,
     definition: Definition,
     marks_s: Any = (),
@@ -107,7 +107,7 @@ def estimate(
     return result_of("blame", exe, nodes, runs, parameters, score, result), ranked
 
 
-def _ranked(ours: CalendarBlame, beside: Beside, times: Any, definition: Definition, nodes: int) -> list[Entry]:
+def _ranked(ours: CalendarBlame, beside: CoRunning, times: Any, definition: Definition, nodes: int) -> list[Entry]:
     overlap, exposure = beside.met.overlap, beside.met.exposure
     paper = PresenceBlame(tau=definition.tau, rule=definition.rule).fit(overlap, times)
     order = {int(user): place for place, user in enumerate(ours.selected_, 1)}

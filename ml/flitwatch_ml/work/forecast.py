@@ -188,7 +188,7 @@ class WeightsRow(TypedDict):
     high: list[float]
 
 
-class RestsOn(TypedDict):
+class ForecastBasis(TypedDict):
     """What forecasters rest on: learned from so many runs, asked on so many later ones."""
 
     forecaster: str
@@ -207,7 +207,7 @@ def rests_on(
     k: int,
     sets: tuple[str, ...],
     members: tuple[str, ...],
-) -> tuple[list[RestsOn], str | None]:
+) -> tuple[list[ForecastBasis], str | None]:
     """Of what serves and of the paper's forecaster; or what is lacking."""
     names = [*counters, *(f"{name}.{one}" for name in ("io", "sys") if name in sets for one in LDMS_FOUR)]
     try:
@@ -217,7 +217,7 @@ def rests_on(
         return [], str(lacking)
 
 
-def _row_of(found: Importances) -> RestsOn:
+def _row_of(found: Importances) -> ForecastBasis:
     return {
         "forecaster": found.forecaster,
         "mape": found.mape,

@@ -12,7 +12,7 @@ from flitwatch_alerting.senders import ALERTMANAGER_REPEAT_S, Unreachable, label
 from flitwatch_db.alerts import store as alerts
 from flitwatch_domain.alerts import check_silence, matches
 from flitwatch_domain.errors import FlitwatchError
-from flitwatch_domain.pulse import Pulse
+from flitwatch_domain.heartbeat import Heartbeat
 
 log = logging.getLogger(__name__)
 
@@ -72,10 +72,10 @@ def plan(conn: Any, config: Config, refused: Refused = _ignore) -> None:
         for receiver in config.receivers:
             if matches(receiver.match, labels):
                 key = "/".join(f"{name}={labels.get(name, '')}" for name in config.group_by)
-                alerts.want_notice(
+                alerts.queue_notice(
                     conn, alert["alert_id"], receiver.name, key, config.group_wait_s, repeat_of(config, receiver)
                 )
-    alerts.want_resolved(conn)
+    alerts.queue_resolved_notices(conn)
 
 
 def repeat_of(config: Config, receiver: Receiver) -> float:
@@ -85,7 +85,7 @@ def repeat_of(config: Config, receiver: Receiver) -> float:
     return ALERTMANAGER_REPEAT_S if receiver.kind == "alertmanager" else config.repeat_s
 
 
-def dispatch(conn: Any, config: Config, pulse: Pulse | None = None) -> int:
+def dispatch(conn: Any, config: Config, heartbeat: Heartbeat | None = None) -> int:
     """Send what is due, one message a receiver and group; return how many were taken. The connection commits by itself.
 
     What was sent once stays one message with one key until it is taken, less what has been silenced since; what came later is a message of its own.
@@ -98,8 +98,8 @@ def dispatch(conn: Any, config: Config, pulse: Pulse | None = None) -> int:
     told: set[tuple[str, str]] = set()
     sent = 0
     for name, group, tried in alerts.due_batches(conn, config.group_interval_s, quiet):
-        if pulse is not None:
-            pulse.beat()
+        if heartbeat is not None:
+            heartbeat.beat()
         # What is new to a group that has just been told waits for the group's interval.
         if name not in known or name in away or (tried is None and (name, group) in told):
             continue

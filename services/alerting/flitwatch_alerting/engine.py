@@ -18,7 +18,7 @@ from flitwatch_db import connect
 from flitwatch_db.alerts import store as alerts
 from flitwatch_db.core.connection import clock_s
 from flitwatch_domain.errors import FlitwatchError
-from flitwatch_domain.pulse import Pulse
+from flitwatch_domain.heartbeat import Heartbeat
 
 log = logging.getLogger(__name__)
 
@@ -45,21 +45,26 @@ class Engine:
     url : str             the database
     config : Config
     stop : Event          set to end after the current round
-    pulse : Pulse         beats with each rule and message, and while a database or another engine's end is waited for
+    heartbeat : Heartbeat         beats with each rule and message, and while a database or another engine's end is waited for
     """
 
     def __init__(
-        self, url: str, config: Config, stop: threading.Event, tick_s: float = TICK_S, pulse: Pulse | None = None
+        self,
+        url: str,
+        config: Config,
+        stop: threading.Event,
+        tick_s: float = TICK_S,
+        heartbeat: Heartbeat | None = None,
     ) -> None:
         self.url, self.config, self.stop, self.tick_s = url, config, stop, tick_s
-        self.pulse = pulse or Pulse()
+        self.heartbeat = heartbeat or Heartbeat()
         self.measures = Measures()
         self._said: dict[str, str] = {}
 
     def run(self) -> None:
         """Until stopped; a lost database is waited for."""
         while not self.stop.is_set():
-            self.pulse.beat()
+            self.heartbeat.beat()
             try:
                 with connect(self.url, role="writer", application="flitwatch alerting", autocommit=True) as conn:
                     self._lead(conn)
@@ -67,17 +72,17 @@ class Engine:
                 # A table that is locked away, or being restored, comes back as a database that was lost does.
                 self.measures.problems += 1
                 log.warning("the database does not serve (%s); trying again", type(problem).__name__)
-                self.pulse.wait(self.stop, RETRY_S)
+                self.heartbeat.wait(self.stop, RETRY_S)
 
     def _lead(self, conn: psycopg.Connection) -> None:
-        while not alerts.take_lead(conn):
-            if self.pulse.wait(self.stop, RETRY_S):
+        while not alerts.acquire_leadership(conn):
+            if self.heartbeat.wait(self.stop, RETRY_S):
                 return
         with conn.transaction():
             alerts.sync_file(conn, self.config.rules)
         while not self.stop.is_set():
             self.round(conn)
-            self.pulse.wait(self.stop, self.tick_s)
+            self.heartbeat.wait(self.stop, self.tick_s)
 
     @contextlib.contextmanager
     def _apart(self, conn: psycopg.Connection, what: str) -> Iterator[None]:
@@ -102,7 +107,7 @@ class Engine:
         """One pass: every rule, then delivery; `conn` commits by itself."""
         now_s = clock_s(conn)
         for rule, through_s in alerts.rules(conn, lambda name, why: self._say(f"rule {name}", why)):
-            self.pulse.beat()
+            self.heartbeat.beat()
             if rule.enabled:
                 with self._apart(conn, f"rule {rule.name}"), conn.transaction():
                     changed = evaluate(conn, rule, through_s, now_s)
@@ -115,7 +120,7 @@ class Engine:
             announce(conn, alerts.close_orphans(conn))
             deliver.plan(conn, config, self._say)
         with self._apart(conn, "delivery"):
-            self.measures.delivered += deliver.dispatch(conn, config, self.pulse)
+            self.measures.delivered += deliver.dispatch(conn, config, self.heartbeat)
         with self._apart(conn, "test mails"):
             send_tests(conn, config)
         if self.measures.rounds % TIDY_EVERY == 0:

@@ -13,7 +13,7 @@ from flitwatch_db.alerts import signals
 from flitwatch_db.alerts import store as alerts
 from flitwatch_db.core.events import emit
 from flitwatch_db.jobs.explanation import explain
-from flitwatch_domain.alerts import OF_COUNTERS, Rule, Sample, Standing, advance, is_absent
+from flitwatch_domain.alerts import OF_COUNTERS, Rule, Sample, SeriesState, advance, is_absent
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation.result import ChainSentence, Verdict
 
@@ -98,7 +98,7 @@ def evaluate(conn: Any, rule: Rule, through_s: float | None, now_s: float) -> li
         to_s = min(to_s, counted) if counted is not None else min(to_s, through_s or 0.0)
     to_s = to_s // rule.every_s * rule.every_s
     from_s = max(to_s - CATCH_UP_S, through_s if through_s is not None else to_s - rule.every_s)
-    held = alerts.standings(conn, rule.name)
+    held = alerts.open_series(conn, rule.name)
     changed = _end_others(conn, rule, held, now_s)
     if from_s < to_s:
         seen = History()
@@ -107,14 +107,14 @@ def evaluate(conn: Any, rule: Rule, through_s: float | None, now_s: float) -> li
             seen.add(sample)
             if sample.at_s > from_s:
                 changed += _take(conn, rule, held, sample, seen)
-        alerts.set_through(conn, rule.name, to_s)
+        alerts.set_evaluated_through(conn, rule.name, to_s)
     for number, standing in held.values():
         if is_absent(rule, standing, now_s) and alerts.close_alert(conn, number, now_s):
             changed.append(number)
     return changed
 
 
-def _end_others(conn: Any, rule: Rule, held: dict[Labels, tuple[int, Standing]], now_s: float) -> list[int]:
+def _end_others(conn: Any, rule: Rule, held: dict[Labels, tuple[int, SeriesState]], now_s: float) -> list[int]:
     """End the alerts whose labels are those of the rule before it was changed: they name another series."""
     ended = []
     for labels, (number, _) in list(held.items()):
@@ -125,8 +125,10 @@ def _end_others(conn: Any, rule: Rule, held: dict[Labels, tuple[int, Standing]],
     return ended
 
 
-def _take(conn: Any, rule: Rule, held: dict[Labels, tuple[int, Standing]], sample: Sample, seen: History) -> list[int]:
-    number, before = held.get(sample.labels, (0, Standing()))
+def _take(
+    conn: Any, rule: Rule, held: dict[Labels, tuple[int, SeriesState]], sample: Sample, seen: History
+) -> list[int]:
+    number, before = held.get(sample.labels, (0, SeriesState()))
     after = advance(rule, before, sample)
     if after.phase == "ok":
         if before.phase == "ok":
@@ -222,7 +224,7 @@ class DryRun(TypedDict):
 
 def replay(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) -> DryRun:
     """What a rule does on samples in order of time, which lie in (from, to]."""
-    standing: dict[Labels, Standing] = {}
+    standing: dict[Labels, SeriesState] = {}
     fired: list[DryAlert] = []
     firing: dict[Labels, DryAlert] = {}
     count = 0
@@ -231,9 +233,9 @@ def replay(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) ->
         # Series that fell silent before this sample ended then.
         for labels, held in list(standing.items()):
             if is_absent(rule, held, sample.at_s):
-                standing[labels] = Standing()
+                standing[labels] = SeriesState()
                 _over(firing, labels, held.seen_s + rule.absent_s, held)
-        before = standing.get(sample.labels, Standing())
+        before = standing.get(sample.labels, SeriesState())
         after = standing[sample.labels] = advance(rule, before, sample)
         if after.phase == "firing" and before.phase != "firing":
             firing[sample.labels] = {
@@ -264,7 +266,7 @@ def replay(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) ->
     }
 
 
-def _over(firing: dict[Labels, DryAlert], labels: Labels, at_s: float, held: Standing) -> None:
+def _over(firing: dict[Labels, DryAlert], labels: Labels, at_s: float, held: SeriesState) -> None:
     if labels in firing:
         ended = firing.pop(labels)
         ended["resolved_s"], ended["peak"] = at_s, held.peak

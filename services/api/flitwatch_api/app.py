@@ -34,13 +34,13 @@ from flitwatch_api.people.callers import Callers
 from flitwatch_api.people.http import http as people
 from flitwatch_api.people.oidc import provider_of
 from flitwatch_api.people.sign_on import http as sign_on
-from flitwatch_api.people.trail import AuditMiddleware, Trail
+from flitwatch_api.people.trail import AuditMiddleware, AuditTrail
 from flitwatch_api.platform import Platform
 from flitwatch_api.recommendations.http import http as recommendations
 from flitwatch_api.runs.http import http as runs
 from flitwatch_api.samples.http import http as samples
 from flitwatch_api.search.http import http as search
-from flitwatch_api.security import Guard
+from flitwatch_api.security import SecurityMiddleware
 from flitwatch_api.settings import Settings
 from flitwatch_api.tasks.http import http as tasks
 
@@ -63,7 +63,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         platform = Platform(chosen)
         app.state.platform = platform
-        app.state.callers, app.state.trail = Callers(platform), Trail(platform)
+        app.state.callers, app.state.trail = Callers(platform), AuditTrail(platform)
         await platform.start()
         app.state.trail.start()
         try:
@@ -117,7 +117,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(site.http)
     describe(app)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
-    app.add_middleware(Guard, hosts=chosen.api_hosts, metrics_port=chosen.api_metrics_port)
+    app.add_middleware(SecurityMiddleware, hosts=chosen.api_hosts, metrics_port=chosen.api_metrics_port)
     app.add_middleware(AuditMiddleware)
     app.add_middleware(Measured, metrics=metrics, base=BASE)
     tracing.install(app, _version())

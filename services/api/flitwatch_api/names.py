@@ -19,7 +19,7 @@ from fastapi import Depends, Request
 
 from flitwatch_api.people.job_privacy import hides_jobs
 from flitwatch_api.platform import Reader
-from flitwatch_db.jobs.reads import Shown
+from flitwatch_db.jobs.reads import NameMask
 from flitwatch_db.people.pseudonyms import pseudonym_key
 from flitwatch_domain.access import RESERVED, VISITOR
 from flitwatch_domain.errors import Unavailable
@@ -86,13 +86,13 @@ class Names:
             return "anonymous"
         return name if name in NOBODYS else self.user(name)
 
-    def for_database(self) -> Shown | None:
+    def for_database(self) -> NameMask | None:
         """The same for queries that search and sort by names; None where names are shown as they are."""
         if self.key is None:
             return None
         block = self.key if len(self.key) <= 64 else hashlib.sha256(self.key).digest()
         block = block.ljust(64, b"\0")
-        return Shown(bytes(b ^ 0x36 for b in block), bytes(b ^ 0x5C for b in block), self.own)
+        return NameMask(bytes(b ^ 0x36 for b in block), bytes(b ^ 0x5C for b in block), self.own)
 
     def _shown(self, kind: str, name: str) -> str:
         if self.key is None:

@@ -93,16 +93,17 @@ class Platform:
         return await asyncio.to_thread(run)
 
 
-async def the_platform(request: Request) -> Platform:
+async def get_platform(request: Request) -> Platform:
     """The platform of the application that serves a request."""
     # Asynchronous so that no thread is needed to call it.
-    return request.app.state.platform
+    platform: Platform = request.app.state.platform
+    return platform
 
 
-async def _reader(platform: Annotated[Platform, Depends(the_platform)]) -> AsyncIterator[Connection]:
+async def _reader(platform: Annotated[Platform, Depends(get_platform)]) -> AsyncIterator[Connection]:
     async with platform.reading() as conn:
         yield conn
 
 
-ThePlatform = Annotated[Platform, Depends(the_platform)]
+ThePlatform = Annotated[Platform, Depends(get_platform)]
 Reader = Annotated[Connection, Depends(_reader)]

@@ -42,7 +42,7 @@ def host_name(authority: str) -> str:
         return ""
 
 
-class Guard:
+class SecurityMiddleware:
     """Checks requests and completes answers.
 
     Parameters

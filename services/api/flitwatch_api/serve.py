@@ -14,7 +14,7 @@ from flitwatch_api.app import create_app
 from flitwatch_api.protocol import Protocol
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import Unavailable
-from flitwatch_domain.pulse import Pulse
+from flitwatch_domain.heartbeat import Heartbeat
 
 KEEP_ALIVE_S = 75
 #: Connections beside those of event streams; who comes above is answered 503 at once.
@@ -24,17 +24,17 @@ OTHER_FILES = 256
 
 
 class Server(uvicorn.Server):
-    """Ends event streams first: the server waits for requests to end, and a stream would not. `pulse` beats with its loop."""
+    """Ends event streams first: the server waits for requests to end, and a stream would not. `heartbeat` beats with its loop."""
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI, pulse: Pulse | None = None) -> None:
+    def __init__(self, config: uvicorn.Config, app: FastAPI, heartbeat: Heartbeat | None = None) -> None:
         super().__init__(config)
         self._app = app
-        self._pulse = pulse or Pulse()
+        self._heartbeat = heartbeat or Heartbeat()
 
     async def on_tick(self, counter: int) -> bool:
         """Called ten times a second."""
         if counter % 10 == 0:
-            self._pulse.beat()
+            self._heartbeat.beat()
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -48,7 +48,13 @@ class Server(uvicorn.Server):
 
 
 def server(
-    settings: Settings, host: str, port: int, *, access_log: bool = False, grace_s: int = 10, pulse: Pulse | None = None
+    settings: Settings,
+    host: str,
+    port: int,
+    *,
+    access_log: bool = False,
+    grace_s: int = 10,
+    heartbeat: Heartbeat | None = None,
 ) -> Server:
     """A server that is ready to run."""
     app = create_app(settings)
@@ -68,7 +74,7 @@ def server(
         forwarded_allow_ips=list(settings.api_trusted_proxies),
         limit_concurrency=settings.api_streams_max + CONNECTIONS,
     )
-    return Server(config, app, pulse)
+    return Server(config, app, heartbeat)
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -105,7 +111,7 @@ def serve(
     access_log: bool = False,
     grace_s: int = 10,
     metrics_host: str = "127.0.0.1",
-    pulse: Pulse | None = None,
+    heartbeat: Heartbeat | None = None,
     announce: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve until a signal comes; `settings.api_metrics_port` is listened on at `metrics_host`; `announce` is called once the ports are open.
@@ -121,4 +127,4 @@ def serve(
         if settings.api_metrics_port is not None:
             listening.append(stack.enter_context(listen(metrics_host, settings.api_metrics_port)))
         announce()
-        server(settings, host, port, access_log=access_log, grace_s=grace_s, pulse=pulse).run(sockets=listening)
+        server(settings, host, port, access_log=access_log, grace_s=grace_s, heartbeat=heartbeat).run(sockets=listening)

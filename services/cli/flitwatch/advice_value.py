@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,16 @@ SEEDS = 5
 
 
 def run(
-    seeds: int | None, days: int | None, worlds: tuple[str, ...], processes: int | None, out: Path | None, as_json: bool
+    seeds: int | None,
+    days: int | None,
+    worlds: tuple[str, ...],
+    processes: int | None,
+    executor: str,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Simulate what is not kept yet, write the page and the figures where asked, and print."""
+    from flitwatch_db.tasks.executors import open_executor
     from flitwatch_research.advice_value import pieces, report, study
     from flitwatch_research.advice_value.worlds import USUAL
 
@@ -36,7 +42,8 @@ def run(
         def tell(done: int, total: int, message: str) -> None:
             bar.update(task, completed=done, total=total, description=message)
 
-        answer = study.run(worlds or USUAL, seeds, days, processes or len(os.sched_getaffinity(0)), command, tell)
+        with open_executor(executor, processes) as pool:
+            answer = study.run(worlds or USUAL, seeds, days, pool, command, tell)
     page = report.markdown(answer)
     if out is not None:
         _write(out, answer, page)

@@ -152,6 +152,18 @@ def mtu_option(function: F) -> F:
     )(function)
 
 
+def executor_option(function: F) -> F:
+    """Add `--executor` (parameter `executor`): where independent calls run; see `flitwatch_db.tasks.executors`."""
+    return click.option(
+        "--executor",
+        envvar="FLITWATCH_EXECUTOR",
+        default="local",
+        show_default=True,
+        metavar="WHERE",
+        help="Where independent parts run: local[:PROCESSES], dask[:WORKERS] on this machine, tcp://HOST:PORT of a Dask scheduler, or slurm:JOBS.",
+    )(function)
+
+
 def database_options(function: F) -> F:
     """Add `--db URL` and `--ephemeral` (parameters `db_url`, `ephemeral`); see `flitwatch_ops.platform.database`."""
     function = click.option(

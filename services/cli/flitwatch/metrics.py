@@ -12,8 +12,8 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 import click
 
 from flitwatch_domain.build import build_name
-from flitwatch_domain.pulse import HANGS_AFTER_S
-from flitwatch_ops.watched import HANGS_AFTER, own_pulse
+from flitwatch_domain.heartbeat import HANGS_AFTER_S
+from flitwatch_ops.watched import HANGS_AFTER, own_heartbeat
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -60,7 +60,7 @@ def _note_host(ctx: click.Context, param: click.Parameter, host: str) -> None:
 
 
 def _note_limit(ctx: click.Context, param: click.Parameter, seconds: float) -> None:
-    own_pulse().hangs_after_s = seconds
+    own_heartbeat().hangs_after_s = seconds
 
 
 class _Server(ThreadingMixIn, WSGIServer):
@@ -81,14 +81,14 @@ def _answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iter
 
     if environ.get("PATH_INFO") != "/livez":
         return make_wsgi_app()(environ, start_response)
-    pulse = own_pulse()
-    silent_s = pulse.silent_s
+    heartbeat = own_heartbeat()
+    silent_s = heartbeat.silent_s
     said = "the loop has not begun" if silent_s is None else f"the loop last came round {silent_s:.1f} s ago"
     start_response(
-        "503 Service Unavailable" if pulse.hangs else "200 OK",
+        "503 Service Unavailable" if heartbeat.is_hung else "200 OK",
         [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")],
     )
-    return [f"{said}; it hangs after {pulse.hangs_after_s:g} s\n".encode()]
+    return [f"{said}; it hangs after {heartbeat.hangs_after_s:g} s\n".encode()]
 
 
 def process_info(command: str, registry: CollectorRegistry) -> None:

@@ -38,7 +38,15 @@ RUNS = {
     "time_s": NUMBER,
     "simulated": YES_NO,
 }
-STEPS = {"step": INTEGER, "time_s": NUMBER, "usual_s": NUMBER, "mean_s": NUMBER, "p10_s": NUMBER, "p90_s": NUMBER}
+#: `rank_median_s` is the median over the run's own ranks; `usual_s` the mean of other runs, `p10_s` and `p90_s` their percentiles.
+STEPS = {
+    "step": INTEGER,
+    "time_s": NUMBER,
+    "usual_s": NUMBER,
+    "p10_s": NUMBER,
+    "p90_s": NUMBER,
+    "rank_median_s": NUMBER,
+}
 LINKS = {
     "link": INTEGER,
     "src": INTEGER,

@@ -108,16 +108,6 @@ class Band(TypedDict):
     high_s: list[float]
 
 
-class Beside(TypedDict):
-    job_id: str
-    user: str | None
-    nodes: int | None
-    shared_routers: int
-    shared_groups: int
-    overlap_s: float
-    blamed: list[str]
-
-
 class Bisection(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -362,6 +352,12 @@ class Counter(TypedDict):
     meaning: str
 
 
+class CreatedToken(TypedDict):
+    token_id: int
+    secret: str
+    expires: str
+
+
 class DeSensiApplications(TypedDict):
     study: Literal['desensi-fig10']
     parameters: NotRequired[ApplicationsOnAllocations]
@@ -424,6 +420,21 @@ class EstimateArguments(TypedDict):
     exe: str
     nodes: int
     definition: NotRequired[Literal['ours', 'paper'] | None]
+
+
+class EstimateStatus(TypedDict):
+    estimate_id: int | None
+    created: str | None
+    checked: str | None
+    lacks: str | None
+    score: dict[str, Any] | None
+
+
+class ExaminedJobs(TypedDict):
+    running: int
+    slow: int
+    not_slow: int
+    unknown: int
 
 
 class Explained(TypedDict):
@@ -673,15 +684,6 @@ class HoeflerFig16(TypedDict):
     parameters: NotRequired[Fig16]
 
 
-class Holder(TypedDict):
-    job_pk: int
-    job_id: str
-    user: str | None
-    name: str | None
-    nodes: int | None
-    routers: list[int]
-
-
 class Interval(TypedDict):
     from_s: float
     to_s: float
@@ -711,6 +713,15 @@ class Job(TypedDict):
 class JobList(TypedDict):
     items: list[Job]
     next_cursor: str | None
+
+
+class JobOnFabric(TypedDict):
+    job_pk: int
+    job_id: str
+    user: str | None
+    name: str | None
+    nodes: int | None
+    routers: list[int]
 
 
 class JobOnRouter(TypedDict):
@@ -772,24 +783,19 @@ class JobStep(TypedDict):
     node_list: str | None
 
 
-class Judged(TypedDict):
-    running: int
-    slow: int
-    not_slow: int
-    unknown: int
-
-
 class KnownApplication(TypedDict):
     application: str
     nodes: int
     users: list[str]
 
 
-class Lacking(TypedDict):
-    exe: str
-    nodes: int
-    runs: int
-    lacks: str | None
+class LaneFigures(TypedDict):
+    at: str | None
+    window_s: int | None
+    sl_flits: list[float | None]
+    stall_cycles: list[float | None]
+    packets: list[float | None]
+    simulated: bool
 
 
 class LdmsSchema(TypedDict):
@@ -916,12 +922,6 @@ class MachineReport(TypedDict):
     reporting: int
 
 
-class MadeToken(TypedDict):
-    token_id: int
-    secret: str
-    expires: str
-
-
 class Mark(TypedDict):
     ts: str
     kind: str
@@ -980,6 +980,13 @@ class MiniGhost(TypedDict):
     imbalance: NotRequired[float]
 
 
+class MissingEstimate(TypedDict):
+    exe: str
+    nodes: int
+    runs: int
+    lacks: str | None
+
+
 Size: TypeAlias = int
 
 
@@ -1002,6 +1009,16 @@ class Neighbour(TypedDict):
     shared_routers: int
     shared_groups: int
     overlap_s: float
+
+
+class NeighbourWithBlame(TypedDict):
+    job_id: str
+    user: str | None
+    nodes: int | None
+    shared_routers: int
+    shared_groups: int
+    overlap_s: float
+    blamed: list[str]
 
 
 class NewAccount(TypedDict):
@@ -1069,7 +1086,7 @@ class NewToken(TypedDict):
     account: NotRequired[str | None]
 
 
-class Next(TypedDict):
+class NextSteps(TypedDict):
     after_steps: int
     ahead: int
     made: str
@@ -1129,7 +1146,7 @@ class Observed(TypedDict):
 
 class Occupancy(TypedDict):
     at: str | None
-    jobs: list[Holder]
+    jobs: list[JobOnFabric]
 
 
 class Optimise(TypedDict):
@@ -1243,7 +1260,7 @@ class ParameterProblem(TypedDict):
     detail: str
 
 
-class Past(TypedDict):
+class PastJobs(TypedDict):
     basis: str
     jobs: int
     p10_s: float | None
@@ -1350,13 +1367,11 @@ class ReportedStep(TypedDict):
     time_s: float
 
 
-class RestsOn(TypedDict):
-    forecaster: str
-    mape: float
-    learned: int
-    runs: int
-    inputs: list[ForecastInput]
-    weights: list[AttentionWeights]
+class RouteOutcome(TypedDict):
+    time_s: float | None
+    max_load_bytes: float | None
+    congested_links: int | None
+    label: str
 
 
 class RouterFigures(TypedDict):
@@ -1468,7 +1483,7 @@ class Running(TypedDict):
     start: str | None
     steps: int
     elapsed_s: float
-    newest: Next | None
+    newest: NextSteps | None
     backtest_mape: float | None
     lacks: str | None
     simulated: bool
@@ -1603,13 +1618,6 @@ class Share(TypedDict):
     cannot_tell: str | None
 
 
-class Side(TypedDict):
-    time_s: float | None
-    max_load_bytes: float | None
-    congested_links: int | None
-    label: str
-
-
 class Silence(TypedDict):
     silence_id: int
     matchers: dict[str, str]
@@ -1702,14 +1710,6 @@ class Stalls(TypedDict):
     job: float | None
     machine: float | None
     percentile: float | None
-
-
-class Standing(TypedDict):
-    estimate_id: int | None
-    created: str | None
-    checked: str | None
-    lacks: str | None
-    score: dict[str, Any] | None
 
 
 class StartBlame(TypedDict):
@@ -2064,9 +2064,9 @@ class Application(TypedDict):
     runs: int
     running: int
     simulated: bool
-    blame: Standing
-    deviation: Standing
-    forecast: Standing
+    blame: EstimateStatus
+    deviation: EstimateStatus
+    forecast: EstimateStatus
 
 
 class Applications(TypedDict):
@@ -2213,7 +2213,7 @@ class Deviation(TypedDict):
     inputs: Literal['rates', 'deltas']
     counters: list[Counter]
     sets: list[Relevance]
-    lacking: list[Lacking]
+    lacking: list[MissingEstimate]
     caveat: str
 
 
@@ -2289,19 +2289,16 @@ class Fig11(TypedDict):
     ]
     ratios: NotRequired[list[Ratio] | None]
     fabrics: NotRequired[list[Machine]]
-    stand_ins: NotRequired[bool]
+    proxy_users: NotRequired[bool]
 
 
-class Forecast(TypedDict):
-    estimate: Head
-    serves: Serving
-    backtests: list[Backtest]
-    step: list[int]
-    curve_s: list[float]
-    drift: Drift | None
-    rests_on: list[RestsOn]
-    rests_on_lacks: str | None
-    notes: list[str]
+class ForecastBasis(TypedDict):
+    forecaster: str
+    mape: float
+    learned: int
+    runs: int
+    inputs: list[ForecastInput]
+    weights: list[AttentionWeights]
 
 
 class HoeflerFig11(TypedDict):
@@ -2337,6 +2334,18 @@ class HotLinks(TypedDict):
     detour: float | None
     note: str | None
     simulated: bool
+
+
+class IncidentSummary(TypedDict):
+    title: str
+    detail: str
+    since: str | None
+    until: str | None
+    aggressor: CandidateJob | None
+    links: list[CarryingLink]
+    victims: list[SlowJob]
+    others: list[SlowJob]
+    remedies: list[Remedy]
 
 
 class JobCounters(TypedDict):
@@ -2404,10 +2413,10 @@ class Outlook(TypedDict):
     job_id: str
     elapsed_s: float | None
     has_steps: bool
-    past: list[Past]
+    past: list[PastJobs]
     run_time: RunTime | None
     stalls: Stalls | None
-    neighbours: list[Beside]
+    neighbours: list[NeighbourWithBlame]
     simulated: bool
 
 
@@ -2512,8 +2521,8 @@ class RecommendationDetail(TypedDict):
     authorised: bool
     figures: Literal['given', 'simulated', 'counted']
     why: list[Finding]
-    before: Side | None
-    after: Side | None
+    before: RouteOutcome | None
+    after: RouteOutcome | None
     alternatives: list[Alternative]
     reconstruction: Reconstruction | None
     routes: TablesOutput | None
@@ -2580,8 +2589,8 @@ class RunForecast(TypedDict):
     simulated: bool
     observed: Observed
     band: Band | None
-    newest: Next | None
-    made: list[Next]
+    newest: NextSteps | None
+    made: list[NextSteps]
     backtest: Serving | None
     lacks: str | None
 
@@ -2653,18 +2662,6 @@ class Status(TypedDict):
     position_age_s: float | None
 
 
-class Story(TypedDict):
-    title: str
-    detail: str
-    since: str | None
-    until: str | None
-    aggressor: CandidateJob | None
-    links: list[CarryingLink]
-    victims: list[SlowJob]
-    others: list[SlowJob]
-    remedies: list[Remedy]
-
-
 class AdviceOutput(TypedDict):
     action: Literal['start', 'delay', 'prefer']
     preferred: int | None
@@ -2691,6 +2688,18 @@ class Arrivals(TypedDict):
     machines: list[MachineReport]
 
 
+class Forecast(TypedDict):
+    estimate: Head
+    serves: Serving
+    backtests: list[Backtest]
+    step: list[int]
+    curve_s: list[float]
+    drift: Drift | None
+    rests_on: list[ForecastBasis]
+    rests_on_lacks: str | None
+    notes: list[str]
+
+
 class Incident(TypedDict):
     title: str
     detail: str
@@ -2705,5 +2714,5 @@ class Incident(TypedDict):
     as_of: str
     verdict: Literal['incident', 'none', 'cannot tell']
     reasons: list[str]
-    judged: Judged
-    last: Story | None
+    judged: ExaminedJobs
+    last: IncidentSummary | None

@@ -129,6 +129,10 @@ class Operations:
         """GET /api/v1/fabrics/{fabric}/frames: Flits and stalls of every router step by step; the page sums windows of them while the reader drags."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/frames", {"from": from_, "to": to, "step": step, "class": class_})
 
+    def lanes(self, fabric: str, *, at: Any | None = None, window: str | None = None, router: Any | None = None, port: Any | None = None, endpoint: Any | None = None) -> models.LaneFigures:
+        """GET /api/v1/fabrics/{fabric}/lanes: Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where nobody counted them."""
+        return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/lanes", {"at": at, "window": window, "router": router, "port": port, "endpoint": endpoint})
+
     def links(self, fabric: str, *, class_: Any | None = None, group: Any | None = None, terminals: bool | None = None) -> models.Links:
         """GET /api/v1/fabrics/{fabric}/links: Links between routers."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links", {"class": class_, "group": group, "terminals": terminals})

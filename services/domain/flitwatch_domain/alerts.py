@@ -208,7 +208,7 @@ Phase = Literal["ok", "pending", "firing"]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SeriesState:
     """How a series stands under a rule: its phase, since when, when last seen, and the peak while not ok."""
 
     phase: Phase = "ok"
@@ -217,23 +217,23 @@ class Standing:
     peak: float = 0.0
 
 
-def advance(rule: Rule, held: Standing, sample: Sample) -> Standing:
+def advance(rule: Rule, held: SeriesState, sample: Sample) -> SeriesState:
     """The standing after one more sample."""
     likely = rule.probability is None or (sample.probability is not None and sample.probability >= rule.probability)
     high = sample.value >= rule.above and likely
     # An alert that fires ends by its value alone: a wide interval is no all-clear.
     stays = held.phase == "firing" and sample.value >= rule.clears_below
     if not high and not stays:
-        return Standing(seen_s=sample.at_s)
+        return SeriesState(seen_s=sample.at_s)
     if held.phase == "ok":
-        held = Standing("pending", sample.at_s, sample.at_s, sample.value)
+        held = SeriesState("pending", sample.at_s, sample.at_s, sample.value)
     held = replace(held, seen_s=sample.at_s, peak=max(held.peak, sample.value))
     if held.phase == "pending" and sample.at_s - held.since_s >= rule.for_s:
         return replace(held, phase="firing", since_s=sample.at_s)
     return held
 
 
-def is_absent(rule: Rule, held: Standing, now_s: float) -> bool:
+def is_absent(rule: Rule, held: SeriesState, now_s: float) -> bool:
     """Whether a series that is not ok has been without samples for too long."""
     return held.phase != "ok" and now_s - held.seen_s >= max(rule.absent_s, rule.every_s)
 

@@ -21,7 +21,11 @@ MOST_NAME = 255
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 #: Of a name read backwards, which takes as long as the name; forwards every number in it would be tried.
-_LAST_NUMBER = re.compile(r"(\d{1,18})")
+_LAST_NUMBER = re.compile(r"([0-9]{1,18})")
+#: A longer run of digits is text.
+_NUMBER = re.compile(r"(?<![0-9])([0-9]{1,18})(?![0-9])")
+#: Numbers of a name that can be ranged.
+MOST_BRACKETS = 6
 
 
 def expand(text: str, *, limit: int = MOST_HOSTS) -> list[str]:
@@ -39,49 +43,63 @@ def expand(text: str, *, limit: int = MOST_HOSTS) -> list[str]:
 
 
 def compress(hosts: Iterable[str]) -> str:
-    """One host list for `hosts`, sorted and without repeats: the inverse of `expand` as a set.
+    """One host list for `hosts`, without repeats: the inverse of `expand` as a set.
 
-    The number that ends a name is ranged; names of one prefix and width share a bracket. Slurm refuses text behind a bracket, so names that end
-    otherwise are written out.
+    Numbers of a name are ranged, from the last to the first, where the rest of the names is the same: 2,048 blades of a Cray EX are
+    `x[1000-1007]c[0-7]s[0-7]b[0-1]n[0-1]`. Slurm refuses text behind the last bracket, so names that end in letters are written out.
     """
-    families: dict[tuple[str, int], list[int]] = {}
+    families: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     plain: list[str] = []
     for host in sorted(set(hosts)):
         match = _LAST_NUMBER.match(host[::-1])
         if match is None:
             plain.append(host)
             continue
-        prefix, digits = host[: -match.end()], match.group(1)[::-1]
-        # A number without leading zeros has no fixed width: n9, n10 belong together.
-        width = len(digits) if digits.startswith("0") and len(digits) > 1 else 0
-        families.setdefault((prefix, width), []).append(int(digits))
-    _adopt_full_width(families)
-    parts = [_bracket(prefix, width, sorted(set(numbers))) for (prefix, width), numbers in families.items()]
-    return ",".join(sorted(plain) + sorted(parts))
+        end = len(host) - match.end()
+        pieces = _NUMBER.split(host[:end])
+        # What stands before the last numbers of a name that has more is text.
+        extra = max(0, len(pieces) - 2 * MOST_BRACKETS + 1)
+        pieces[: extra + 1] = ["".join(pieces[: extra + 1])]
+        families.setdefault(tuple(pieces[0::2]), []).append((*pieces[1::2], host[end:]))
+    return ",".join(plain + sorted(list_ for texts, rows in families.items() for list_ in _folded(texts, rows)))
 
 
-def _adopt_full_width(families: dict[tuple[str, int], list[int]]) -> None:
-    """Let 10 join 08 and 09: a number that fills a family's width prints the same there."""
-    for (prefix, width), numbers in list(families.items()):
-        loose = families.get((prefix, 0))
-        if width == 0 or loose is None:
-            continue
-        numbers.extend(n for n in loose if len(str(n)) == width)
-        loose[:] = [n for n in loose if len(str(n)) != width]
-        if not loose:
-            del families[prefix, 0]
+def _folded(texts: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
+    """Names of one family (the texts before each number) as host lists."""
+    lists: list[tuple[str, ...]] = rows
+    for at in range(len(texts) - 1, -1, -1):
+        # A number that fills the width of others with leading zeros prints the same there: 10 beside 08 and 09.
+        widths = {len(row[at]) for row in lists if len(row[at]) > 1 and row[at][0] == "0"}
+        alike: dict[tuple[int, tuple[str, ...]], list[str]] = {}
+        for row in lists:
+            width = len(row[at]) if len(row[at]) in widths else 0
+            alike.setdefault((width, row[:at] + row[at + 1 :]), []).append(row[at])
+        lists = [(*rest[:at], _ranges(numbers, width), *rest[at:]) for (width, rest), numbers in alike.items()]
+    return [_text(texts, row) for row in lists]
 
 
-def _bracket(prefix: str, width: int, numbers: list[int]) -> str:
+def _ranges(numbers: list[str], width: int) -> str:
+    """Numbers in ascending order, as they stand within a bracket."""
+    if len(numbers) == 1:
+        return numbers[0]
     ranges: list[list[int]] = []
-    for number in numbers:
+    for number in sorted(map(int, numbers)):
         if ranges and number == ranges[-1][1] + 1:
             ranges[-1][1] = number
         else:
             ranges.append([number, number])
-    texts = [f"{a:0{width}d}" if a == b else f"{a:0{width}d}-{b:0{width}d}" for a, b in ranges]
-    inside = ",".join(texts)
-    return f"{prefix}{inside}" if len(numbers) == 1 else f"{prefix}[{inside}]"
+    return ",".join(f"{a:0{width}d}" if a == b else f"{a:0{width}d}-{b:0{width}d}" for a, b in ranges)
+
+
+def _text(texts: tuple[str, ...], row: tuple[str, ...]) -> str:
+    """A host list with brackets around what is more than a number, and around the last one behind another bracket."""
+    ranged = [not numbers.isdigit() for numbers in row]
+    if any(ranged):
+        ranged[-1] = True
+    return "".join(
+        f"{text}[{numbers}]" if bracket else f"{text}{numbers}"
+        for text, numbers, bracket in zip(texts, row, ranged, strict=True)
+    )
 
 
 def _split(text: str) -> list[str]:

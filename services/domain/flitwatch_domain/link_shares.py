@@ -235,7 +235,7 @@ class DragonflyRoutes:
         turning = np.where(joined > 0, 0.0, np.divide(made, ways, out=np.zeros_like(made), where=ways > 0))
         onward = (turning[src] * joined[dst]).sum(axis=1)
         before = (turning[:, dst] * joined[:, src]).sum(axis=0)
-        return (made[src, dst] + onward + before) / np.maximum(cables[src, dst], 1)
+        return np.asarray((made[src, dst] + onward + before) / np.maximum(cables[src, dst], 1), float)
 
 
 def shares(

@@ -55,12 +55,13 @@ std::vector<AvroField> avro_of(const std::vector<AvroTuple>& tuples) {
   return fields;
 }
 
-// Columns of a cell: port, array, three router columns, class part, place, endpoint column, scale, tiles.
-constexpr std::size_t kCellColumns = 10;
+// Columns of a cell: port, array, three router columns, class part, place, endpoint column, scale, tiles, lane, lane
+// array.
+constexpr std::size_t kCellColumns = 12;
 
 Chart chart_of(nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> cells,
                In<std::int32_t> cell_of, In<std::uint32_t> claim_of) {
-  if (cells.shape(1) != kCellColumns) throw std::invalid_argument("a cell has ten columns");
+  if (cells.shape(1) != kCellColumns) throw std::invalid_argument("a cell has twelve columns");
   Chart chart{{}, copy(cell_of), copy(claim_of)};
   for (std::size_t i = 0; i < cells.shape(0); ++i) {
     const std::int32_t* c = cells.data() + i * kCellColumns;
@@ -72,13 +73,16 @@ Chart chart_of(nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::de
       cell.columns[k] = static_cast<std::int8_t>(c[2 + k]);
     }
     if (c[1] >= kPortArrays || c[5] > 1 || c[6] >= kEndpointPlaces || c[7] >= kEndpointColumns ||
-        (c[6] >= 0 && c[7] < 0) || ((c[1] >= 0 || c[5] >= 0) && c[0] < 0 && c[0] != kOwnPort))
+        (c[6] >= 0 && c[7] < 0) || ((c[1] >= 0 || c[5] >= 0) && c[0] < 0 && c[0] != kOwnPort) || c[10] >= kLanes ||
+        c[11] >= kLaneArrays || (c[10] >= 0) != (c[11] >= 0))
       throw std::invalid_argument("a cell contradicts itself");
     cell.class_part = static_cast<std::int8_t>(c[5]);
     cell.place = static_cast<std::int8_t>(c[6]);
     cell.endpoint_column = static_cast<std::int8_t>(c[7]);
     cell.scale = c[8];
     cell.tiles = static_cast<std::int16_t>(c[9]);
+    cell.lane = static_cast<std::int8_t>(c[10]);
+    cell.lane_array = static_cast<std::int8_t>(c[11]);
     chart.cells.push_back(cell);
   }
   return chart;
@@ -98,10 +102,11 @@ Target target_of(Ledger& ledger, const Chart& chart, std::int32_t fabric, std::i
     target.endpoints[i] = endpoints[i];
   }
   target.port = router >= 0 ? port : -1;
+  const auto there = [&](int at) { return at >= 0 && at < wiring.ports; };
   if (router >= 0)
     for (const Cell& cell : chart.cells)
-      if ((cell.array >= 0 || cell.class_part >= 0) &&
-          (target.port_of(cell) < 0 || target.port_of(cell) >= wiring.ports))
+      if (((cell.array >= 0 || cell.class_part >= 0) && !there(target.port_of(cell))) ||
+          (cell.lane >= 0 && !there(target.port)))
         throw std::invalid_argument("a counter names a port that the fabric has not");
   target.wiring = &wiring;
   target.router = router;
@@ -135,6 +140,12 @@ nb::tuple give_rows(RowSums& sums, std::int64_t through_s) {
   return nb::make_tuple(give(std::move(fabric)), give(std::move(device)), give(std::move(bucket)),
                         give(std::move(samples)), give(std::move(seconds)),
                         give_table(std::move(values), rows, columns));
+}
+
+nb::tuple take_through(RowSums& sums, std::int64_t through_s) {
+  nb::tuple rows = give_rows(sums, through_s);
+  sums.drop_through(through_s);
+  return rows;
 }
 
 nb::tuple consume(Feed& feed, nb::list records, In<std::int32_t> partitions, In<std::int64_t> offsets,
@@ -226,6 +237,8 @@ NB_MODULE(_codec, m) {
       "LDMS records into columns, and cumulative counters into additive rows. `flitwatch_core.codec` names the codes.";
   m.attr("CLASS_COLUMNS") = kClassColumns;
   m.attr("OWN_PORT") = kOwnPort;
+  m.attr("LANES") = kLanes;
+  m.attr("LANE_ARRAYS") = kLaneArrays;
   m.attr("ROUTER_COLUMNS") = kRouterColumns;
   m.attr("ENDPOINT_COLUMNS") = kEndpointColumns;
   m.def("measure_lists", &lists_of, "wires"_a, "record"_a,
@@ -263,19 +276,31 @@ NB_MODULE(_codec, m) {
       .def(
           "take_ports",
           [](Ledger& l, std::int32_t fabric, std::int64_t through_s) {
-            RowSums& sums = l.fabrics.at(fabric)->port_sums;
-            auto rows = give_rows(sums, through_s);
-            sums.drop_through(through_s);
-            return rows;
+            return take_through(l.fabrics.at(fabric)->port_sums, through_s);
           },
           "fabric"_a, "through_s"_a, nb::sig("def take_ports(self, fabric: int, through_s: int) -> tuple"),
           "Rows of the ten-second buckets up to `through_s`: values are flits, stall cycles and packets of all ports "
           "side by side.")
+      .def(
+          "take_port_lanes",
+          [](Ledger& l, std::int32_t fabric, std::int64_t through_s) {
+            return take_through(l.fabrics.at(fabric)->port_lanes, through_s);
+          },
+          "fabric"_a, "through_s"_a, nb::sig("def take_port_lanes(self, fabric: int, through_s: int) -> tuple"),
+          "As `take_ports`: values are the lanes' arrays side by side, each by port and lane.")
+      .def(
+          "take_endpoint_lanes",
+          [](Ledger& l, std::int32_t fabric, std::int64_t through_s) {
+            return take_through(l.fabrics.at(fabric)->endpoint_lanes, through_s);
+          },
+          "fabric"_a, "through_s"_a, nb::sig("def take_endpoint_lanes(self, fabric: int, through_s: int) -> tuple"),
+          "The same of endpoints, by lane.")
       .def("newest_port_bucket",
            [](const Ledger& l) {
              std::int64_t newest = -1;
              for (const auto& [id, wiring] : l.fabrics)
-               for (const Key& key : wiring->port_sums.keys()) newest = std::max(newest, key.bucket_s);
+               for (const RowSums* sums : {&wiring->port_sums, &wiring->port_lanes, &wiring->endpoint_lanes})
+                 for (const Key& key : sums->keys()) newest = std::max(newest, key.bucket_s);
              return newest;
            })
       .def_rw("ports_closed_s", &Ledger::ports_closed_s)

@@ -173,6 +173,7 @@ class Engine {
   void book(Instance& in, std::uint32_t index, int i, int sign);
   void count(const Instance& in, const Sample& sample, std::int64_t dt_us, int sign);
   void count_endpoints(const Instance& in, const Tally& tally, const Sample& sample, std::int64_t dt_us, int sign);
+  void count_lanes(const Target& target, const Tally& tally, std::int64_t bucket, std::int64_t dt_us, int sign);
   void note(const Instance& in, std::uint32_t index, const Sample& from, std::int64_t to_us, GapReason reason, bool put,
             const Tally* tally);
   void track_replay_offset(const Instance& in, int i);

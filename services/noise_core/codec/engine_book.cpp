@@ -112,7 +112,25 @@ void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us,
       port_known[place] = 1;
     }
   }
+  if (tally.adds_to_lanes() && (!replaying_ || bucket > replay_closed_s_))
+    count_lanes(in.target, tally, bucket, dt_us, sign);
   if (!replaying_) count_endpoints(in, tally, sample, dt_us, sign);
+}
+
+void Engine::count_lanes(const Target& target, const Tally& tally, std::int64_t bucket, std::int64_t dt_us, int sign) {
+  Wiring& wiring = *target.wiring;
+  const bool switched = target.router >= 0;
+  RowSums& sums = switched ? wiring.port_lanes : wiring.endpoint_lanes;
+  const int lanes = switched ? wiring.ports * kLanes : kLanes, first = switched ? target.port * kLanes : 0;
+  const std::size_t row = sums.row({wiring.fabric, switched ? target.router : target.endpoints[kOwnEndpoint], bucket});
+  sums.samples(row) += sign;
+  if (tally.timed()) add_to(sums.time_us(row), sign * dt_us);
+  for (const std::uint16_t c : tally.laned()) {
+    const Cell& cell = tally.cells()[c];
+    const int place = cell.lane_array * lanes + first + cell.lane;
+    add_to(sums.values(row)[place], sign * cell_sums_[c]);
+    sums.known(row)[place] = 1;
+  }
 }
 
 void Engine::count_endpoints(const Instance& in, const Tally& tally, const Sample& sample, std::int64_t dt_us,
@@ -167,9 +185,9 @@ void Engine::note(const Instance& in, std::uint32_t index, const Sample& from, s
 // The port bucket of sample `i` cannot be rebuilt without the samples by which its segment was judged.
 void Engine::track_replay_offset(const Instance& in, int i) {
   const Sample& sample = in.history[i];
-  if (in.target.router < 0 || sample.effect != Effect::kCounted || sample.tally < 0 ||
-      !tallies_[static_cast<std::size_t>(sample.tally)]->adds_to_ports())
-    return;
+  if (sample.effect != Effect::kCounted || sample.tally < 0 || !in.target.counted()) return;
+  const Tally& tally = *tallies_[static_cast<std::size_t>(sample.tally)];
+  if (!tally.adds_to_lanes() && (in.target.router < 0 || !tally.adds_to_ports())) return;
   const std::int64_t second = sample.time_us / 1'000'000;
   const std::int64_t bucket = second - second % kPortBucketS;
   if (bucket <= ledger_.ports_closed_s) return;

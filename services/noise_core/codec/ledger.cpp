@@ -49,10 +49,13 @@ Wiring& Ledger::wire(std::int32_t fabric, std::int32_t routers_, std::int32_t po
   if (link_class.size() != static_cast<std::size_t>(routers_) * static_cast<std::size_t>(ports))
     throw std::invalid_argument("one link class a router and port is needed");
   auto& slot = fabrics[fabric];
-  if (slot && slot->ports != ports && slot->port_sums.size() != 0)
+  if (slot && slot->ports != ports && slot->port_sums.size() + slot->port_lanes.size() != 0)
     throw std::invalid_argument("the fabric's number of ports changed while port sums were open");
   if (!slot) slot = std::make_unique<Wiring>();
-  if (slot->ports != ports || slot->port_sums.columns() == 0) slot->port_sums = RowSums(kPortArrays * ports);
+  if (slot->ports != ports || slot->port_sums.columns() == 0) {
+    slot->port_sums = RowSums(kPortArrays * ports);
+    slot->port_lanes = RowSums(kLaneArrays * ports * kLanes);
+  }
   slot->fabric = fabric;
   slot->routers = routers_;
   slot->ports = ports;

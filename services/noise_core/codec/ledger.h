@@ -20,6 +20,8 @@ struct Wiring {
   std::vector<std::uint8_t> link_class;  // by router and port: 0 none, else 1 + the class
   std::vector<std::int32_t> own_sets;    // by endpoint: live sets that are its own
   RowSums port_sums{0};
+  // By router: arrays of ports and lanes side by side; by endpoint: of its lanes.
+  RowSums port_lanes{0}, endpoint_lanes{kLaneArrays * kLanes};
 
   int class_at(std::int32_t router, int port) const {
     return link_class[static_cast<std::size_t>(router) * static_cast<std::size_t>(ports) +
@@ -66,7 +68,7 @@ struct Ledger {
   Claims claims;
   std::int64_t ports_closed_s = -1;  // port buckets up to here are written
 
-  // Replaces the fabric's wiring; its port sums stay.
+  // Replaces the fabric's wiring; its sums of ports and lanes stay.
   Wiring& wire(std::int32_t fabric, std::int32_t routers, std::int32_t ports, std::int32_t endpoints,
                std::vector<std::uint8_t> link_class);
 };

@@ -20,6 +20,7 @@ Tally::Tally(const Chart& chart, const std::vector<bool>& mine) : cells_(&chart.
     if (!used[c]) continue;
     active_.push_back(c);
     const Cell& cell = chart.cells[c];
+    if (cell.lane >= 0) laned_.push_back(c);
     if (cell.tiles < 0) {
       lone_column_ |= cell.columns[0] >= 0;
       lone_array_ |= cell.array >= 0;

@@ -9,6 +9,8 @@
 namespace flitwatch::codec {
 
 inline constexpr int kRouterColumns = 19, kEndpointColumns = 12, kLinkClasses = 3, kPortArrays = 3, kNics = 4;
+// Lanes of a port, virtual or by class, and what is counted of each: data by service level, stall cycles, packets.
+inline constexpr int kLanes = 16, kLaneArrays = 3;
 // A set's own endpoint, beside the NICs of its router.
 inline constexpr int kOwnEndpoint = kNics, kEndpointPlaces = kNics + 1;
 
@@ -27,6 +29,7 @@ struct Cell {
   // Tiles that a counter without a port stands for; below 0: the time of its port or endpoint is another set's to
   // count.
   std::int16_t tiles = 0;
+  std::int8_t lane = -1, lane_array = -1;  // of the instance's own port or endpoint
 };
 
 // A plan's counters by cell, before it is known which of them an instance may count.
@@ -50,6 +53,9 @@ class Tally {
   int counted_ports() const { return counted_ports_; }
   bool adds_to_router() const { return tiles_ > 0 || lone_column_; }
   bool adds_to_ports() const { return counted_ports_ > 0 || lone_array_; }
+  bool adds_to_lanes() const { return !laned_.empty(); }
+  // Cells that count a lane.
+  const std::vector<std::uint16_t>& laned() const { return laned_; }
   // Whether the time between two samples is the device's: of sets with one counter each, those of the data sent count
   // it.
   bool timed() const { return timed_; }
@@ -65,7 +71,7 @@ class Tally {
   };
   const std::vector<Cell>* cells_;
   std::vector<Run> runs_;
-  std::vector<std::uint16_t> active_;
+  std::vector<std::uint16_t> active_, laned_;
   int tiles_ = 0, counted_ports_ = 0;
   bool lone_column_ = false, lone_array_ = false, timed_ = false;
   unsigned nics_ = 0;

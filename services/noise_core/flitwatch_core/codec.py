@@ -10,12 +10,24 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Literal
 
-from flitwatch_core._codec import CLASS_COLUMNS, ENDPOINT_COLUMNS, OWN_PORT, ROUTER_COLUMNS, Feed, Ledger, measure_lists
+from flitwatch_core._codec import (
+    CLASS_COLUMNS,
+    ENDPOINT_COLUMNS,
+    LANE_ARRAYS,
+    LANES,
+    OWN_PORT,
+    ROUTER_COLUMNS,
+    Feed,
+    Ledger,
+    measure_lists,
+)
 
 __all__ = [
     "CLASS_COLUMNS",
     "ENDPOINT_COLUMNS",
     "GAP_REASONS",
+    "LANES",
+    "LANE_ARRAYS",
     "OWN_PORT",
     "ROUTER_COLUMNS",
     "Code",

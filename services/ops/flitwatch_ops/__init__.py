@@ -9,7 +9,7 @@ Open
 - `embedded` for the embedded PostgreSQL: its folder, its rules of access, start and stop; `embedded_host` for its user, binaries and settings;
 - `backups` for base backups and the way back to any second; `backup_files` for what lies in their folder; `kept_log` for where the log is kept;
 - `stack` for Kafka and TimescaleDB on this machine (`stack.kafka`, `stack.timescale`, `stack.daemon`);
-- `supervisor` for order, restarts and the stop; `watched` for the pulse by which a hanging process is found; `orphans` for what a killed supervisor left;
+- `supervisor` for order, restarts and the stop; `watched` for the heartbeat by which a hanging process is found; `orphans` for what a killed supervisor left;
 - `site` for the checks of `flitwatch doctor`; `log_limits` for how much a log keeps; `sizing` for what a site will take, and `sizing_page` for docs/sizing.md;
 - `first_admin` for the first password.
 

@@ -312,7 +312,7 @@ class Embedded:
         ) as conn:
             if (self.data / "pg_hba.conf").read_text() != _BY_PASSWORD:
                 logins.give(conn, logins.known(self.logins))
-                logins.let_own(conn)
+                logins.grant_ownership(conn)
                 self._admit(host, _BY_PASSWORD)
             logins.create_database(conn)
 

@@ -20,7 +20,7 @@ from typing import IO, Literal
 import orjson
 
 from flitwatch_domain.errors import Cancelled, Unavailable
-from flitwatch_domain.pulse import HANGS_AFTER_S
+from flitwatch_domain.heartbeat import HANGS_AFTER_S
 from flitwatch_ops.home import open_log
 from flitwatch_ops.watched import PULSE_FD
 
@@ -79,7 +79,7 @@ class _Child:
     quick_deaths: int = 0
     start_after: float = 0.0
     #: The end of a pipe into which its loop beats, and how long it has been silent; None before the first beat.
-    pulse: int | None = None
+    heartbeat: int | None = None
     silent_s: float | None = None
 
 
@@ -91,7 +91,7 @@ class Supervisor:
         self.servers = list(servers)
         self.children = [_Child(process) for process in processes]
         self._stopping = threading.Event()
-        self._told = False
+        self._stop_requested = False
         self._breaks_off = False
         self._known: dict[str, object] = {}
         self._state: Literal["starting", "running"] = "starting"
@@ -110,7 +110,7 @@ class Supervisor:
         self._write_state()
 
     @contextlib.contextmanager
-    def breaking_off(self) -> Iterator[None]:
+    def interruptible(self) -> Iterator[None]:
         """Let a signal to stop break off what is done inside, where its end may be minutes away: what a server needs is fetched, a migration.
 
         Raises
@@ -120,7 +120,7 @@ class Supervisor:
         """
         try:
             self._breaks_off = True
-            if self._told:
+            if self._stop_requested:
                 raise _StopRequested
             yield
         except _StopRequested:
@@ -151,7 +151,7 @@ class Supervisor:
         for child in self.children:
             ready = child.process.ready
             while ready is not None and not ready():
-                if self._told:
+                if self._stop_requested:
                     raise Cancelled("stopped while it started")
                 if time.monotonic() > deadline:
                     log = self.home / "log" / f"{child.process.name}.log"
@@ -173,7 +173,7 @@ class Supervisor:
         for keeper in self._keepers:
             keeper.start()
         at = time.monotonic()
-        while not (self._told or self._stopping.wait(WATCH_EVERY_S)):
+        while not (self._stop_requested or self._stopping.wait(WATCH_EVERY_S)):
             at, before = time.monotonic(), at
             for child in self.children:
                 # What this process itself slept through says nothing about the others.
@@ -190,7 +190,7 @@ class Supervisor:
 
     def _tell(self, *_: object) -> None:
         # A flag, not the event: this runs in the middle of whatever holds the event's lock.
-        told, self._told = self._told, True
+        told, self._stop_requested = self._stop_requested, True
         if self._breaks_off and not told:
             raise _StopRequested
 
@@ -217,9 +217,9 @@ class Supervisor:
     def _spawn(self, child: _Child) -> None:
         path = self.home / "log" / f"{child.process.name}.log"
         child.log = open_log(path)
-        child.pulse, beats = os.pipe()
+        child.heartbeat, beats = os.pipe()
         child.silent_s = None
-        os.set_blocking(child.pulse, False)
+        os.set_blocking(child.heartbeat, False)
         child.handle = subprocess.Popen(
             list(child.process.argv),
             env={**os.environ, **child.process.environment, PULSE_FD: str(beats)},
@@ -245,9 +245,9 @@ class Supervisor:
             child.handle = None
             if child.log is not None:
                 child.log.close()
-            if child.pulse is not None:
-                os.close(child.pulse)
-                child.pulse = None
+            if child.heartbeat is not None:
+                os.close(child.heartbeat)
+                child.heartbeat = None
         if child.handle is None and now >= child.start_after:
             child.restarts += 1
             self._spawn(child)
@@ -274,10 +274,10 @@ class Supervisor:
 
 def _listen(child: _Child, passed_s: float) -> None:
     """Note a child's beats; kill it where its loop has not come round for too long: it is started again as one that died."""
-    if child.handle is None or child.pulse is None:
+    if child.handle is None or child.heartbeat is None:
         return
     with contextlib.suppress(BlockingIOError):
-        if os.read(child.pulse, 1 << 16):
+        if os.read(child.heartbeat, 1 << 16):
             child.silent_s = 0.0
             return
     if child.silent_s is None:

@@ -1,4 +1,4 @@
-"""The pulse of this process: what `/livez` and the supervisor go by."""
+"""The heartbeat of this process: what `/livez` and the supervisor go by."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import functools
 import os
 
-from flitwatch_domain.pulse import HANGS_AFTER_S, Pulse
+from flitwatch_domain.heartbeat import HANGS_AFTER_S, Heartbeat
 
 HANGS_AFTER = "FLITWATCH_HANGS_AFTER"
 #: The supervisor's end of a pipe: a byte for each beat.
@@ -14,11 +14,11 @@ PULSE_FD = "FLITWATCH_PULSE_FD"
 
 
 @functools.cache
-def own_pulse() -> Pulse:
+def own_heartbeat() -> Heartbeat:
     """The one of this process, told to its supervisor where it has one."""
     number = os.environ.pop(PULSE_FD, "")
     if not number.isdecimal():
-        return Pulse(HANGS_AFTER_S)
+        return Heartbeat(HANGS_AFTER_S)
     end = int(number)
 
     def tell() -> None:
@@ -28,4 +28,4 @@ def own_pulse() -> Pulse:
 
     os.set_blocking(end, False)
     os.set_inheritable(end, False)
-    return Pulse(HANGS_AFTER_S, tell)
+    return Heartbeat(HANGS_AFTER_S, tell)

@@ -44,7 +44,7 @@ HALF_NODES = 30.0
 
 
 @dataclass(frozen=True, eq=False)
-class Stress:
+class StressCase:
     """What an estimator sees: exposure (runs, users), time_s and start_s (runs,). For scoring only: strong, null, effect_s (users,), partner {strong: null}."""
 
     exposure: Floats
@@ -56,7 +56,7 @@ class Stress:
     partner: dict[int, int]
 
 
-def draw(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> Stress:
+def draw(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> StressCase:
     """One set; deterministic by its arguments."""
     if world not in WORLDS:
         raise BadRequest(f"there is no world {world!r}", advice=f"Choose one of {', '.join(WORLDS)}.")
@@ -79,7 +79,7 @@ def draw(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> Stress:
     time_s = _level(rng, world, start) * np.prod(1 + felt, axis=1)
     exposed = exposure > 0
     extra = np.where(exposed, time_s[:, None] * (1 - 1 / (1 + felt)), 0.0).sum(0) / np.maximum(exposed.sum(0), 1)
-    return Stress(
+    return StressCase(
         exposure,
         time_s,
         EPOCH_S + start,

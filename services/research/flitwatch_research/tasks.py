@@ -6,5 +6,4 @@ from flitwatch_db.tasks import Handler, lazy_handler
 
 HANDLERS: dict[str, Handler] = {
     "sim.study": lazy_handler("flitwatch_research.study_tasks:study"),
-    "sim.study_help": lazy_handler("flitwatch_research.study_tasks:help_out"),
 }

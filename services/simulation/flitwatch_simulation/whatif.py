@@ -6,8 +6,10 @@ its pattern and bytes are the asker's. Other jobs send to random nodes of their 
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +17,9 @@ from numpy.typing import NDArray
 from flitwatch_core import packet
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.jobs.moments import Holding, holdings, injected_flits_per_s
+from flitwatch_db.jobs.moments import HeldEndpoints, held_endpoints, injected_flits_per_s
 from flitwatch_db.tasks import TaskContext
+from flitwatch_db.tasks.executors import open_executor
 from flitwatch_domain.cray import BYTES_PER_FLIT
 from flitwatch_domain.errors import BadRequest, NotFound
 from flitwatch_domain.fabric import Fabric, FabricKind
@@ -77,6 +80,67 @@ class AlternativesResult(TypedDict):
     routers: RouterStalls
 
 
+class Simulated(NamedTuple):
+    """One run: its job's time in seconds, mean latency in ns (None without packets), stalls per flit of each router."""
+
+    time_s: float
+    latency_ns: float | None
+    stalls: NDArray[np.float64]
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What every run of a what-if shares: the fabric, who held which endpoints, and what the other jobs send.
+
+    It goes to another process without its machine, which is built there.
+    """
+
+    fabric: Fabric
+    asked: WhatIf
+    mine: NDArray[np.integer[Any]]
+    others: tuple[NDArray[np.integer[Any]], ...]
+    beside: tuple[packet.Generator, ...]
+
+    @cached_property
+    def machine(self) -> Machine:
+        """The fabric with its packet engine."""
+        return build(self.fabric, self.asked.routings[0], packet_bytes=self.asked.packet_bytes)
+
+    def __reduce__(self) -> tuple[type[Moment], tuple[object, ...]]:
+        return Moment, (self.fabric, self.asked, self.mine, self.others, self.beside)
+
+    def run(self, placement: str, routing: str, seed: int, cancelled: Callable[[], bool] = _never) -> Simulated:
+        """The job placed and routed so, once.
+
+        Raises
+        ------
+        Cancelled
+            As soon as `cancelled` says so.
+        """
+        machine = replace(self.machine, mode=_modes(self.fabric)[routing])
+        if placement == AS_IT_WAS:
+            endpoints = self.mine
+        else:
+            taken = np.concatenate(self.others) if self.others else None
+            endpoints = place(machine.fabric, self.mine.size, placement, np.random.default_rng(seed), taken)
+        made = patterns.make(self.asked.pattern, self.mine.size, self.asked.bytes, seed)
+        ops = messages.to_ops([(made, endpoints)])
+        workload = packet.Workload(ops=ops, generators=self.beside, default_mode=machine.mode)
+        result = execute(
+            machine,
+            workload,
+            cancelled=cancelled,
+            total_bytes=total_bytes(workload),
+            packet_bytes=self.asked.packet_bytes,
+            seed=seed,
+        )
+        return Simulated(result.time_s, _latency_ns(result), _stalls(machine.fabric, result))
+
+
 def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
     """Simulate every variant; times and latencies by seed, and the routers' stalls of the first variant and of the fastest.
 
@@ -90,7 +154,7 @@ def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
     with connect(context.dsn, role="reader") as conn:
         fabric_id = fabrics.get(conn, asked.fabric).fabric_id
         fabric = fabrics.load(conn, fabric_id)
-        held = holdings(conn, fabric_id, asked.at_s)
+        held = held_endpoints(conn, fabric_id, asked.at_s)
         flits_per_s = injected_flits_per_s(
             conn, fabric_id, len(fabric.routers), asked.at_s - asked.window_s, asked.at_s
         )
@@ -101,43 +165,25 @@ def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
         )
     if mine.endpoints.size < 2:
         raise BadRequest(f"job {asked.job!r} has one node: it sends nothing over the fabric")
-    modes = DRAGONFLY_ROUTING if fabric.kind is FabricKind.DRAGONFLY else TREE_ROUTING
+    modes = _modes(fabric)
     if unknown := [one for one in asked.routings if one not in modes]:
         raise BadRequest(f"routing {unknown[0]!r} does not fit {fabric.kind.value}", advice=f"Use {', '.join(modes)}.")
     others = [one for one in held if one is not mine]
     beside, counted = _beside(fabric, others, flits_per_s)
-    machine = build(fabric, asked.routings[0], packet_bytes=asked.packet_bytes)
-    variants: list[Alternative] = []
-    routers: list[NDArray[np.float64]] = []
-    for placement in asked.placements:
-        for routing in asked.routings:
-            label = f"{placement}, {routing}"
-            runs = []
-            for k in range(asked.seeds):
-                context.check()
-                context.report(len(variants) * asked.seeds + k, asked.runs, label)
-                runs.append(
-                    _run(
-                        asked,
-                        replace(machine, mode=modes[routing]),
-                        mine,
-                        others,
-                        beside,
-                        placement,
-                        asked.seed + k,
-                        context,
-                    )
-                )
-            variants.append(
-                {
-                    "label": label,
-                    "placement": placement,
-                    "routing": routing,
-                    "time_s": [one.time_s for one in runs],
-                    "mean_latency_ns": [_latency_ns(one) for one in runs],
-                }
-            )
-            routers.append(_stalls(machine.fabric, runs[0]))
+    moment = Moment(fabric, asked, mine.endpoints, tuple(one.endpoints for one in others), tuple(beside))
+    chosen = [(placement, routing) for placement in asked.placements for routing in asked.routings]
+    simulated = _simulated(moment, chosen, context)
+    variants: list[Alternative] = [
+        {
+            "label": f"{placement}, {routing}",
+            "placement": placement,
+            "routing": routing,
+            "time_s": [one.time_s for one in runs],
+            "mean_latency_ns": [one.latency_ns for one in runs],
+        }
+        for (placement, routing), runs in zip(chosen, simulated, strict=True)
+    ]
+    routers = [runs[0].stalls for runs in simulated]
     best = int(np.argmin([np.median(one["time_s"]) for one in variants]))
     return {
         "fabric": fabric.name, "job": asked.job, "at_s": asked.at_s, "window_s": asked.window_s, "pattern": asked.pattern, "bytes": asked.bytes,
@@ -147,8 +193,32 @@ def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
     }  # fmt: skip
 
 
+def _simulated(moment: Moment, chosen: Sequence[tuple[str, str]], context: TaskContext) -> list[list[Simulated]]:
+    """The runs of each variant by seed, on the task's executor."""
+    asked, done = moment.asked, {}
+    with open_executor(context.executor) as executor:
+        # Another process gets no context: there the executor ends a run.
+        watched = {"cancelled": context.cancelled} if executor.in_process else {}
+        calls = [
+            partial(moment.run, placement, routing, asked.seed + k, **watched)
+            for placement, routing in chosen
+            for k in range(asked.seeds)
+        ]
+        context.check()
+        context.report(0, asked.runs, ", ".join(chosen[0]))
+        for number, run in executor.completed(calls, context.cancelled):
+            done[number] = run
+            context.check()
+            context.report(len(done), asked.runs, ", ".join(chosen[number // asked.seeds]))
+    return [[done[v * asked.seeds + k] for k in range(asked.seeds)] for v in range(len(chosen))]
+
+
+def _modes(fabric: Fabric) -> Mapping[str, int]:
+    return DRAGONFLY_ROUTING if fabric.kind is FabricKind.DRAGONFLY else TREE_ROUTING
+
+
 def _beside(
-    fabric: Fabric, others: list[Holding], flits_per_s: NDArray[np.float64]
+    fabric: Fabric, others: list[HeldEndpoints], flits_per_s: NDArray[np.float64]
 ) -> tuple[list[packet.Generator], int]:
     """Traffic of the other jobs at their measured rates; jobs on routers without a counter send nothing and are not counted."""
     router = np.asarray(fabric.endpoints.router, np.int64)
@@ -168,34 +238,6 @@ def _beside(
 
 def _load(beside: list[packet.Generator]) -> float:
     return sum(one.message_bytes / one.interval_ns for one in beside) * 1e9 / 2**30
-
-
-def _run(
-    asked: WhatIf,
-    machine: Machine,
-    mine: Holding,
-    others: list[Holding],
-    beside: list[packet.Generator],
-    placement: str,
-    seed: int,
-    context: TaskContext,
-) -> packet.Result:
-    ranks = mine.endpoints.size
-    if placement == AS_IT_WAS:
-        endpoints = mine.endpoints
-    else:
-        taken = np.concatenate([one.endpoints for one in others]) if others else None
-        endpoints = place(machine.fabric, ranks, placement, np.random.default_rng(seed), taken)
-    made = patterns.make(asked.pattern, ranks, asked.bytes, seed)
-    workload = packet.Workload(ops=messages.to_ops([(made, endpoints)]), generators=beside, default_mode=machine.mode)
-    return execute(
-        machine,
-        workload,
-        cancelled=context.cancelled,
-        total_bytes=total_bytes(workload),
-        packet_bytes=asked.packet_bytes,
-        seed=seed,
-    )
 
 
 def _latency_ns(result: packet.Result) -> float | None:

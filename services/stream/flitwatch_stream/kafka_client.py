@@ -124,7 +124,7 @@ def watermarks(consumer: Any, brokers: str, topic: str, partition: int, seen: bo
     """The oldest offset of a partition and the next to be written; `seen`: as the last fetch said, asked for only if there was none."""
     at = RdTopicPartition(topic, partition)
     try:
-        found = consumer.get_watermark_offsets(at, cached=True) if seen else None
+        found: tuple[int, int] | None = consumer.get_watermark_offsets(at, cached=True) if seen else None
         if found is None or found[1] < 0:
             found = consumer.get_watermark_offsets(at, timeout=CALL_TIMEOUT_S)
     except KafkaException as problem:

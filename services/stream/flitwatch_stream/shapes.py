@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from flitwatch_domain.errors import BadInput
+
+T = TypeVar("T")
 
 #: Seconds since 1970 UTC, at most in the year 2106.
 EpochSeconds = Annotated[float, Field(ge=0, lt=1 << 32, allow_inf_nan=False)]
@@ -183,7 +186,7 @@ def parse_event(value: bytes, where: str = "") -> EventValue:
     return _parse(EventValue.model_validate_json, value, where)
 
 
-def _parse(read: Any, value: bytes, where: str) -> Any:
+def _parse(read: Callable[[bytes], T], value: bytes, where: str) -> T:
     try:
         return read(value)
     except ValidationError as problem:

@@ -64,7 +64,7 @@ class TableLog(Log):
         return str(self._query("SELECT log_id FROM identity")[0][0])
 
     def topics(self) -> dict[str, int]:
-        return dict(self._query("SELECT name, partitions FROM topic ORDER BY name"))  # type: ignore[arg-type]
+        return dict(self._query("SELECT name, partitions FROM topic ORDER BY name"))
 
     def create_topic(self, name: str, partitions: int | None = None) -> None:
         self._query("SELECT ensure_topic(%s, %s)", name, partitions or DEFAULT_PARTITIONS)

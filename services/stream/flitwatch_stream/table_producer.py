@@ -83,7 +83,9 @@ class TableProducer(Producer):
             try:
                 conn = self._connection()
                 conn.execute("SELECT ensure_topic(%s, %s)", [topic, DEFAULT_PARTITIONS])
-                row = conn.execute("SELECT topic_id, partitions FROM topic WHERE name = %s", [topic]).fetchone()
+                row: tuple[int, int] | None = conn.execute(
+                    "SELECT topic_id, partitions FROM topic WHERE name = %s", [topic]
+                ).fetchone()
                 assert row is not None
                 self._topics[topic] = row
                 return row

@@ -15,7 +15,7 @@ Open
 
 - `spec` for scenarios (services/twin/README.md), `run` for speed and time, `cluster` for the order of a second;
 - `machine` for nodes and routers; `calendar` for weeks; `planted` for interference on purpose;
-- `feel` and `footprint` for what a run feels; `kept_loads` for sums of patterns;
+- `feel` and `footprint` for what a run feels; `pattern_table` for sums of patterns;
 - `accounting`, `ldms_sets`, `ncl_files`, `runs`, `avro`, `registry` for the formats of real producers;
 - `stall_fit` and `agreement` for how well the curve and both modes agree with the packet engine;
 - `truth` for counterfactuals; `campaign` for months of runs.

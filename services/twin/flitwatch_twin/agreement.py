@@ -42,7 +42,7 @@ class Mix:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class MixEffects:
     """One mix by one mode: the load of each router (float64[R]) and the slowdown F of the watched runs (float64[W])."""
 
     router_load: NDArray[np.float64]
@@ -67,14 +67,14 @@ def draw_mix(rng: np.random.Generator, machine: Machine, watched: list[Applicati
     )
 
 
-def by_campaign(machine: Machine, watched: list[Application], mix: Mix) -> Seen:
+def by_campaign(machine: Machine, watched: list[Application], mix: Mix) -> MixEffects:
     """What a campaign's footprints and plain queue say."""
     jobs = len(mix.nodes)
     prints = footprints(machine, mix.nodes, mix.exchange, [(k,) for k in range(jobs)], np.zeros(jobs, bool))
     nothing = np.zeros((1, jobs), np.float32)
     rates = Rates(mix.rate.astype(np.float32)[None, :], nothing, nothing)
     slowdowns = [_felt_in_campaign(machine, app, k, mix, prints, rates) for k, app in enumerate(watched)]
-    return Seen(np.asarray(mix.rate @ prints.router, np.float64), np.array(slowdowns))
+    return MixEffects(np.asarray(mix.rate @ prints.router, np.float64), np.array(slowdowns))
 
 
 def _felt_in_campaign(
@@ -98,7 +98,9 @@ def _felt_in_campaign(
     return float(slowdown(raw, app.most_slowdown))
 
 
-def by_second(fabric: Fabric, machine: Machine, watched: list[Application], mix: Mix, rng: np.random.Generator) -> Seen:
+def by_second(
+    fabric: Fabric, machine: Machine, watched: list[Application], mix: Mix, rng: np.random.Generator
+) -> MixEffects:
     """What routed flows and the fitted stall curve say."""
     model, places = StaticPathModel(fabric, machine), Places(fabric, machine)
     patterns: list[Pattern] = []
@@ -109,7 +111,7 @@ def by_second(fabric: Fabric, machine: Machine, watched: list[Application], mix:
     state = model.step(Flows(tuple(patterns), mix.rate * TwinSpec.model_validate({}).node_rate_bytes_per_s), 1.0)
     load = np.bincount(fabric.links.dst, state.link_bytes, fabric.vertices)[: len(fabric.routers)]
     slowdowns = [RunView(app, places, model, patterns[k]).slowdown(state) for k, app in enumerate(watched)]
-    return Seen(load.astype(np.float64), np.array(slowdowns))
+    return MixEffects(load.astype(np.float64), np.array(slowdowns))
 
 
 class MixCorrelation(TypedDict):
@@ -148,7 +150,7 @@ def measure(seed: int, mixes: int, fabric: Fabric, names: tuple[str, ...] = WATC
 
     machine, rng = Machine.of(fabric), np.random.default_rng(seed)
     watched = [application(name) for name in names]
-    pairs: list[tuple[Seen, Seen]] = []
+    pairs: list[tuple[MixEffects, MixEffects]] = []
     for _ in range(mixes):
         mix = draw_mix(rng, machine, watched)
         pairs.append((by_campaign(machine, watched, mix), by_second(fabric, machine, watched, mix, rng)))

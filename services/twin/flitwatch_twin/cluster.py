@@ -70,7 +70,7 @@ class RunningJob:
 
 
 @dataclass(frozen=True)
-class Second:
+class Tick:
     """What happened up to `time_s` (seconds since the start of emission)."""
 
     time_s: int
@@ -133,7 +133,7 @@ class Cluster:
         """The user who submits the instrumented runs."""
         return "bench"
 
-    def advance(self) -> Second:
+    def advance(self) -> Tick:
         """Simulate one second."""
         now = float(self.time_s)
         ended = self._end(now)
@@ -152,7 +152,7 @@ class Cluster:
             if run.progress.finished:
                 finished.append(run)
                 heapq.heappush(self._ends, (now + 1.0, job))
-        return Second(self.time_s, started, ended, steps, finished, flows, owners, state)
+        return Tick(self.time_s, started, ended, steps, finished, flows, owners, state)
 
     def _headroom(self) -> int:
         """Nodes of everything that the spec starts by a timetable, so that it starts in time."""

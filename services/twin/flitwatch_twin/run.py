@@ -13,7 +13,7 @@ import numpy as np
 
 from flitwatch_domain.runs import RunRecord
 from flitwatch_twin.accounting import Accounting
-from flitwatch_twin.cluster import Cluster, RunningJob, Second
+from flitwatch_twin.cluster import Cluster, RunningJob, Tick
 from flitwatch_twin.ncl_files import run_header
 from flitwatch_twin.runs import InstrumentedRun
 from flitwatch_twin.samplers import Samplers
@@ -114,7 +114,7 @@ class TwinRun:
             "topics": [layout.topic for layout in self.samplers.layouts],
         }
 
-    def _second(self, second: Second) -> None:
+    def _second(self, second: Tick) -> None:
         now = self._epoch_s + second.time_s
         for job in second.ended:
             self.totals["jobs_ended"] += 1

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from flitwatch_core.fluid import link_state
 from flitwatch_domain.fabric import Fabric
 from flitwatch_twin.flows import FabricState, Flows, Pattern
-from flitwatch_twin.kept_loads import KeptLoads
 from flitwatch_twin.machine import Machine
 from flitwatch_twin.paths import DragonflyPaths
+from flitwatch_twin.pattern_table import PatternTable
 from flitwatch_twin.stall import fitted
 
 
@@ -26,7 +26,7 @@ class StaticPathModel:
         self._endpoint_router = fabric.endpoints.router
         links = fabric.links
         self._capacity = np.nan_to_num(links.bandwidth_bps * links.multiplicity / 8, nan=5e9)
-        self._kept = KeptLoads(len(links))
+        self._kept = PatternTable(len(links))
         self._curve = fitted()
 
     def step(self, flows: Flows, dt_s: float) -> FabricState:
@@ -40,7 +40,7 @@ class StaticPathModel:
         accepted = np.ones(len(columns))
         carried = offered
         if highest > 1:
-            accepted = 1 / np.maximum(self._kept.fullest(columns, utilisation), 1.0)
+            accepted = 1 / np.maximum(self._kept.highest_utilisation(columns, utilisation), 1.0)
             carried = self._kept.sum(columns, flows.rate * accepted)
         return FabricState(dt_s, carried * dt_s, utilisation, wait, accepted)
 

@@ -17,7 +17,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from flitwatch_twin.cluster import Cluster, Second
+from flitwatch_twin.cluster import Cluster, Tick
 from flitwatch_twin.flows import Flows
 from flitwatch_twin.progress import Progress
 from flitwatch_twin.runs import InstrumentedRun
@@ -91,7 +91,7 @@ class Truth:
     users: dict[str, _Sum] = field(default_factory=dict)
     _shadows: dict[InstrumentedRun, dict[str, _Shadow]] = field(default_factory=dict)
 
-    def observe(self, second: Second) -> None:
+    def observe(self, second: Tick) -> None:
         """Take in one second, after the cluster has advanced by it."""
         if not self.every_s:
             return
@@ -107,7 +107,7 @@ class Truth:
         if live and second.time_s % self.every_s == 0:
             self._evaluate(second, live)
 
-    def _evaluate(self, second: Second, runs: list[InstrumentedRun]) -> None:
+    def _evaluate(self, second: Tick, runs: list[InstrumentedRun]) -> None:
         """What every user's flows add to every run's slowdown now."""
         owners = np.array(second.owners)
         actual = {run: run.run_view.slowdown(second.state) for run in runs}

@@ -122,10 +122,11 @@ export async function getBinary(
   path: string,
   query?: Query,
   signal?: AbortSignal,
+  accept = "application/octet-stream",
 ): Promise<{ body: ArrayBuffer; headers: Headers }> {
   const response = await request(address(path, query), {
     signal: signal ?? null,
-    headers: { accept: "application/octet-stream" },
+    headers: { accept },
   });
   return { body: await response.arrayBuffer(), headers: response.headers };
 }

@@ -50,7 +50,7 @@ export type Contract = [
   Proof<Accepts<Answers["Session"], (typeof session)["sessionShape"]>>,
   Proof<Accepts<Answers["AccountList"], (typeof people)["accountsShape"]>>,
   Proof<Accepts<Answers["TokenList"], (typeof people)["tokensShape"]>>,
-  Proof<Accepts<Answers["MadeToken"], (typeof people)["madeTokenShape"]>>,
+  Proof<Accepts<Answers["CreatedToken"], (typeof people)["createdTokenShape"]>>,
   Proof<Accepts<Answers["AuditList"], (typeof people)["auditListShape"]>>,
   Proof<Accepts<Answers["TaskList"], (typeof tasks)["tasksShape"]>>,
   Proof<Accepts<Answers["Applications"], Shapes["estimatesShape"]>>,

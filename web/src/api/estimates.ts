@@ -77,10 +77,16 @@ export const runForecastQuery = (run: number) =>
     queryFn: ({ signal }) => getJson(shapes.runForecastShape, `/runs/${run}/forecast`, {}, signal),
   });
 
-export const outlookQuery = (job: string) =>
+export const outlookQuery = (job: string, cluster: string | null) =>
   queryOptions({
-    queryKey: ["jobs", "outlook", job],
-    queryFn: ({ signal }) => getJson(shapes.outlookShape, `/jobs/${encodeURIComponent(job)}/outlook`, {}, signal),
+    queryKey: ["jobs", "outlook", job, cluster],
+    queryFn: ({ signal }) =>
+      getJson(
+        shapes.outlookShape,
+        `/jobs/${encodeURIComponent(job)}/outlook`,
+        { cluster: cluster ?? undefined },
+        signal,
+      ),
   });
 
 /** `at`: the answer of that moment; null: of now. */

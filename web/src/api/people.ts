@@ -34,5 +34,5 @@ export const addAccount = (account: { name: string; role: string; password?: str
 export const changeAccount = (name: string, change: { role?: string; disabled?: boolean; password?: string }) =>
   postJson(shapes.accountsShape, `/users/${encodeURIComponent(name)}`, change, "PATCH");
 export const addToken = (token: { label: string; scopes: string[]; days: number; account?: string }) =>
-  postJson(shapes.madeTokenShape, "/tokens", token);
+  postJson(shapes.createdTokenShape, "/tokens", token);
 export const revokeToken = (id: number) => remove(`/tokens/${id}`);

@@ -28,8 +28,8 @@ const tokenShape = v.object({
 });
 export type Token = v.InferOutput<typeof tokenShape>;
 export const tokensShape = v.object({ items: v.array(tokenShape) });
-export const madeTokenShape = v.object({ token_id: v.number(), secret: v.string(), expires: v.string() });
-export type MadeToken = v.InferOutput<typeof madeTokenShape>;
+export const createdTokenShape = v.object({ token_id: v.number(), secret: v.string(), expires: v.string() });
+export type CreatedToken = v.InferOutput<typeof createdTokenShape>;
 
 const auditShape = v.object({
   audit_id: v.number(),

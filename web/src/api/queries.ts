@@ -163,10 +163,11 @@ export const jobsQuery = (filter: JobFilter, limit = 200) =>
     placeholderData: keepPreviousData,
   });
 
-export const jobQuery = (job: string) =>
+/** `cluster`: where several clusters use the same id; without it, the newest job of that id. */
+export const jobQuery = (job: string, cluster?: string) =>
   queryOptions({
-    queryKey: ["jobs", "one", job],
-    queryFn: ({ signal }) => getJson(shapes.jobDetailShape, `/jobs/${encodeURIComponent(job)}`, {}, signal),
+    queryKey: ["jobs", "one", job, cluster ?? null],
+    queryFn: ({ signal }) => getJson(shapes.jobDetailShape, `/jobs/${encodeURIComponent(job)}`, { cluster }, signal),
   });
 
 export const jobPartsQuery = (job: string, cluster: string, span: TimeWindow) =>

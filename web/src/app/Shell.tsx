@@ -8,6 +8,7 @@ import { Menu } from "../components/Menu";
 import { Empty } from "../components/Notice";
 import { useKeys } from "../lib/keys";
 import { currentMachine, machineStore, rememberMachine } from "../lib/machine";
+import { useMachineOfExports } from "../lib/origin";
 import { useStore } from "../lib/store";
 import { offerTour, startTour, tourStore } from "../lib/tour";
 import { themeStore, toggleTheme } from "../lib/theme";
@@ -41,6 +42,7 @@ export function Shell() {
     if (machine && inAddress) rememberMachine(machine.name);
   }, [machine, inAddress]);
 
+  useMachineOfExports(machine?.name ?? null, machine?.simulated ?? false);
   useEffect(() => {
     document.title = titleOf(path, { fabric: inAddress, job });
   }, [path, inAddress, job]);

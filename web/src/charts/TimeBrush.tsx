@@ -1,13 +1,15 @@
 /** One time axis for everything: the machine's stall ratio, change marks, gaps, the window and the one it is compared with. */
-import { memo, useId, useMemo, useRef, useState, type PointerEvent } from "react";
+import { memo, useEffect, useId, useMemo, useRef, useState, type PointerEvent } from "react";
 import { percent } from "../lib/format";
-import { clock, day, intervalText, timeTicks, ZONE, type TimeWindow } from "../lib/time";
+import { clock, day, intervalText, moment as momentText, timeTicks, ZONE, type TimeWindow } from "../lib/time";
+import { useStore, type Store } from "../lib/store";
 import { zoomOf } from "../lib/zoom";
 import { ValueAxis } from "./axis";
 import { useSize } from "./Canvas";
 import {
   dragged,
   gripAt,
+  passing,
   timelineLayout,
   type Grip,
   type TimelineLayout,
@@ -20,6 +22,8 @@ const TOP = 26;
 const BOTTOM = 92;
 /** Counted for at least this share is counted throughout. */
 const WHOLE = 0.995;
+/** The axis is so many times as long after one notch of a wheel. */
+const WHEEL = 1.25;
 
 export interface GapSpan {
   from: number;
@@ -44,6 +48,10 @@ interface Props {
   onCommit: (window: TimeWindow, comparing: boolean) => void;
   /** A change mark was chosen. */
   onMark: (at: number) => void;
+  /** The window that plays along the axis; null while none does. */
+  playing: Store<TimeWindow | null>;
+  /** The wheel turned over a moment: the axis so many times as long about it. */
+  onZoom: (at: number, factor: number) => void;
 }
 
 interface Drag {
@@ -55,7 +63,7 @@ interface Drag {
 }
 
 export function TimeBrush(props: Props) {
-  const { span, series, marks, window, comparison, stepMs, onDrag, onCommit } = props;
+  const { span, series, marks, window, comparison, stepMs, onDrag, onCommit, onZoom } = props;
   const [ref, size] = useSize();
   const svg = useRef<SVGSVGElement>(null);
   const [drag, setDrag] = useState<Drag | null>(null);
@@ -97,6 +105,22 @@ export function TimeBrush(props: Props) {
     setDrag({ ...drag, window: next });
     onDrag(next, drag.comparing);
   };
+  // React listens to wheels passively, and the page would scroll along.
+  const turn = useRef<(event: WheelEvent) => void>(() => {});
+  useEffect(() => {
+    turn.current = (event) => {
+      if (!layout || event.ctrlKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) return;
+      event.preventDefault();
+      const left = svg.current?.getBoundingClientRect().left ?? 0;
+      onZoom(layout.invert((event.clientX - left) / zoomOf()), WHEEL ** Math.max(-1, Math.min(1, event.deltaY / 100)));
+    };
+  });
+  useEffect(() => {
+    const box = ref.current;
+    const listen = (event: WheelEvent) => turn.current(event);
+    box?.addEventListener("wheel", listen, { passive: false });
+    return () => box?.removeEventListener("wheel", listen);
+  }, [ref]);
   const up = () => {
     if (!drag) return;
     const moved = !drag.original || drag.window.from !== drag.original.from || drag.window.to !== drag.original.to;
@@ -120,10 +144,46 @@ export function TimeBrush(props: Props) {
         >
           <Backdrop {...props} layout={layout} width={width} />
           {compared && <Band layout={layout} span={span} window={compared} kind="comparison" />}
-          <Band layout={layout} span={span} window={shown} kind="window" />
+          <Playing now={props.playing} layout={layout} span={span} resting={shown} />
         </svg>
       )}
     </div>
+  );
+}
+
+/** The window, wherever it plays at the moment, with its time and the event that it passes. */
+function Playing({
+  now,
+  layout,
+  span,
+  resting,
+}: {
+  now: Store<TimeWindow | null>;
+  layout: TimelineLayout;
+  span: TimeWindow;
+  resting: TimeWindow;
+}) {
+  const moving = useStore(now);
+  if (!moving) return <Band layout={layout} span={span} window={resting} kind="window" />;
+  const passed = passing(layout.marks, moving);
+  const end = layout.x(Math.min(span.to, moving.to));
+  return (
+    <>
+      <Band layout={layout} span={span} window={moving} kind="window" />
+      <text x={end - 4} y={BOTTOM - 4} textAnchor="end" className="playing">
+        {momentText(moving.to, span.to, span.to - span.from < 7_200_000)}
+      </text>
+      {passed && (
+        <text
+          x={passed.x > end - 120 ? passed.x - 7 : passed.x + 7}
+          y={TOP + 10}
+          textAnchor={passed.x > end - 120 ? "end" : "start"}
+          className="playing"
+        >
+          {passed.text}
+        </text>
+      )}
+    </>
   );
 }
 

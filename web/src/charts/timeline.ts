@@ -46,12 +46,19 @@ export function timelineLayout(
   box: TimelineBox,
 ): TimelineLayout {
   const x = scaleLinear().domain([span.from, span.to]).range([box.left, box.right]);
-  const most = Math.max(2, ...series.p95.filter(known), ...series.p50.filter(known));
+  // While the axis is zoomed the series is longer than it, until its own arrives.
+  const inSight = (ts: number) => ts + series.stepMs >= span.from && ts <= span.to;
+  const sights = series.ts.flatMap((ts, i) => (inSight(ts) ? [i] : []));
+  const most = Math.max(2, ...sights.flatMap((i) => [series.p95[i], series.p50[i]]).filter(known));
   const y = scaleSymlog()
     .constant(1)
     .domain([0, most * 1.1])
     .range([box.bottom, box.top]);
-  const points = series.ts.map((ts, i) => ({ x: x(ts + series.stepMs / 2), p50: series.p50[i], p95: series.p95[i] }));
+  const points = sights.map((i) => ({
+    x: Math.max(box.left, Math.min(box.right, x((series.ts[i] ?? NaN) + series.stepMs / 2))),
+    p50: series.p50[i],
+    p95: series.p95[i],
+  }));
   type Point = (typeof points)[number];
   const draw = (value: (p: Point) => number | null | undefined) =>
     line<Point>()
@@ -116,3 +123,10 @@ export function dragged(
   const from = Math.min(a, b);
   return { from, to: Math.max(Math.max(a, b), from + stepMs) };
 }
+
+/** The event that a playing window is passing: the last one within it. */
+export const passing = <M extends { ts: number }>(marks: readonly M[], window: TimeWindow): M | null =>
+  marks.reduce<M | null>(
+    (last, mark) => (mark.ts >= window.from && mark.ts <= window.to && mark.ts >= (last?.ts ?? 0) ? mark : last),
+    null,
+  );

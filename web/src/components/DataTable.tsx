@@ -1,7 +1,7 @@
 /** A sortable table that stays quick with thousands of rows: only the rows in sight are in the document. */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
-import { csv, type Cell } from "../lib/csv";
+import type { Cell } from "../lib/csv";
 
 export interface Column<R> {
   key: string;
@@ -54,14 +54,6 @@ export function sorted<R>(rows: R[], column: Column<R> | undefined, descending: 
     if (missing(a) || missing(b)) return Number(missing(a)) - Number(missing(b));
     return compare(column.value(a), column.value(b)) * (descending ? -1 : 1);
   });
-}
-
-export function tableCsv<R>(rows: R[], columns: Column<R>[]): string {
-  const kept = columns.filter((column) => !column.acts);
-  return csv(
-    kept.map((column) => column.header),
-    rows.map((row) => kept.map((column) => column.value(row))),
-  );
 }
 
 const ROW = 28;

@@ -30,6 +30,10 @@ const SIGNS: Record<string, string> = {
   search: "M7 2.5a4.5 4.5 0 100 9 4.5 4.5 0 000-9zM10.5 10.5L14 14",
   menu: "M2 4h12M2 8h12M2 12h12",
   lock: "M3.5 7.5h9v6h-9zM5.5 7.5V5a2.5 2.5 0 015 0v2.5",
+  play: "M5 3l7.5 5L5 13z",
+  pause: "M5.5 3v10M10.5 3v10",
+  plus: "M8 3.5v9M3.5 8h9",
+  minus: "M3.5 8h9",
   bell: "M4 11V7a4 4 0 018 0v4l1.2 1.5H2.8zM6.8 14.2h2.4",
 };
 

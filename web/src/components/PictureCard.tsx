@@ -1,11 +1,11 @@
 /** A picture with its table behind it, and both as files. */
 import { useRef, useState, type ReactNode } from "react";
 import { captureEntries } from "../lib/capture";
-import { save } from "../lib/csv";
-import { DataTable, tableCsv, type Column } from "./DataTable";
+import { DataTable, type Column } from "./DataTable";
 import { Icon } from "./Icon";
 import { Menu } from "./Menu";
 import { Segmented } from "./Segmented";
+import { tableEntries, type Source } from "./tableFile";
 
 interface Props<R> {
   title: string;
@@ -14,13 +14,25 @@ interface Props<R> {
   name: string;
   rows: R[];
   columns: Column<R>[];
+  source: Source;
   id: (row: R) => string;
   className?: string;
   actions?: ReactNode;
   children: ReactNode;
 }
 
-export function PictureCard<R>({ title, note, name, rows, columns, id, className = "", actions, children }: Props<R>) {
+export function PictureCard<R>({
+  title,
+  note,
+  name,
+  rows,
+  columns,
+  source,
+  id,
+  className = "",
+  actions,
+  children,
+}: Props<R>) {
   const box = useRef<HTMLElement>(null);
   const [shown, setShown] = useState<"picture" | "table">("picture");
   const body = () => box.current?.querySelector<HTMLElement>(".picture-body") ?? null;
@@ -54,7 +66,7 @@ export function PictureCard<R>({ title, note, name, rows, columns, id, className
             </>
           }
           entries={[
-            { id: "csv", label: "Table as CSV", onSelect: () => save(`${name}.csv`, tableCsv(rows, columns)) },
+            ...tableEntries({ name, rows: () => rows, columns, source }),
             ...(shown === "picture" ? pictures : []),
           ]}
         />

@@ -70,6 +70,7 @@ describe("what was typed into an address", () => {
     ["/fabric?view=ring&router=7", { view: "ring", router: 7 }],
     ["/login?to=/jobs", { to: "/jobs" }],
     ["/jobs?state=NODE_FAIL", { state: "NODE_FAIL" }],
+    ["/job?cluster=perlmutter&run=3", { cluster: "perlmutter", run: 3 }],
     ["/jobs?q=amg&sort=-nodes", { q: "amg", sort: "-nodes" }],
   ])("%s reaches it", async (address, all) => expect(await seen(address)).toMatchObject(all));
 });

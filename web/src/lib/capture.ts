@@ -5,10 +5,13 @@ import { save } from "./csv";
 import { element, savePng, standalone } from "./picture";
 import { redraw } from "./redraw";
 import { themeStore } from "./theme";
+import { originOf } from "./origin";
 import { zoomOf } from "./zoom";
 
 const MARGIN = 24;
 const HEAD = 56;
+/** Height of a line of what the picture says of itself, below it. */
+const FOOT_LINE = 15;
 const TYPE = 'Inter, "DejaVu Sans", sans-serif';
 /** Smaller ones are signs beside a text. */
 const SIGN = 16;
@@ -58,9 +61,10 @@ export async function capture(box: HTMLElement, { title, subtitle }: Heading): P
     const drawn = record((size) => new Context(size), redraw);
     redraw();
     const place = box.getBoundingClientRect();
+    const said = originOf();
     const [width, height] = [
       Math.ceil(place.width / zoomOf() + 2 * MARGIN),
-      Math.ceil(place.height / zoomOf() + HEAD + MARGIN),
+      Math.ceil(place.height / zoomOf() + HEAD + MARGIN + said.length * FOOT_LINE),
     ];
     const root = element("svg", { width, height, viewBox: `0 0 ${width} ${height}` });
     const words = (text: string, x: number, y: number, style: string) => {
@@ -84,6 +88,14 @@ export async function capture(box: HTMLElement, { title, subtitle }: Heading): P
       if (context) put(context.getSvg(), canvas);
     }
     for (const svg of pictures(box)) put(standalone(svg), svg);
+    said.forEach(([name, value], i) =>
+      words(
+        `${name}: ${value}`,
+        MARGIN,
+        height - MARGIN / 2 - (said.length - 1 - i) * FOOT_LINE,
+        `font: 400 11px ${TYPE}; fill: ${token("--ink-3")}`,
+      ),
+    );
     return root;
   });
 }

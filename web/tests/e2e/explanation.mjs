@@ -38,4 +38,28 @@ await check("the job's page names who was planted, as the API does", async (page
   assert.equal(await page.locator('section[aria-label="Neighbours"] .tag', { hasText: "named" }).count(), 1);
 });
 
+// The reader's browser prints; its dialog is stood in for by a note of what it would print.
+await check("the evidence is printed from the job's page, under the server's own policy", async (page) => {
+  await page.addInitScript(() => {
+    globalThis.print = () => {
+      globalThis.top.printed = globalThis.document.body.innerText;
+    };
+  });
+  await page.goto(`${url}/jobs/${job}`);
+  await page.locator("button", { hasText: "Print, or save as PDF" }).click();
+  const printed = await until(
+    () => page.evaluate(() => globalThis.printed ?? ""),
+    (text) => text.length > 0,
+    "the evidence is handed to the printer",
+  );
+  for (const words of [`Job ${job}: `, planted, "What this does not prove", "SHA-256 of this file"])
+    assert.ok(printed.includes(words), words);
+  await page.goto("about:blank");
+  await page.setContent(await (await fetch(`${url}/api/v1/jobs/${job}/case`)).text());
+  const pdf = await page.pdf({ format: "A4" });
+  assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
+  const pages = pdf.toString("latin1").match(/\/Type\s*\/Page\b/g) ?? [];
+  assert.ok(pages.length >= 1 && pages.length <= 6, `${pages.length} pages`);
+});
+
 await suite.finish();

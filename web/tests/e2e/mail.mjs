@@ -2,48 +2,16 @@
 // `fire` asks the test to make a run slow; "Told" then names the contact.
 import assert from "node:assert/strict";
 import { createInterface } from "node:readline";
-import { clicks } from "./checks/ways.mjs";
+import { byMail } from "./checks/ways.mjs";
 import { start, until } from "./harness.mjs";
 
 const suite = await start();
-const { url, check, api } = suite;
+const { url, check } = suite;
 const answers = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
-await check("five clicks from home: alerts by mail, with a test mail", async (page) => {
-  const way = clicks(5);
-  await page.goto(url);
-  await way.click(page.locator('nav[aria-label="Pages"] a', { hasText: "Alerts" }));
-  await way.click(page.locator(".segmented button", { hasText: "Contacts" }));
-  await way.click(page.getByRole("button", { name: "Add a contact…" }));
-  await page.getByLabel("Mail address").fill("network-team@site.example");
-  await way.click(page.getByRole("button", { name: "Save and send a test mail" }));
-  const contact = page.locator(".contact-item", { hasText: "network-team@site.example" });
-  await until(
-    () => contact.textContent(),
-    (text) => /test mail sent/.test(text),
-    "the test mail is sent",
-    20_000,
-  );
+await byMail(suite, async () => {
   console.log("fire");
   await answers.next();
-  const [alert] = await until(
-    async () => (await api("/alerts?phase=firing")).items,
-    (items) => items.length === 1,
-    "the alert fires",
-    20_000,
-  );
-  await page.goto(`${url}/alerts?alert=${alert.alert_id}`);
-  const told = page.locator('section[aria-label="Notifications"]');
-  await until(
-    async () => {
-      await page.reload();
-      await told.waitFor();
-      return told.textContent();
-    },
-    (text) => /contact:network-team/.test(text) && !/not yet/.test(text),
-    "the contact was told",
-    30_000,
-  );
 });
 
 await check("a test mail that the server refuses says why, and a contact can be removed", async (page) => {

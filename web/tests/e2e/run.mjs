@@ -5,6 +5,7 @@ import { alerts } from "./checks/alerts.mjs";
 import { accessible } from "./checks/axe.mjs";
 import { dates } from "./checks/dates.mjs";
 import { estimates } from "./checks/estimates.mjs";
+import { exports } from "./checks/exports.mjs";
 import { fabricPage } from "./checks/fabric.mjs";
 import { home } from "./checks/home.mjs";
 import { jobPage } from "./checks/job.mjs";
@@ -17,6 +18,7 @@ import { refusals } from "./checks/refusals.mjs";
 import { search } from "./checks/search.mjs";
 import { stale } from "./checks/stale.mjs";
 import { ways } from "./checks/ways.mjs";
+import { timelapse } from "./checks/timelapse.mjs";
 import { tour } from "./checks/tour.mjs";
 import { touch } from "./checks/touch.mjs";
 import { visits } from "./checks/visits.mjs";
@@ -32,8 +34,8 @@ const inTurn = async (parts) => {
 // What only reads runs beside the rest; the others change what is stored, or stop the fixture's clock, and have the platform to themselves.
 await Promise.all([
   inTurn([accessible, touch]),
-  inTurn([fabricPage, estimates, layout, dates, home]),
-  inTurn([switches, moments, refusals, ways, access, search, tour]),
+  inTurn([fabricPage, exports, estimates, layout, dates, home]),
+  inTurn([switches, timelapse, moments, refusals, ways, access, search, tour]),
 ]);
 await inTurn([jobPage, alerts, people, recommendations, stale, visits]);
 await suite.finish();

@@ -30,7 +30,7 @@ WAIT_S = 600.0
 OLD_S = 180.0
 #: Answers worked out and kept; what is asked about is the asker's choice.
 MOST_MEMO = 10_000
-Shown = Callable[[str], str]
+NameMask = Callable[[str], str]
 Action = Literal["start", "delay", "prefer"]
 
 
@@ -85,7 +85,7 @@ def groups_of(basis: Basis, nodes: list[str]) -> tuple[Counter[tuple[int, int]],
 
 
 @dataclass(frozen=True, eq=False)
-class Past:
+class ComparableRuns:
     """Comparable runs with counters.
 
     Attributes
@@ -97,14 +97,14 @@ class Past:
     congestion: np.ndarray
 
 
-def past(basis: Basis, asked: PlacementQuestion) -> Past:
+def past(basis: Basis, asked: PlacementQuestion) -> ComparableRuns:
     """`comparable` as arrays; the same for all questions about an application, a size and a user with runs of their own."""
     own = _runs_by_user(basis, asked.application)[asked.user]
     key = ("past", asked.application, asked.nodes, asked.user if own >= LEAST_RUNS else None)
-    held: Past | None = basis.memo.get(key)
+    held: ComparableRuns | None = basis.memo.get(key)
     if held is None:
         rows = [row for row in comparable(basis, asked) if row["congestion"] is not None]
-        held = Past(
+        held = ComparableRuns(
             np.array([row["time_s"] for row in rows], float), np.array([row["congestion"] for row in rows], float)
         )
         _keep(basis, key, held)
@@ -169,7 +169,7 @@ def _reason(kind: str, text: str, evidence: str | None = None) -> schemas.Reason
 
 
 def beside_blamed(
-    basis: Basis, asked: PlacementQuestion, places: Counter[tuple[int, int]], shown: Shown
+    basis: Basis, asked: PlacementQuestion, places: Counter[tuple[int, int]], shown: NameMask
 ) -> Expected | None:
     """From the runs that a blamed user's jobs stood beside, if such a user runs in the candidate's groups now."""
     groups = {f"{fabric}/{group}" for fabric, group in places}
@@ -208,7 +208,7 @@ def from_congestion(
     if len(runs.times_s) < LEAST_RUNS:
         text = f"needs {LEAST_RUNS} completed runs of {asked.application} on about {asked.nodes} nodes with counters, has {len(runs.times_s)}"
         return _unknown(text, "/api/v1/estimates")
-    # `Past` is equal only to itself, and an entry keeps it alive.
+    # `ComparableRuns` is equal only to itself, and an entry keeps it alive.
     key = ("near", runs, now)
     near = basis.memo.get(key)
     if near is None:
@@ -235,7 +235,7 @@ def _congestion(basis: Basis, place: tuple[int, int], parts: Parts) -> tuple[flo
     return ahead or (basis.groups.get(place) if parts.counters else None)
 
 
-def _near(runs: Past, now: float) -> tuple[schemas.Slowdown | None, float, int]:
+def _near(runs: ComparableRuns, now: float) -> tuple[schemas.Slowdown | None, float, int]:
     """Slowdown of the runs under the most alike congestion (None: beyond what was seen), the mean time, and how many they are."""
     mean_s = float(runs.times_s.mean())
     if not runs.congestion.min() * 0.5 <= now <= runs.congestion.max() * 1.5:
@@ -262,7 +262,7 @@ def routing_mode(basis: Basis, asked: PlacementQuestion) -> tuple[str | None, sc
 
 
 def advise(
-    basis: Basis, asked: PlacementQuestion, shown: Shown, age_s: float, away: bool = False, parts: Parts = SERVED
+    basis: Basis, asked: PlacementQuestion, shown: NameMask, age_s: float, away: bool = False, parts: Parts = SERVED
 ) -> schemas.Advice:
     """The answer of POST /advice.
 

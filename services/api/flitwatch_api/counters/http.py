@@ -13,6 +13,7 @@ from flitwatch_api import columnar
 from flitwatch_api.answers import answer, moments, ratio, shape
 from flitwatch_api.counters import schemas, series
 from flitwatch_api.counters import stalls as service
+from flitwatch_api.counters.lanes import lane_figures
 from flitwatch_api.counters.limits import LONGEST_STEP_S, MAX_POINTS, need
 from flitwatch_api.counters.windows import Window as Spanned
 from flitwatch_api.fabric.topology import Topology
@@ -30,6 +31,8 @@ Class = Annotated[str | None, Query(alias="class", max_length=40, description="L
 From = Annotated[Time | None, Query(alias="from")]
 To = Annotated[Time | None, Query(description="Without it, until where the data are complete.")]
 Points = Annotated[int, Query(ge=1, le=MAX_POINTS, description="Most steps in the answer.")]
+#: Ports have numbers of one byte.
+MOST_PORT = 255
 OCTETS = "application/octet-stream"
 
 
@@ -67,6 +70,23 @@ async def stalls_of_links(
     topology = await platform.topologies.get(conn, fabric)
     asked = await service.ask(platform, conn, topology, at, window, of_ports=True)
     return answer(await service.link_figures(platform, conn, asked, router, group, link_class))
+
+
+@http.get("/lanes", response_model=schemas.LaneFigures)
+async def lanes(
+    platform: ThePlatform,
+    conn: Reader,
+    fabric: FabricId,
+    at: At = None,
+    window: Length = service.DEFAULT_WINDOW_S,
+    router: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="With `port`: a port of this router.")] = None,
+    port: Annotated[int | None, Query(ge=0, le=MOST_PORT)] = None,
+    endpoint: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="The adapter of this endpoint.")] = None,
+) -> Response:
+    """Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where nobody counted them."""
+    topology = await platform.topologies.get(conn, fabric)
+    asked = await service.ask(platform, conn, topology, at, window, of_ports=True)
+    return answer(await lane_figures(conn, asked, router, port, endpoint))
 
 
 @http.get(

@@ -79,6 +79,19 @@ class LinkFigures(BaseModel):
     note: str | None = Field(default=None, description="Says so where the sums of a long window are estimates.")
 
 
+class LaneFigures(BaseModel):
+    """By lane 0 to 15 of one port or endpoint, what it sent in [at - window_s, at)."""
+
+    at: datetime | None = Field(description="End of the window that was used; null without data or time.")
+    window_s: int | None
+    sl_flits: list[float | None] = Field(description="Data by service level; InfiniBand: words of 4 bytes.")
+    stall_cycles: list[float | None] = Field(
+        description="By virtual lane (InfiniBand: ticks of PortVLXmitWait) or traffic class (cycles that a NIC was paused)."
+    )
+    packets: list[float | None] = Field(description="By traffic class.")
+    simulated: bool
+
+
 class Timeseries(BaseModel):
     """Counters over time."""
 

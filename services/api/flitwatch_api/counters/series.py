@@ -208,7 +208,7 @@ def _figures(name: str, sums: Sums, expected: NDArray[np.float64]) -> NDArray[An
     if name == "coverage":
         share = np.full(sums["tile_seconds"].shape, np.nan)
         np.divide(sums["tile_seconds"], expected, out=share, where=expected > 0)
-        return np.minimum(share, 1.0).astype(np.float32)
+        return np.asarray(np.minimum(share, 1.0), np.float32)
     return sums[name]
 
 

@@ -23,9 +23,9 @@ MOST_NEIGHBOURS = 20
 NO_MODEL = "no forecaster has learned this application yet"
 
 
-def _next(row: reads.Row) -> schemas.Next:
+def _next(row: reads.Row) -> schemas.NextSteps:
     shown = {key: value for key, value in row.items() if key not in ("run_id", "curve_s")}
-    return shape(schemas.Next, shown, slowdown=row["expected_s"] / row["usual_s"])
+    return shape(schemas.NextSteps, shown, slowdown=row["expected_s"] / row["usual_s"])
 
 
 async def running(conn: Connection, names: Names, limit: int) -> schemas.RunningList:
@@ -172,7 +172,7 @@ async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | No
     blamed = await reads.blamed(conn, sorted({one["user"] for one in near if one["user"]}))
     neighbours = [
         shape(
-            schemas.Beside,
+            schemas.NeighbourWithBlame,
             {key: one[key] for key in ("job_id", "nodes", "shared_routers", "shared_groups", "overlap_s")},
             user=None if one["user"] is None else names.user(one["user"]),
             blamed=[names.path(exe) for exe in blamed.get(one["user"], [])],
@@ -184,7 +184,7 @@ async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | No
         job_id=row["job_id"],
         elapsed_s=row["elapsed_s"],
         has_steps=place["runs"] > 0,
-        past=[shape(schemas.Past, past) for past in await reads.past_jobs(conn, number, row["elapsed_s"])],
+        past=[shape(schemas.PastJobs, past) for past in await reads.past_jobs(conn, number, row["elapsed_s"])],
         run_time=None if start is None or row["end"] is not None else await _run_time(conn, number, row["elapsed_s"]),
         stalls=stalls,
         neighbours=neighbours,

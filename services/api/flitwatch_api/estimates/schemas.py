@@ -37,7 +37,7 @@ class HeadList(BaseModel):
     next_cursor: str | None
 
 
-class Standing(BaseModel):
+class EstimateStatus(BaseModel):
     """How one kind of estimate stands for an application."""
 
     estimate_id: int | None
@@ -55,9 +55,9 @@ class Application(BaseModel):
     runs: int
     running: int = Field(description="Runs whose job has not ended.")
     simulated: bool
-    blame: Standing
-    deviation: Standing
-    forecast: Standing
+    blame: EstimateStatus
+    deviation: EstimateStatus
+    forecast: EstimateStatus
 
 
 class Applications(BaseModel):
@@ -261,7 +261,7 @@ class Relevance(BaseModel):
     )
 
 
-class Lacking(BaseModel):
+class MissingEstimate(BaseModel):
     """An application without this estimate."""
 
     exe: str
@@ -276,7 +276,7 @@ class Deviation(BaseModel):
     inputs: Literal["rates", "deltas"]
     counters: list[Counter]
     sets: list[Relevance]
-    lacking: list[Lacking]
+    lacking: list[MissingEstimate]
     caveat: str
 
 
@@ -351,7 +351,7 @@ class AttentionWeights(BaseModel):
     high: list[float]
 
 
-class RestsOn(BaseModel):
+class ForecastBasis(BaseModel):
     """What a forecaster rests on (figure 11 of the paper): learned from the earlier runs, asked on later ones."""
 
     forecaster: str
@@ -371,12 +371,14 @@ class Forecast(BaseModel):
     step: list[int]
     curve_s: list[float] = Field(description="Mean time of each step.")
     drift: Drift | None
-    rests_on: list[RestsOn] = Field(description="Of what serves, then of attention alone, the paper's forecaster.")
+    rests_on: list[ForecastBasis] = Field(
+        description="Of what serves, then of attention alone, the paper's forecaster."
+    )
     rests_on_lacks: str | None = Field(description="Why that is unknown.")
     notes: list[str]
 
 
-class Next(BaseModel):
+class NextSteps(BaseModel):
     """A forecast of the next steps of a run."""
 
     after_steps: int
@@ -421,8 +423,8 @@ class RunForecast(BaseModel):
     simulated: bool
     observed: Observed
     band: Band | None
-    newest: Next | None
-    made: list[Next]
+    newest: NextSteps | None
+    made: list[NextSteps]
     backtest: Serving | None
     lacks: str | None = Field(description="Why no forecast is made.")
 
@@ -438,7 +440,7 @@ class Running(BaseModel):
     start: datetime | None
     steps: int
     elapsed_s: float
-    newest: Next | None
+    newest: NextSteps | None
     backtest_mape: float | None
     lacks: str | None
     simulated: bool
@@ -450,7 +452,7 @@ class RunningList(BaseModel):
     items: list[Running]
 
 
-class Past(BaseModel):
+class PastJobs(BaseModel):
     """Completed jobs that a job can be held against."""
 
     basis: str = Field(description="What they have in common: user, name, size (within a factor of two).")
@@ -504,7 +506,7 @@ class Stalls(BaseModel):
     percentile: float | None = Field(description="Share of the machine's routers with a lower ratio than the job's.")
 
 
-class Beside(BaseModel):
+class NeighbourWithBlame(BaseModel):
     """A job that runs on the same routers or groups, with what blame says of its user."""
 
     job_id: str
@@ -522,8 +524,8 @@ class Outlook(BaseModel):
     job_id: str
     elapsed_s: float | None
     has_steps: bool
-    past: list[Past]
+    past: list[PastJobs]
     run_time: RunTime | None = Field(description="Null for a job that has not begun, or has ended.")
     stalls: Stalls | None
-    neighbours: list[Beside]
+    neighbours: list[NeighbourWithBlame]
     simulated: bool

@@ -210,7 +210,7 @@ async def deviation(conn: Connection, names: Names, inputs: str) -> schemas.Devi
         if (row["exe"], row["nodes"]) not in there:
             lacks = ((row["standing"] or {}).get("deviation") or {}).get("lacks")
             exe = names.path(row["exe"])
-            lacking.append(shape(schemas.Lacking, exe=exe, nodes=row["nodes"], runs=row["runs"], lacks=lacks))
+            lacking.append(shape(schemas.MissingEstimate, exe=exe, nodes=row["nodes"], runs=row["runs"], lacks=lacks))
     counters = [_counter(name, technology) for name, technology in features.items()]
     return shape(
         schemas.Deviation, inputs=inputs, counters=counters, sets=sets, lacking=lacking, caveat=CAVEATS["deviation"]

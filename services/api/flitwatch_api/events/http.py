@@ -35,7 +35,7 @@ CHECK_S = BELIEVED_S
 Wants = Callable[[str], bool]
 
 
-class _Held:
+class _StreamAccess:
     """The right to a stream, which ends with the token, session or account that it was opened by, or when what they may do changes."""
 
     def __init__(self, request: Request) -> None:
@@ -43,12 +43,12 @@ class _Held:
         self._callers: Callers = request.app.state.callers
         self._due_s = time.monotonic() + CHECK_S
 
-    async def lasts(self, tells: bool) -> bool:
+    async def may_continue(self, tells: bool) -> bool:
         """Whether the stream may go on; where nobody can say, as the database is away, only as long as it `tells` nothing."""
         if time.monotonic() < self._due_s:
             return True
         try:
-            same = await self._callers.is_still(self._request, self._caller)
+            same = await self._callers.is_still_valid(self._request, self._caller)
         except (psycopg.Error, FlitwatchError):
             return not tells
         self._due_s = time.monotonic() + CHECK_S
@@ -99,12 +99,12 @@ async def events(
     def wants(kind: str) -> bool:
         return kind not in kept_back and (wanted is None or kind in wanted)
 
-    told = _events(platform, stream, stack, _Held(request), after, wants)
+    told = _events(platform, stream, stack, _StreamAccess(request), after, wants)
     return StreamingResponse(told, media_type=MEDIA_TYPE, headers=headers)
 
 
 async def _events(
-    platform: Platform, stream: Stream, stack: ExitStack, held: _Held, after: int | None, wants: Wants
+    platform: Platform, stream: Stream, stack: ExitStack, held: _StreamAccess, after: int | None, wants: Wants
 ) -> AsyncIterator[bytes]:
     with stack:
         yield b"retry: %d\n: connected\n\n" % RECONNECT_MS
@@ -112,7 +112,7 @@ async def _events(
         if after is not None:
             # The stream is subscribed already: what comes meanwhile waits in its queue and is told apart by its number.
             async for number, text in _replay(platform, after, wants):
-                if not await held.lasts(tells=True):
+                if not await held.may_continue(tells=True):
                     return
                 sent = number
                 yield text
@@ -122,7 +122,7 @@ async def _events(
             try:
                 item = await asyncio.wait_for(stream.events.get(), max(0.0, min(quiet_s, CHECK_S)))
             except TimeoutError:
-                if not await held.lasts(tells=False):
+                if not await held.may_continue(tells=False):
                     return
                 if quiet_s <= CHECK_S:
                     told_s = time.monotonic()
@@ -132,7 +132,7 @@ async def _events(
                 return
             number, kind, text = item
             tells = number > sent and wants(kind)
-            if not await held.lasts(tells):
+            if not await held.may_continue(tells):
                 return
             if tells:
                 sent, told_s = number, time.monotonic()

@@ -26,7 +26,7 @@ from flitwatch_db.jobs.incident import incident as present
 from flitwatch_db.jobs.parts import parts
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.explanation.case import Evidence, html
-from flitwatch_domain.explanation.result import Explanation, Incident, Story
+from flitwatch_domain.explanation.result import Explanation, Incident, IncidentSummary
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
 
@@ -72,11 +72,11 @@ async def incident(
         return present(conn, fabric_id, at)
 
     made = await platform.in_thread("reader", work)
-    last = None if made["last"] is None else shape(schemas.Story, _story(made["last"], names))
-    return answer(shape(schemas.Incident, {**_story(made, names), "last": last}))
+    last = None if made["last"] is None else shape(schemas.IncidentSummary, _summary(made["last"], names))
+    return answer(shape(schemas.Incident, {**_summary(made, names), "last": last}))
 
 
-def _story(made: Story, names: Names) -> Story:
+def _summary(made: IncidentSummary, names: Names) -> IncidentSummary:
     """An incident as the caller may see it."""
     return {
         **made,

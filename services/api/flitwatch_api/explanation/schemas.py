@@ -203,7 +203,7 @@ class SlowJob(BaseModel):
     until: datetime | None
 
 
-class Story(BaseModel):
+class IncidentSummary(BaseModel):
     """Who slows whom, where and since when, and what would help."""
 
     title: str
@@ -217,7 +217,7 @@ class Story(BaseModel):
     remedies: list[Remedy] = Field(description="Of the job that wastes most nodes.")
 
 
-class Judged(BaseModel):
+class ExaminedJobs(BaseModel):
     """How many of the jobs that run could be judged."""
 
     running: int
@@ -226,14 +226,14 @@ class Judged(BaseModel):
     unknown: int = Field(description="Not comparable with earlier runs.")
 
 
-class Incident(Story):
+class Incident(IncidentSummary):
     """The present incident of a machine, or that there is none, or that nobody can tell."""
 
     fabric: str
     as_of: datetime
     verdict: Literal["incident", "none", "cannot tell"]
     reasons: list[str] = Field(description="Why nobody can tell; empty otherwise.")
-    judged: Judged
-    last: Story | None = Field(
+    judged: ExaminedJobs
+    last: IncidentSummary | None = Field(
         description="The newest incident of the last day that is over; null while one is present."
     )

@@ -108,7 +108,8 @@ class Topologies:
         if held is None or held[0] != topology.head.version:
             held = (topology.head.version, await asyncio.to_thread(make))
             self._made[key] = held
-        return held[1]
+        made: T = held[1]
+        return made
 
     async def reach(self, conn: Connection, head: reads.FabricHead) -> reads.Reach:
         """How far the counters reach, at most two seconds old."""
@@ -170,11 +171,12 @@ class Topologies:
 
         return await self._fact(("usual", *topology.key), COUNTED_S, read)
 
-    async def _fact(self, key: tuple[Any, ...], seconds: float, read: Any) -> Any:
+    async def _fact(self, key: tuple[Any, ...], seconds: float, read: Callable[[], Awaitable[T]]) -> T:
         held = self._facts.get(key)
         now = time.monotonic()
         if held is not None and held[0] > now:
-            return held[1]
+            known: T = held[1]
+            return known
         value = await read()
         if len(self._facts) > 1000:
             self._facts.clear()

@@ -87,7 +87,7 @@ async def metrics(request: Request, platform: ThePlatform) -> Response:
 async def _viewer(request: Request) -> Caller | None:
     """Who asks, if they may view; nobody while it cannot be told."""
     try:
-        caller = await request.app.state.callers.of(request)
+        caller: Caller | None = await request.app.state.callers.of(request)
         check(caller, requirement_of({"GET"}, None))
     except (Forbidden, Unauthenticated, Unavailable):
         return None

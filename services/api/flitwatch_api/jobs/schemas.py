@@ -94,7 +94,7 @@ class JobDetail(JobHead):
     runs: list[Run]
 
 
-class Holder(BaseModel):
+class JobOnFabric(BaseModel):
     """A job on the fabric at a moment."""
 
     job_pk: int
@@ -109,4 +109,4 @@ class Occupancy(BaseModel):
     """Jobs that hold routers at a moment; of a snapshot those that its snapshot names."""
 
     at: datetime | None
-    jobs: list[Holder]
+    jobs: list[JobOnFabric]

@@ -107,7 +107,7 @@ def run_item(row: runs.Row, names: Names) -> Run:
 
 async def holders(
     conn: Connection, names: Names, topology: Topology, at_s: float | None, router: int | None = None
-) -> list[schemas.Holder]:
+) -> list[schemas.JobOnFabric]:
     """Jobs on a fabric at a moment; of a snapshot those of its snapshot; none where no moment is known."""
     if topology.head.snapshot:
         held = await reads.jobs_of_snapshot(conn, topology.head.fabric_id, MOST_HOLDERS, router)
@@ -115,4 +115,4 @@ async def holders(
         return []
     else:
         held = await reads.holding(conn, topology.head.fabric_id, at_moment(at_s), MOST_HOLDERS, router)
-    return [shape(schemas.Holder, names.job(row)) for row in held]
+    return [shape(schemas.JobOnFabric, names.job(row)) for row in held]

@@ -7,9 +7,9 @@ Open
 
 - `access` to declare what a route needs; `callers` for sessions, tokens and limits;
 - `http` and `schemas` for the routes of accounts, tokens and the audit log;
-- `attempts` for guessed passwords; `buckets` for rates;
+- `login_limiter` for guessed passwords; `buckets` for rates;
 - `oidc` for the site's OpenID Connect provider, `sign_on` for the routes that a browser follows there, `roles` for roles by claim;
-- `seals` for signed cookies; `visits` for callers without a login;
+- `cookie_signer` for signed cookies; `visits` for callers without a login;
 - `job_privacy` for sites that hide other people's jobs; `trail` for the audit log.
 
 Roles, scopes and the password policy are `flitwatch_domain.access`; the tables are `flitwatch_db.people`.

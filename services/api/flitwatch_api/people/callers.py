@@ -16,10 +16,10 @@ from typing import Any
 import psycopg
 from fastapi import Request
 
-from flitwatch_api.people.attempts import Attempts
 from flitwatch_api.people.browsers import address_of, cookie_of
 from flitwatch_api.people.buckets import MOST_KEPT, Buckets
-from flitwatch_api.people.seals import Seals
+from flitwatch_api.people.cookie_signer import CookieSigner
+from flitwatch_api.people.login_limiter import LoginLimiter
 from flitwatch_api.people.visits import Visits
 from flitwatch_api.platform import Platform
 from flitwatch_db.people import accounts as people
@@ -54,7 +54,7 @@ class _Known:
     caller: Caller | None
     asked_s: float
 
-    def is_remembered(self, now_s: float) -> bool:
+    def is_cached(self, now_s: float) -> bool:
         """Whether it was good not long ago and has not ended since."""
         ends = None if self.caller is None else self.caller.ends
         return ends is not None and ends > datetime.now(UTC) and now_s - self.asked_s < REMEMBERED_S
@@ -82,8 +82,8 @@ class Callers:
         self._asked = Buckets(settings.api_rate_per_s, settings.api_rate_burst)
         self._unknown = Buckets(UNKNOWN_PER_S, UNKNOWN_BURST)
         self._reports = Buckets(REPORTS_PER_S, REPORTS_BURST)
-        self.attempts, self.seals = Attempts(), Seals(platform)
-        self.visits = Visits(self.seals)
+        self.login_limiter, self.cookies = LoginLimiter(), CookieSigner(platform)
+        self.visits = Visits(self.cookies)
 
     async def of(self, request: Request, *, from_memory: bool = False) -> Caller | None:
         """The caller; None where nobody is known and anonymous callers are not let in.
@@ -116,7 +116,7 @@ class Callers:
         known = await self._believed("session", cookie, address, request if from_memory else None) if cookie else None
         return known or self.anonymous
 
-    async def is_still(self, request: Request, caller: Caller | None) -> bool:
+    async def is_still_valid(self, request: Request, caller: Caller | None) -> bool:
         """Whether a request of a while ago would be the same caller's now, with the same rights; what cannot be told while too many ask is none."""
         try:
             return await self.of(request) == caller
@@ -136,7 +136,7 @@ class Callers:
         def ask(conn: psycopg.Connection[Any]) -> Caller | None:
             return look(conn, secret)
 
-        if memory is not None and held is not None and held.is_remembered(now):
+        if memory is not None and held is not None and held.is_cached(now):
             try:
                 caller = await self._soon(key, ask)
             except (Unavailable, psycopg.OperationalError):

@@ -30,7 +30,8 @@ _CONFLICT: dict[int | str, dict[str, Any]] = {409: RESPONSES[404] | {"descriptio
 
 
 def _callers(request: Request) -> Callers:
-    return request.app.state.callers
+    callers: Callers = request.app.state.callers
+    return callers
 
 
 def _session(request: Request, caller: Caller | None, secret: str | None) -> schemas.Session:
@@ -60,21 +61,21 @@ async def log_in(request: Request, platform: ThePlatform, login: schemas.Login) 
     callers = _callers(request)
     request.state.named = login.name
     address, known = address_of(request), await _known(request, login.name)
-    callers.attempts.take(login.name, address, known)
+    callers.login_limiter.take(login.name, address, known)
     secret, _ = await platform.in_thread(
         "gate", lambda conn: people.log_in(conn, login.name, login.password.get_secret_value())
     )
-    callers.attempts.give_back(login.name, address, known)
+    callers.login_limiter.give_back(login.name, address, known)
     caller = await platform.in_thread("gate", lambda conn: people.of_session(conn, secret))
     made = answer(_session(request, caller, secret), "no-store")
     set_cookie(request, made, secret, int(people.SESSION.total_seconds()))
-    set_cookie(request, made, await callers.seals.made(KNOWN, login.name, KNOWN_S), KNOWN_S, KNOWN)
+    set_cookie(request, made, await callers.cookies.sign(KNOWN, login.name, KNOWN_S), KNOWN_S, KNOWN)
     return made
 
 
 async def _known(request: Request, name: str) -> str | None:
     """Stands for the browser if somebody logged in with it by this name before; None where nobody did."""
-    sealed = await _callers(request).seals.read(KNOWN, request.cookies.get(cookie_of(request, KNOWN), ""))
+    sealed = await _callers(request).cookies.read(KNOWN, request.cookies.get(cookie_of(request, KNOWN), ""))
     return f"browser {sealed.number}" if sealed is not None and sealed.about == name else None
 
 
@@ -97,7 +98,7 @@ async def own_password(request: Request, platform: ThePlatform, asked: schemas.N
     if caller.via != "session":
         raise Unauthenticated("a password is changed in a session", advice="Log in at /login.")
     # Whoever has the session guesses the password no faster than at the log-in, and nobody else's guesses hold its owner up.
-    _callers(request).attempts.take(caller.name, address_of(request), f"session {caller.number}")
+    _callers(request).login_limiter.take(caller.name, address_of(request), f"session {caller.number}")
 
     def change(conn: Any) -> None:
         people.log_in(conn, caller.name, asked.password.get_secret_value())
@@ -195,7 +196,7 @@ async def tokens(request: Request, platform: ThePlatform) -> Response:
 
 @http.post(
     "/tokens",
-    response_model=schemas.MadeToken,
+    response_model=schemas.CreatedToken,
     status_code=201,
     name="add_token",
     openapi_extra=requires("viewer", "read"),

@@ -23,7 +23,6 @@ TASKS_WITHOUT_JOBS = frozenset(
     {
         "demo.count",
         "sim.study",
-        "sim.study_help",
         "sim.collective",
         "sim.packet",
         "routing.loop",

@@ -53,7 +53,7 @@ _OURS = frozenset(
 
 
 @dataclass(frozen=True)
-class Attempt:
+class SignOnAttempt:
     """A login on its way: all of it follows from a secret that one browser holds in a cookie, so any process can end what another began.
 
     Attributes
@@ -64,7 +64,7 @@ class Attempt:
     secret: str
 
     @classmethod
-    def new(cls) -> Attempt:
+    def new(cls) -> SignOnAttempt:
         """An attempt that nobody can guess."""
         return cls(secrets.token_urlsafe(32))
 
@@ -133,7 +133,7 @@ class Provider:
             raise _unset("FLITWATCH_OIDC_SCOPES lacks openid")
         self._secret = _secret(settings)
 
-    async def leave(self, attempt: Attempt, back: str) -> str:
+    async def authorization_url(self, attempt: SignOnAttempt, back: str) -> str:
         """The address at the provider that a browser goes to; it comes back to `back`. Unavailable."""
         app = await self._discovered()
         asked = await app.create_authorization_url(
@@ -165,7 +165,7 @@ class Provider:
         if issuer is not None and issuer != self.issuer:
             raise Forbidden("the answer comes from another provider", advice="Begin again from the login page.")
 
-    async def vouch(self, code: str, attempt: Attempt, back: str) -> ProviderIdentity:
+    async def exchange_code(self, code: str, attempt: SignOnAttempt, back: str) -> ProviderIdentity:
         """Exchange a code for who somebody is.
 
         Raises

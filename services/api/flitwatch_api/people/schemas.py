@@ -116,7 +116,7 @@ class NewToken(RequestModel):
     account: Name | None = Field(default=None, description="Without it the caller's own; another's takes role admin.")
 
 
-class MadeToken(BaseModel):
+class CreatedToken(BaseModel):
     """A token with its secret, which is shown this once."""
 
     token_id: int

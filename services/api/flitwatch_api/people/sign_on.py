@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse, Response
 from flitwatch_api.people.access import requires
 from flitwatch_api.people.browsers import base_of, cookie_of, set_cookie
 from flitwatch_api.people.callers import Callers
-from flitwatch_api.people.oidc import ATTEMPT_S, Attempt, Provider
+from flitwatch_api.people.oidc import ATTEMPT_S, Provider, SignOnAttempt
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.people import accounts as people
@@ -50,9 +50,9 @@ async def leave(
     to: Annotated[str, Query(max_length=LONGEST_PLACE, description="The page's place to come back to.")] = "/",
 ) -> Response:
     """Go to the site's own login."""
-    attempt = Attempt.new()
+    attempt = SignOnAttempt.new()
     base = base_of(request, request.app.state.platform.settings.api_url)
-    made = _to(await _provider(request).leave(attempt, base + BACK))
+    made = _to(await _provider(request).authorization_url(attempt, base + BACK))
     set_cookie(request, made, f"{attempt.secret}~{quote(_place(to), safe='/')}", ATTEMPT_S, "login")
     return made
 
@@ -64,12 +64,12 @@ async def back(
     """Come back from the site's own login with a code, which becomes a session."""
     provider = _provider(request)
     secret, _, place = request.cookies.get(cookie_of(request, "login"), "").partition("~")
-    attempt = Attempt(secret)
+    attempt = SignOnAttempt(secret)
     attempt.check(state or "")
     provider.check_answer(error, iss)
     if not code:
         raise Unauthenticated(f"{provider.name} sent no code", advice="Begin again from the login page.")
-    vouched = await provider.vouch(code, attempt, base_of(request, platform.settings.api_url) + BACK)
+    vouched = await provider.exchange_code(code, attempt, base_of(request, platform.settings.api_url) + BACK)
     request.state.named = vouched.name
     request.state.audit = {"issuer": vouched.issuer, "role": vouched.role}
 

@@ -38,7 +38,7 @@ MOST_LETTERS = 1000
 
 
 @dataclass
-class _Again:
+class _RepeatedView:
     """What a token saw again since its last entry; `until`: when last."""
 
     entry: Entry
@@ -52,7 +52,7 @@ class _Again:
         return replace(self.entry, details={**self.entry.details, "times": self.times, **span})
 
 
-class Trail:
+class AuditTrail:
     """Writes entries.
 
     Parameters
@@ -63,7 +63,7 @@ class Trail:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._waiting: list[Entry] = []
-        self._again: dict[tuple[str | None, ...], _Again] = {}
+        self._again: dict[tuple[str | None, ...], _RepeatedView] = {}
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -77,7 +77,7 @@ class Trail:
         self._sum_up(everything=True)
         await self._flush()
 
-    def saw(self, entry: Entry, token: str | None = None, asked: str = "") -> None:
+    def record_view(self, entry: Entry, token: str | None = None, asked: str = "") -> None:
         """Note what somebody saw; of what the same `token` saw in the same place before, where it `asked` for the same, only how many times."""
         now = datetime.now(UTC)
         if token is not None:
@@ -89,7 +89,7 @@ class Trail:
                 return
             if len(self._again) >= MOST_SUMMED:
                 self._sum_up(everything=True)
-            self._again[key] = _Again(entry, now, now, time.monotonic())
+            self._again[key] = _RepeatedView(entry, now, now, time.monotonic())
         self._waiting.append(entry)
 
     def _sum_up(self, everything: bool = False) -> None:
@@ -102,7 +102,7 @@ class Trail:
                 self._waiting.append(held.summed())
                 # It goes on: what comes next is part of the next sum.
                 if not everything:
-                    self._again[key] = _Again(held.entry, now, now, now_s)
+                    self._again[key] = _RepeatedView(held.entry, now, now, now_s)
 
     async def changed(self, entry: Entry) -> None:
         """Write what somebody changed, now; if the database is away, later."""
@@ -155,7 +155,7 @@ async def _leave(request: Request, status: int) -> None:
     names = getattr(request.state, "saw_names", False) and status < 400
     if not need.changes and not names:
         return
-    trail: Trail = request.app.state.trail
+    trail: AuditTrail = request.app.state.trail
     route = getattr(request.scope.get("route"), "name", "")
     details = dict(getattr(request.state, "audit", {}))
     # A change is told by its path; parameters of a login are secrets.
@@ -176,7 +176,9 @@ async def _leave(request: Request, status: int) -> None:
     if need.changes:
         await trail.changed(entry)
     else:
-        trail.saw(entry, caller.number if caller is not None and caller.via == "token" else None, _digest(asked))
+        trail.record_view(
+            entry, caller.number if caller is not None and caller.via == "token" else None, _digest(asked)
+        )
 
 
 def _asked(request: Request) -> dict[str, str]:

@@ -8,7 +8,7 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from flitwatch_api.people.browsers import address_of, cookie_of, set_cookie
-from flitwatch_api.people.seals import Seals
+from flitwatch_api.people.cookie_signer import CookieSigner
 from flitwatch_domain.access import VISITOR
 from flitwatch_domain.errors import Unavailable
 
@@ -49,17 +49,17 @@ class Visits:
 
     Parameters
     ----------
-    seals : Seals
+    cookies : CookieSigner
     """
 
-    def __init__(self, seals: Seals) -> None:
-        self._seals = seals
+    def __init__(self, cookies: CookieSigner) -> None:
+        self._cookies = cookies
 
     async def of(self, request: Request) -> Visit | None:
         """The visit that a request belongs to; None where it brings no cookie that this site signed and that still holds."""
         cookie = request.cookies.get(cookie_of(request, KIND), "")
         try:
-            sealed = await self._seals.read(KIND, cookie)
+            sealed = await self._cookies.read(KIND, cookie)
         except Unavailable:
             # Without the database there is nothing of a visit to see.
             return None
@@ -72,9 +72,9 @@ class Visits:
         ------
         Unavailable
         """
-        address = await self._seals.mark("address", address_of(request))
-        cookie = await self._seals.made(KIND, address, LASTS_S)
-        sealed = await self._seals.read(KIND, cookie)
+        address = await self._cookies.mark("address", address_of(request))
+        cookie = await self._cookies.sign(KIND, address, LASTS_S)
+        sealed = await self._cookies.read(KIND, cookie)
         assert sealed is not None
         return Visit(sealed.about, sealed.number, cookie)
 

@@ -64,7 +64,7 @@ class Finding(BaseModel):
     unit: str | None
 
 
-class Side(BaseModel):
+class RouteOutcome(BaseModel):
     """Before or after."""
 
     time_s: float | None
@@ -106,8 +106,8 @@ class RecommendationDetail(Recommendation):
     """A recommendation with its evidence."""
 
     why: list[Finding]
-    before: Side | None
-    after: Side | None
+    before: RouteOutcome | None
+    after: RouteOutcome | None
     alternatives: list[Alternative]
     reconstruction: Reconstruction | None
     routes: Tables | None

@@ -22,7 +22,6 @@ ABOUT_MACHINES = frozenset(
     {
         "demo.count",
         "sim.study",
-        "sim.study_help",
         "sim.collective",
         "sim.packet",
         "sim.whatif",

@@ -13,7 +13,7 @@ import click
 from flitwatch.console import emit, fail, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
 from flitwatch_domain.trials import RECORD
-from flitwatch_ops.watched import own_pulse
+from flitwatch_ops.watched import own_heartbeat
 
 
 @click.group()
@@ -140,12 +140,12 @@ def slurm(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     while not stop.is_set():
-        own_pulse().beat()
+        own_heartbeat().beat()
         try:
             logging.info("%s", ", ".join(f"{count} {name}" for name, count in one.cycle().items()))
         except FlitwatchError as problem:
             logging.warning("no advice: %s", problem)
-        own_pulse().wait(stop, interval)
+        own_heartbeat().wait(stop, interval)
     one.stop()
 
 

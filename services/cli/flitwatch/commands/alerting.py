@@ -11,7 +11,7 @@ import click
 
 from flitwatch.console import database_options, emit, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
-from flitwatch_ops.watched import own_pulse
+from flitwatch_ops.watched import own_heartbeat
 
 
 @click.command()
@@ -50,6 +50,6 @@ def alerting(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     with database(db_url, ephemeral, SERVICE_PATIENCE_S, stop) as url:
-        engine = Engine(url, chosen, stop, pulse=own_pulse())
+        engine = Engine(url, chosen, stop, heartbeat=own_heartbeat())
         engine.run()
         emit(asdict(engine.measures), as_json)

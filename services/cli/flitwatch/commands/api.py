@@ -79,7 +79,7 @@ def api(
     from flitwatch_api.settings import Settings
     from flitwatch_ops.first_admin import ensure_admin
     from flitwatch_ops.platform import SERVICE_PATIENCE_S, database
-    from flitwatch_ops.watched import own_pulse
+    from flitwatch_ops.watched import own_heartbeat
 
     if metrics_port == port:
         raise click.UsageError("--metrics-port and --port are two ports")
@@ -107,4 +107,6 @@ def api(
                 emit({"url": f"http://{name}:{port}", "metrics_port": metrics_port, "pid": os.getpid()}, True)
 
         served = settings.model_copy(update={"db": SecretStr(url)})
-        serve(served, host, port, grace_s=GRACE_S, metrics_host=metrics_host, pulse=own_pulse(), announce=announce)
+        serve(
+            served, host, port, grace_s=GRACE_S, metrics_host=metrics_host, heartbeat=own_heartbeat(), announce=announce
+        )

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     help="Clear the 32-bit counters of ports where one is saturated. Other tools that read them see the reset too.",
 )
 @click.option(
+    "--lanes",
+    is_flag=True,
+    help="Ask for data by service level and waits by virtual lane too, of devices that count them: two more questions a port.",
+)
+@click.option(
     "--parallel",
     type=click.IntRange(1, 256),
     default=8,
@@ -48,6 +53,7 @@ def infiniband(
     cluster: str | None,
     adapters: bool,
     clear: bool,
+    lanes: bool,
     parallel: int,
     ca: str,
     ca_port: int,
@@ -66,14 +72,14 @@ def infiniband(
     import dataclasses
 
     from flitwatch_domain.errors import Conflict
-    from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools, told
+    from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools, warnings_of
     from flitwatch_ops import platform
 
     with ExitStack() as stack:
         url = None if log_url and not db_url else stack.enter_context(platform.database(db_url))
         log_at = log_url or platform.log_url(str(url))
         publisher, _, stop = stack.enter_context(session("infiniband", name, log_at, None, None))
-        collector = InfinibandCollector(Tools(ca, ca_port), publisher, name, adapters, clear, parallel)
+        collector = InfinibandCollector(Tools(ca, ca_port), publisher, name, adapters, clear, parallel, lanes)
 
         def keep(fabric: Fabric) -> None:
             if url is None:
@@ -100,7 +106,7 @@ def infiniband(
         fabric = collector.discover()
         keep(fabric)
         found = collector.read(fabric)
-        for text in told(found):
+        for text in warnings_of(found):
             say(text)
         emit(
             {
@@ -110,6 +116,7 @@ def infiniband(
                 "devices": found.devices,
                 "ports": found.ports,
                 "counters": found.counters,
+                "lanes": found.lanes,
                 "saturated": dict(found.saturated),
                 "failed": dict(found.failed),
                 "seconds": round(time.monotonic() - begun, 3),

@@ -14,7 +14,7 @@ import click
 from flitwatch.commands.following import finish, following, say, session
 
 if TYPE_CHECKING:
-    from flitwatch_domain.pulse import Pulse
+    from flitwatch_domain.heartbeat import Heartbeat
     from flitwatch_ingest.exporters.http import Door
     from flitwatch_ingest.exporters.scraper import Scraper
 
@@ -104,7 +104,7 @@ def prometheus(
             if door:
                 stack.enter_context(_served(door, host, port, stop))
                 say(f"listening at {host}:{port}")
-            _look_until(stop, scraper, interval_s or 15.0, publisher.pulse)
+            _look_until(stop, scraper, interval_s or 15.0, publisher.heartbeat)
     finish(publisher, as_json)
 
 
@@ -164,7 +164,7 @@ def _served(door: Door, host: str, port: int, stop: threading.Event) -> Iterator
         taken.close()
 
 
-def _look_until(stop: threading.Event, scraper: Scraper | None, interval_s: float, pulse: Pulse) -> None:
+def _look_until(stop: threading.Event, scraper: Scraper | None, interval_s: float, heartbeat: Heartbeat) -> None:
     """Scrape every `interval_s`; without a scraper, wait."""
     from flitwatch_domain.errors import Cancelled, Unavailable
 
@@ -177,4 +177,4 @@ def _look_until(stop: threading.Event, scraper: Scraper | None, interval_s: floa
                 say(f"what was read is lost, and is counted with the next reading: {away.message}")
             except Cancelled:
                 return
-        pulse.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))
+        heartbeat.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))

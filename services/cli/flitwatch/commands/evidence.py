@@ -9,7 +9,7 @@ import click
 
 from flitwatch.console import emit, fail, json_option
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.explanation.case import content_hash, held_hash
+from flitwatch_domain.explanation.case import content_hash, stored_hash
 
 #: An evidence page takes some hundred kilobytes.
 MOST_BYTES = 64 * 2**20
@@ -27,7 +27,7 @@ def evidence(file: Path, as_json: bool) -> None:
         raise BadInput("it is larger than any evidence page", where=str(file))
     try:
         page = file.read_bytes().decode()
-        held = held_hash(page)
+        held = stored_hash(page)
     except UnicodeDecodeError:
         raise BadInput("it is no evidence page: it is not UTF-8", where=str(file)) from None
     except BadInput as wrong:

@@ -61,7 +61,7 @@ def session(
     from flitwatch_ingest.collectors.metrics import PublisherCollector
     from flitwatch_ops import platform
     from flitwatch_ops.home import home
-    from flitwatch_ops.watched import own_pulse
+    from flitwatch_ops.watched import own_heartbeat
     from flitwatch_stream.backends import open_log
 
     stop = threading.Event()
@@ -73,7 +73,7 @@ def session(
         url = log_url or platform.log_url(stack.enter_context(platform.database(db_url)))
         log = stack.enter_context(open_log(url))
         producer = stack.enter_context(log.producer(f"flitwatch-collect-{kind}"))
-        publisher = Publisher(producer, stop=stop, say=say, patience_s=patience_s, pulse=own_pulse())
+        publisher = Publisher(producer, stop=stop, say=say, patience_s=patience_s, heartbeat=own_heartbeat())
         figures = PublisherCollector(publisher)
         REGISTRY.register(figures)
         stack.callback(REGISTRY.unregister, figures)

@@ -91,14 +91,14 @@ def _page(db_url: str | None, ephemeral: bool, job_id: str, cluster: str | None,
 
 def _filed(page: str, out: Path) -> str:
     """Write the evidence page; return the hash that it holds."""
-    from flitwatch_domain.explanation.case import held_hash
+    from flitwatch_domain.explanation.case import stored_hash
 
     # It may hold real names: nobody else on this machine reads it.
     with os.fdopen(
         os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8", newline=""
     ) as file:
         file.write(page)
-    return held_hash(page)
+    return stored_hash(page)
 
 
 def lines(made: Explanation | models.Explanation) -> list[str]:

@@ -14,20 +14,27 @@ from flitwatch.rest import api_options, asking, needed
 
 @click.command("open")
 @click.argument("job_id")
+@click.option("--cluster", help="Where several clusters use the same id; else the newest.")
 @click.option("--browser", is_flag=True, help="Open the page in a browser as well.")
 @api_options
 @json_option
 def open_(
-    job_id: str, browser: bool, api_url: str | None, token_file: Path | None, profile: str | None, as_json: bool
+    job_id: str,
+    cluster: str | None,
+    browser: bool,
+    api_url: str | None,
+    token_file: Path | None,
+    profile: str | None,
+    as_json: bool,
 ) -> None:
     """Print the address of JOB_ID's page, if the platform knows the job.
 
-    Without --url and profile it asks the platform that runs here. The page shows the newest job of that id.
+    Without --url and profile it asks the platform that runs here. Without --cluster the page shows the newest job of that id.
     """
     at = needed(api_url, token_file, profile)
     with asking(at) as fw:
-        known = fw.api.job(job_id)["job_id"]
-    page = f"{at.url}/jobs/{quote(known, safe='')}"
+        known = fw.api.job(job_id, cluster=cluster)["job_id"]
+    page = f"{at.url}/jobs/{quote(known, safe='')}" + (f"?cluster={quote(cluster, safe='')}" if cluster else "")
     emit({"page": page}, True) if as_json else click.echo(page)
     if browser and not webbrowser.open(page):
         fail("no browser was found here: open the address above where there is one, or set BROWSER")

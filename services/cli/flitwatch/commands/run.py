@@ -128,7 +128,7 @@ def _run(
     profile: str | None,
 ) -> NoReturn:
     if shutil.which(command[0]) is None:
-        program.become(command)  # says so, and ends as a shell would: there is no run to report
+        program.exec_program(command)  # says so, and ends as a shell would: there is no run to report
     ours = theirs = None
     try:
         place = needed(api_url, token_file, profile)
@@ -147,9 +147,9 @@ def _run(
     except (FlitwatchError, click.ClickException, OSError, RuntimeError) as problem:
         said = problem.format_message() if isinstance(problem, click.ClickException) else str(problem)
         print(f"flitwatch: this run is not reported: {' '.join(said.split())}", file=sys.stderr)
-        program.become(command)
+        program.exec_program(command)
     if ours is None or theirs is None:
-        program.become(command)
+        program.exec_program(command)
     theirs.close()
     program.copied(command, ours)
 

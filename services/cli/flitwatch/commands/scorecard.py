@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from flitwatch.console import emit, json_option, stderr
+from flitwatch.console import emit, executor_option, json_option, stderr
 
 if TYPE_CHECKING:
     from flitwatch_research.scorecard.pieces import Piece
@@ -57,6 +56,7 @@ EXTRA = ("blame_pooled", "long", "ablation", "timings")
     "--kept", is_flag=True, help="Make nothing: only what earlier calls made; the table says what is lacking."
 )
 @click.option("--processes", type=click.IntRange(1, 64), help="Processes side by side.  [default: one for each core]")
+@executor_option
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Write scorecard.json and scorecard.md here."
 )
@@ -69,6 +69,7 @@ def scorecard(
     parts: tuple[str, ...],
     kept: bool,
     processes: int | None,
+    executor: str,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -76,13 +77,14 @@ def scorecard(
 
     Finished pieces are kept below .cache/scorecard, so that a second call goes on where the first stopped.
     """
+    from flitwatch_db.tasks.executors import open_executor
     from flitwatch_research.scorecard.pieces import done, simulated
     from flitwatch_research.scorecard.report import markdown
     from flitwatch_twin.campaign.worlds import WORLDS, world_of
 
     for world in worlds:
         world_of(f"@{world}")
-    begun, processes = time.perf_counter(), processes or len(os.sched_getaffinity(0))
+    begun = time.perf_counter()
     card: dict[str, Any] = {
         "simulated": True,
         "command": _command(),
@@ -103,16 +105,17 @@ def scorecard(
     def tell(message: str) -> None:
         stderr.print(f"{time.perf_counter() - begun:6.0f} s  {message}", highlight=False)
 
-    for message in simulated(pieces, processes) if not kept else ():
-        tell(message)
     card["effort"] = {name: {"pieces": 0, "wall_s": 0.0, "cpu_s": 0.0} for name in made_of if name != "timings"}
-    for count, (name, made) in enumerate(done(pieces, processes), 1):
-        card[name] += made.rows
-        spent = card["effort"][name]
-        spent["pieces"] += 1
-        spent["wall_s"] += made.wall_s
-        spent["cpu_s"] += made.cpu_s
-        tell(f"{count} of {len(pieces)}: {name}{', kept' if made.kept else f', {made.cpu_s:.0f} CPU s'}")
+    with open_executor(executor, processes) as pool:
+        for message in simulated(pieces, pool) if not kept else ():
+            tell(message)
+        for count, (name, made) in enumerate(done(pieces, pool), 1):
+            card[name] += made.rows
+            spent = card["effort"][name]
+            spent["pieces"] += 1
+            spent["wall_s"] += made.wall_s
+            spent["cpu_s"] += made.cpu_s
+            tell(f"{count} of {len(pieces)}: {name}{', kept' if made.kept else f', {made.cpu_s:.0f} CPU s'}")
     for name in card["effort"]:
         card[name].sort(key=lambda row: (row["scenario"], row["seed"]))
     if "timings" in parts:
@@ -153,7 +156,7 @@ def _command() -> str:
     told = [
         f"{option.opts[0]} {value}"
         for option in context.command.params
-        if option.name not in ("out", "as_json", "kept", "processes")
+        if option.name not in ("out", "as_json", "kept", "processes", "executor")
         and (given := context.params[str(option.name)]) != option.get_default(context)
         for value in (given if isinstance(given, tuple) else (given,))
     ]

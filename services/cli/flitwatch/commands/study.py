@@ -9,7 +9,7 @@ import click
 import orjson
 
 from flitwatch import advice_value
-from flitwatch.console import emit, json_option, progress
+from flitwatch.console import emit, executor_option, json_option, progress
 from flitwatch_domain.importers.local import as_local
 
 
@@ -29,6 +29,7 @@ from flitwatch_domain.importers.local import as_local
 @click.option("--days", type=click.IntRange(1, 60), help="advice-value: simulated days.  [default: 14]")
 @click.option("--world", "worlds", multiple=True, help="advice-value: only this world, repeatable.")
 @click.option("--processes", type=click.IntRange(1, 64), help="advice-value: processes side by side.")
+@executor_option
 @json_option
 def study(
     name: str | None,
@@ -42,10 +43,12 @@ def study(
     days: int | None,
     worlds: tuple[str, ...],
     processes: int | None,
+    executor: str,
     as_json: bool,
 ) -> None:
     """Reproduce the published study NAME, or measure what advice is worth (advice-value); without NAME, list the studies."""
-    from flitwatch_research.studies import output, registry
+    from flitwatch_db.tasks.executors import is_local, open_executor
+    from flitwatch_research.studies import output, registry, shared
 
     if name is None:
         published = {name: summary for name, (_, _, summary) in registry.STUDIES.items()}
@@ -53,7 +56,7 @@ def study(
         return
     if name == advice_value.NAME:
         _only(name, {"--runs": runs, "--seed": seed, "--threads": threads, "--topology": topology, "--set": settings})
-        advice_value.run(seeds, days, worlds, processes, out, as_json)
+        advice_value.run(seeds, days, worlds, processes, executor, out, as_json)
         return
     _only(name, {"--seeds": seeds, "--days": days, "--world": worlds, "--processes": processes})
     chosen = registry.find(name)
@@ -69,7 +72,11 @@ def study(
         def report(done: int, total: int, message: str) -> None:
             bar.update(task, completed=done, total=total, description=message)
 
-        answer = chosen.run(parameters, report, lambda: False)
+        if is_local(executor):
+            answer = chosen.run(parameters, report, lambda: False)
+        else:
+            with open_executor(executor) as pool:
+                answer = shared.run(chosen, parameters, pool, report, lambda: False)
     figures = output.write(chosen, answer, out) if out is not None else []
     emit({**answer, "figures": [str(path) for path in figures]}, as_json)
 

@@ -235,14 +235,14 @@ def _serve(
         urls = []
         for server in supervisor.servers:
             stage(f"starting {server.title}")
-            with supervisor.breaking_off():
+            with supervisor.interruptible():
                 server.fetch()
             # Not to be broken off: a server of which half was started is nobody's to stop.
             urls.append(server.ensure())
         # The last of them is the log: of the embedded stack the database is both.
         database_url, log_url = urls[0], urls[-1]
         stage("bringing the database's tables up to date")
-        with supervisor.breaking_off():
+        with supervisor.interruptible():
             migrations.migrate(database_url)
         processes = _processes(database_url, log_url, host, port, twin, reached)
         supervisor.add(_with_metrics(processes, metrics), {"database": database_url, "log": log_url})

@@ -11,7 +11,7 @@ import click
 from flitwatch.console import database_options, emit, fail, log_to_stderr, stderr
 from flitwatch.metrics import metrics_option
 from flitwatch_ops.platform import SERVICE_PATIENCE_S, database
-from flitwatch_ops.watched import own_pulse
+from flitwatch_ops.watched import own_heartbeat
 
 #: Modules with a table HANDLERS of task name -> handler; their engines are imported when a task runs.
 HANDLER_MODULES = (
@@ -71,6 +71,14 @@ def homes() -> dict[str, str]:
     show_default=True,
     help="Size of the largest file that a task may write.",
 )
+@click.option(
+    "--executor",
+    envvar="FLITWATCH_EXECUTOR",
+    default="local:1",
+    show_default=True,
+    metavar="WHERE",
+    help="Where the independent parts of a task run: local[:PROCESSES], tcp://HOST:PORT of a Dask scheduler, or slurm:JOBS.",
+)
 @database_options
 @metrics_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the start: tasks, concurrency, pid.")
@@ -81,13 +89,16 @@ def worker(
     memory_gib: float,
     hours: float,
     file_gib: float,
+    executor: str,
     db_url: str | None,
     ephemeral: bool,
     as_json: bool,
 ) -> None:
     """Take tasks from the queue until stopped; each runs in a process of its own, with limits."""
     from flitwatch_db.tasks import Limits, Worker
+    from flitwatch_db.tasks.executors import is_local
 
+    is_local(executor)  # refuses what is no executor before a task needs it
     known = homes()
     if queues:
         chosen = {name: home for name, home in known.items() if name.partition(".")[0] in queues}
@@ -111,7 +122,8 @@ def worker(
             stalled_after_s=stalled_after,
             periodic=periodic,
             services=services,
-            pulse=own_pulse(),
+            heartbeat=own_heartbeat(),
             limits=Limits(memory_gib, hours, file_gib),
             prepare=log_to_stderr,
+            executor=executor,
         ).run()

@@ -9,7 +9,7 @@ import click
 
 from flitwatch.console import database_options, emit, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
-from flitwatch_ops.watched import own_pulse
+from flitwatch_ops.watched import own_heartbeat
 
 
 @click.command()
@@ -70,7 +70,7 @@ def writer(
         platform.database(db_url, ephemeral, platform.SERVICE_PATIENCE_S, stop) as url,
         open_log(log_at or platform.log_url(url)) as log,
     ):
-        carrier = Writer(url, log, settings, stop, pulse=own_pulse())
+        carrier = Writer(url, log, settings, stop, heartbeat=own_heartbeat())
         REGISTRY.register(WriterCollector(carrier))
         carrier.run()
         emit(carrier.measures.report(), as_json)

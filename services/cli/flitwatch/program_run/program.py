@@ -33,7 +33,7 @@ _FORWARDED = (
 AT_ONCE = 1 << 16
 
 
-def become(command: Sequence[str]) -> NoReturn:
+def exec_program(command: Sequence[str]) -> NoReturn:
     """Run the program in the place of this process: terminal, signals and status are its own."""
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)  # Python ignores them, and what is ignored stays so

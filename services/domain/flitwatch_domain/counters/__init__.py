@@ -8,6 +8,7 @@ from flitwatch_domain.counters.aries import ARIES
 from flitwatch_domain.counters.catalogue import CATALOGUE, identify
 from flitwatch_domain.counters.columns import (
     ENDPOINT_COLUMNS,
+    LANES,
     LDMS_FOUR,
     LINK_CLASS_COLUMNS,
     ROUTER_COLUMNS,
@@ -23,6 +24,7 @@ __all__ = [
     "CATALOGUE",
     "ENDPOINT_COLUMNS",
     "INFINIBAND",
+    "LANES",
     "LDMS_FOUR",
     "LINK_CLASS_COLUMNS",
     "OMNI_PATH",

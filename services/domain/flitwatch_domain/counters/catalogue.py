@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from flitwatch_domain import cray
 from flitwatch_domain.counters.aries import ARIES
+from flitwatch_domain.counters.columns import LANES
 from flitwatch_domain.counters.kinds import CounterKind, CounterUse, Scope
 from flitwatch_domain.counters.modern import INFINIBAND, OMNI_PATH, SLINGSHOT
 from flitwatch_domain.fabric import Technology
@@ -14,7 +15,19 @@ from flitwatch_domain.fabric import Technology
 #: Every counter known. Names are unique within a technology.
 CATALOGUE: tuple[CounterKind, ...] = (*ARIES, *INFINIBAND, *OMNI_PATH, *SLINGSHOT)
 
-_NUMBERS = {"row": r"\d", "col": r"\d", "vc": r"\d", "nic": r"\d", "tile": r"\d", "tc": r"\d"}
+_NUMBERS = {
+    "row": r"\d",
+    "col": r"\d",
+    "vc": r"\d",
+    "nic": r"\d",
+    "tile": r"\d",
+    "tc": r"\d",
+    "vl": r"\d\d?",
+    "sl": r"\d\d?",
+}
+#: Numbers of a port's channels: of eight, or of InfiniBand's lanes.
+_BY_LANE = frozenset({"vl", "sl"})
+_CHANNELS = _BY_LANE | {"vc", "tc"}
 #: What perfquery and opa2 call the ports' counters, after `_snake`, where it differs from the catalogue.
 _ALIASES = {
     "port_xmit_pkts": "port_xmit_packets",
@@ -82,9 +95,8 @@ def identify(name: str, technology: Technology | None = None) -> CounterUse | No
     plain = _ALIASES.get(plain, plain)
     wanted = (technology,) if technology else (Technology.INFINIBAND, Technology.OPA)
     for known in wanted:
-        kind = _PLAIN.get((known, plain))
-        if kind is not None:
-            return _use(kind, {})
+        if (found := _matched(plain, known)) is not None:
+            return found
     return None
 
 
@@ -100,7 +112,7 @@ def _matched(name: str, technology: Technology) -> CounterUse | None:
 
 def _use(kind: CounterKind, numbers: dict[str, int]) -> CounterUse | None:
     """The entry with its numbers; None for a tile, NIC or channel that no device has."""
-    channel = numbers.get("vc", numbers.get("tc"))
+    channel = next((number for key, number in numbers.items() if key in _CHANNELS), None)
     port, nic = None, numbers.get("nic")
     if "row" in numbers:
         network = numbers["row"] < cray.NETWORK_TILES // cray.TILE_COLUMNS
@@ -113,7 +125,7 @@ def _use(kind: CounterKind, numbers: dict[str, int]) -> CounterUse | None:
         port = cray.NETWORK_TILES + numbers["tile"]
     if port is not None and port >= cray.NETWORK_TILES:
         nic = cray.nic_of_tile(port)
-    if (nic or 0) >= cray.NODES_PER_ROUTER or (channel or 0) > 7:
+    if (nic or 0) >= cray.NODES_PER_ROUTER or (channel or 0) >= (LANES if numbers.keys() & _BY_LANE else 8):
         return None
     columns = (kind.router_column,) if kind.router_column else ()
     if kind.canonical in ("ptile_vc_flits", "ptiles_vc_flits") and channel in (0, 4):

@@ -28,6 +28,9 @@ ENDPOINT_COLUMNS: tuple[str, ...] = (
     "errors",
 )
 
+#: Lanes that a port may count: virtual lanes and service levels of InfiniBand, traffic classes.
+LANES = 16
+
 #: Per link class, the columns that also take a network tile's flits and stalls.
 LINK_CLASS_COLUMNS: dict[str, tuple[str, str]] = {
     name: (f"{name}_flits", f"{name}_stall_cycles") for name in ("green", "black", "blue")

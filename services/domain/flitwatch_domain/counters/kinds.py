@@ -24,7 +24,7 @@ class CounterKind:
     Attributes
     ----------
     name : str
-        The vendor's name, verbatim, with `{row}`, `{col}`, `{vc}`, `{nic}`, `{tile}` or `{tc}` where the vendor puts a number.
+        The vendor's name, verbatim, with `{row}`, `{col}`, `{vc}`, `{nic}`, `{tile}`, `{tc}`, `{vl}` or `{sl}` where the vendor puts a number.
     canonical : str
         Our name, unit at its end.
     unit : str
@@ -38,6 +38,8 @@ class CounterKind:
         Column of `ROUTER_COLUMNS` or `ENDPOINT_COLUMNS` that the counter adds to, when counted at a router or at an endpoint.
     port_array : str or None
         Array of table port_10s it adds to: flits, stall_cycles or packets.
+    lane_array : str or None
+        Array of the tables of lanes that it adds to, at its number: sl_flits, stall_cycles or packets.
     endpoint_scale : float
         Factor from counts to the endpoint column's unit.
     """
@@ -53,6 +55,12 @@ class CounterKind:
     endpoint_column: str | None = None
     port_array: str | None = None
     endpoint_scale: float = 1.0
+    lane_array: str | None = None
+
+    @property
+    def feeds(self) -> bool:
+        """Whether it adds to a column or an array; else it is checked alone."""
+        return bool(self.router_column or self.endpoint_column or self.lane_array)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,7 @@ class CounterUse:
         The tile's port number (0-47 on Aries).
     nic : int or None
     vc : int or None
-        Virtual channel or traffic class.
+        Virtual channel, virtual lane, service level or traffic class.
     router_columns : tuple of str
         Columns of `ROUTER_COLUMNS` that the counter adds to when counted at a router: the kind's own, and a processor tile's columns for
         channels 0 and 4.

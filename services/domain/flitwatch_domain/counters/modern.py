@@ -17,6 +17,7 @@ def _port(
     router: str | None = None,
     endpoint: str | None = None,
     array: str | None = None,
+    lane: str | None = None,
     scale: float = 1.0,
 ) -> CounterKind:
     return CounterKind(
@@ -30,6 +31,7 @@ def _port(
         endpoint_column=endpoint,
         port_array=array,
         endpoint_scale=scale,
+        lane_array=lane,
     )
 
 
@@ -55,6 +57,8 @@ INFINIBAND: tuple[CounterKind, ...] = (
     _port("port_rcv_constraint_errors", "port_rx_constraint_errors", "packets", "Packets dropped because of a filter."),
     _port("local_link_integrity_errors", "port_integrity_errors", "events", "Times local errors exceeded the threshold."),
     _port("excessive_buffer_overrun_errors", "port_overrun_errors", "events", "Times consecutive flow-control periods overran."),
+    _port("xmt_data_sl{sl}", "port_tx_sl_words", "4 bytes", "Words sent at the service level.", lane="sl_flits"),
+    _port("port_vl_xmit_wait{vl}", "port_tx_vl_wait_ticks", "ticks", "Ticks in which data of the virtual lane was ready but no credit let it leave.", lane="stall_cycles"),
     _port("vl15_dropped", "port_vl15_dropped_packets", "packets", "Management packets dropped for want of buffers."),
 )  # fmt: skip
 
@@ -93,17 +97,20 @@ OMNI_PATH: tuple[CounterKind, ...] = (
 )
 
 
-def _cassini(name: str, canonical: str, unit: str, text: str, column: str | None = None) -> CounterKind:
-    return CounterKind(name, canonical, unit, Scope.NIC, Technology.SLINGSHOT, text, endpoint_column=column)
+def _cassini(
+    name: str, canonical: str, unit: str, text: str, column: str | None = None, lane: str | None = None
+) -> CounterKind:
+    scope, technology = Scope.NIC, Technology.SLINGSHOT
+    return CounterKind(name, canonical, unit, scope, technology, text, endpoint_column=column, lane_array=lane)
 
 
 #: Cassini NICs of Slingshot; `{tc}` is the traffic class.
 SLINGSHOT: tuple[CounterKind, ...] = (
     _cassini("hni_sts_tx_ok_octets", "nic_tx_bytes", "bytes", "Bytes sent in good frames.", "tx_bytes"),
     _cassini("hni_sts_rx_ok_octets", "nic_rx_bytes", "bytes", "Bytes received in good frames.", "rx_bytes"),
-    _cassini("hni_pkts_sent_by_tc_{tc}", "nic_tx_packets", "packets", "Packets sent in the traffic class.", "tx_packets"),
+    _cassini("hni_pkts_sent_by_tc_{tc}", "nic_tx_packets", "packets", "Packets sent in the traffic class.", "tx_packets", "packets"),
     _cassini("hni_pkts_recv_by_tc_{tc}", "nic_rx_packets", "packets", "Packets received in the traffic class.", "rx_packets"),
-    _cassini("hni_tx_paused_{tc}", "nic_tx_paused_cycles", "cycles", "Cycles in which the switch paused the NIC's sending.", "tx_wait_cycles"),
+    _cassini("hni_tx_paused_{tc}", "nic_tx_paused_cycles", "cycles", "Cycles in which the switch paused the NIC's sending.", "tx_wait_cycles", "stall_cycles"),
     _cassini("hni_rx_paused_{tc}", "nic_rx_paused_cycles", "cycles", "Cycles in which the NIC paused the switch."),
     _cassini("hni_pcs_good_cw", "nic_good_codewords", "codewords", "Codewords received without an error."),
     _cassini("hni_pcs_corrected_cw", "nic_corrected_codewords", "codewords", "Codewords corrected."),

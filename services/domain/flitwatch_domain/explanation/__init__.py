@@ -3,7 +3,7 @@
 The steps of an answer, in their order:
 
 - `slowdown` finds whether a job's steps are slow, since when, and how sure that is;
-- `scenery` holds what was read of the machine around it: jobs beside it, their traffic, routers and links;
+- `onset_context` holds what was read of the machine around it: jobs beside it, their traffic, routers and links;
 - `carriers` finds the links and groups that carry the slowness: where stalls rose at the onset;
 - `candidates` scores the jobs that started or began to send more then, and names one or none;
 - `remedies` says what would help, with minutes where they can be estimated;

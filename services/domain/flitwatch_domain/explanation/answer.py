@@ -14,6 +14,7 @@ from flitwatch_domain.explanation import remedies, words
 from flitwatch_domain.explanation.candidates import Candidate, Scene, ranked
 from flitwatch_domain.explanation.carriers import Count, LinkCount, carrying
 from flitwatch_domain.explanation.chain import chain
+from flitwatch_domain.explanation.onset_context import OnsetContext
 from flitwatch_domain.explanation.result import (
     CandidateJob,
     CarryingGroup,
@@ -24,7 +25,6 @@ from flitwatch_domain.explanation.result import (
     Stalls,
     Verdict,
 )
-from flitwatch_domain.explanation.scenery import Scenery
 from flitwatch_domain.explanation.slowdown import LEAST_RUNS, LEAST_SLOWDOWN, LEAST_STEPS, Slowdown, Steps
 
 Row = dict[str, Any]
@@ -45,7 +45,7 @@ MOST_CANDIDATES = 20
 
 
 @dataclass(frozen=True)
-class Past:
+class PastRunTimes:
     """Elapsed seconds of completed jobs like this one."""
 
     elapsed_s: NDArray[np.float64]
@@ -57,15 +57,15 @@ class Past:
 
 
 @dataclass(frozen=True)
-class Watched:
+class JobProgress:
     """A job's own record: steps with earlier runs, None where none were recorded; the application; earlier jobs like it."""
 
     steps: Steps | None
     exe: str | None
-    past: Past | None
+    past: PastRunTimes | None
 
 
-def elapsed_factor(job: Row, past: Past | None, now_s: float) -> float | None:
+def elapsed_factor(job: Row, past: PastRunTimes | None, now_s: float) -> float | None:
     """A job's time over the usual time of its like; of one that runs only once it is above; None where that says nothing."""
     if past is None or job["start_s"] is None:
         return None
@@ -80,7 +80,12 @@ def elapsed_factor(job: Row, past: Past | None, now_s: float) -> float | None:
 
 
 def explanation(
-    job: Row, watched: Watched, found: Slowdown | None, scene: Scenery | None, now_s: float, root: Row | None = None
+    job: Row,
+    watched: JobProgress,
+    found: Slowdown | None,
+    scene: OnsetContext | None,
+    now_s: float,
+    root: Row | None = None,
 ) -> Explanation:
     """The answer as docs/contracts/explanation.md describes it; times are datetimes. `root` is where the congestion on its links begins, if that was found."""
     links = [] if scene is None else carrying(scene.links)
@@ -111,7 +116,7 @@ def explanation(
     return {**made, "chain": chain(made)}
 
 
-def _not_told(job: Row, watched: Watched, found: Slowdown | None, now_s: float) -> list[str]:
+def _not_told(job: Row, watched: JobProgress, found: Slowdown | None, now_s: float) -> list[str]:
     """Why nothing can be said of a job whose slowness was not found; empty where it is not slow."""
     if job["start_s"] is None:
         return ["it has not begun, as far as the scheduler's records say"]
@@ -139,7 +144,7 @@ def _runs(count: int) -> str:
     return "without an earlier run one" if count == 0 else f"{count} earlier run{'s' if count > 1 else ''}"
 
 
-def _in_the_way(found: Slowdown, scene: Scenery | None, candidates: Sequence[Candidate]) -> list[str]:
+def _in_the_way(found: Slowdown, scene: OnsetContext | None, candidates: Sequence[Candidate]) -> list[str]:
     """Why nobody is named for a slow stretch; empty where the first candidate is."""
     reasons: list[str] = []
     if found.basis == "own steps":
@@ -160,7 +165,7 @@ def _in_the_way(found: Slowdown, scene: Scenery | None, candidates: Sequence[Can
     return _between(scene, candidates)
 
 
-def _between(scene: Scenery, candidates: Sequence[Candidate]) -> list[str]:
+def _between(scene: OnsetContext, candidates: Sequence[Candidate]) -> list[str]:
     if not candidates:
         return ["no other job ran beside it"]
     first = candidates[0]
@@ -185,13 +190,13 @@ def _between(scene: Scenery, candidates: Sequence[Candidate]) -> list[str]:
     return []
 
 
-def _candidates(scene: Scenery, links: Sequence[LinkCount]) -> list[Candidate]:
+def _candidates(scene: OnsetContext, links: Sequence[LinkCount]) -> list[Candidate]:
     ends = [(one.src_router, one.dst_router) for one in links]
     gained = None if scene.counted is None else scene.counted.gained
     return ranked(scene.beside, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends, gained))
 
 
-def _onset(found: Slowdown, scene: Scenery | None, named: Candidate | None) -> float:
+def _onset(found: Slowdown, scene: OnsetContext | None, named: Candidate | None) -> float:
     """The best single moment: when the stalls rose, or the step began."""
     if scene is not None and scene.refined:
         return (scene.low_s + scene.high_s) / 2
@@ -206,7 +211,7 @@ def _at_if_known(seconds: float | None) -> datetime | None:
     return None if seconds is None else _at(seconds)
 
 
-def _slowdown(found: Slowdown, scene: Scenery | None, onset_s: float) -> JobSlowdown:
+def _slowdown(found: Slowdown, scene: OnsetContext | None, onset_s: float) -> JobSlowdown:
     low, high = (found.low_s, found.high_s) if scene is None else (scene.low_s, scene.high_s)
     return {
         "basis": found.basis,
@@ -244,7 +249,7 @@ def _link(one: LinkCount) -> CarryingLink:
     }
 
 
-def _groups(scene: Scenery) -> list[CarryingGroup]:
+def _groups(scene: OnsetContext) -> list[CarryingGroup]:
     """Groups in which the job has nodes, by what was counted on their routers."""
     if scene.counted is None:
         return []

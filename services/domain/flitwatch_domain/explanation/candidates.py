@@ -47,7 +47,7 @@ class Blamed:
 
 
 @dataclass(frozen=True)
-class Beside:
+class NeighbourJob:
     """A job on the same fabric at the time.
 
     Attributes
@@ -100,7 +100,7 @@ class Candidate:
     why_not : str or None     why its score is 0
     """
 
-    job: Beside
+    job: NeighbourJob
     shared_routers: int
     shared_groups: int
     shared_links: int
@@ -159,7 +159,7 @@ def footprint(other: NDArray[np.int64], gained: Floats | None) -> float | None:
     return float(there.mean() / whole.mean())
 
 
-def ranked(jobs: Sequence[Beside], scene: Scene) -> list[Candidate]:
+def ranked(jobs: Sequence[NeighbourJob], scene: Scene) -> list[Candidate]:
     """All jobs beside the slow one, the most likely first."""
     near = [_draft(job, scene) for job in jobs]
     counted = all(one.job.sent_after is not None for one in near if one.change == "started") and any(
@@ -184,7 +184,7 @@ def _with(one: Candidate, **changes: object) -> Candidate:
     return replace(one, **changes)  # type: ignore[arg-type]
 
 
-def _draft(job: Beside, scene: Scene) -> Candidate:
+def _draft(job: NeighbourJob, scene: Scene) -> Candidate:
     shares = exposure(scene.router, job.router, scene.group)
     own_routers, own_groups = np.unique(scene.router), np.unique(scene.group[scene.router])
     routers = np.unique(job.router)
@@ -219,7 +219,7 @@ def _draft(job: Beside, scene: Scene) -> Candidate:
     )
 
 
-def _timing(job: Beside, scene: Scene) -> tuple[Change, float | None, float, str | None]:
+def _timing(job: NeighbourJob, scene: Scene) -> tuple[Change, float | None, float, str | None]:
     late = scene.low_s - job.start_s
     if job.start_s > scene.high_s + SLACK_S:
         return "none", None, 0.0, "it started after the slow stretch had begun"

@@ -70,7 +70,7 @@ def content_hash(page: str) -> str:
     return hashlib.sha256(_HELD.sub(_HASH.format(_NO_HASH), page).encode()).hexdigest()
 
 
-def held_hash(page: str) -> str:
+def stored_hash(page: str) -> str:
     """The hash that a page holds.
 
     Raises

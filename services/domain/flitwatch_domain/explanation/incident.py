@@ -9,12 +9,12 @@ from typing import Literal
 from flitwatch_domain.explanation.result import (
     CandidateJob,
     CarryingLink,
+    ExaminedJobs,
     Explanation,
     Incident,
+    IncidentSummary,
     JobSlowdown,
-    Judged,
     SlowJob,
-    Story,
 )
 from flitwatch_domain.explanation.words import clock
 
@@ -39,7 +39,7 @@ def incident(fabric: str, told: Sequence[Explanation], running: int, now_s: floa
     """
     slow = [one for one in told if one["slowdown"] is not None and one["slowdown"]["until"] is None]
     at_speed = sum(one["verdict"] == "not slow" for one in told)
-    judged: Judged = {
+    judged: ExaminedJobs = {
         "running": running,
         "slow": len(slow),
         "not_slow": at_speed,
@@ -48,7 +48,7 @@ def incident(fabric: str, told: Sequence[Explanation], running: int, now_s: floa
     named = [one for one in slow if one["named"] is not None]
     as_of = datetime.fromtimestamp(now_s, UTC)
     if named:
-        story = _story(named, slow)
+        story = _summary(named, slow)
         return {
             "fabric": fabric,
             "as_of": as_of,
@@ -68,16 +68,16 @@ def incident(fabric: str, told: Sequence[Explanation], running: int, now_s: floa
     }  # fmt: skip
 
 
-def last(told: Sequence[Explanation]) -> Story | None:
+def last(told: Sequence[Explanation]) -> IncidentSummary | None:
     """The newest incident among explanations of jobs that were slow; None where none of them names anybody."""
     named = [one for one in told if one["named"] is not None]
     if not named:
         return None
     newest = max(named, key=lambda one: _slowdown(one)["since"])
-    return _story([one for one in named if one["named"] == newest["named"]], [])
+    return _summary([one for one in named if one["named"] == newest["named"]], [])
 
 
-def _story(named: Sequence[Explanation], slow: Sequence[Explanation]) -> Story:
+def _summary(named: Sequence[Explanation], slow: Sequence[Explanation]) -> IncidentSummary:
     """What the explanations say together that name the job for which most node-seconds are lost."""
     lost: dict[str, float] = {}
     for one in named:
@@ -158,7 +158,7 @@ def _some(slow: Sequence[Explanation]) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _unknown(slow: Sequence[Explanation], judged: Judged, snapshot: bool) -> list[str]:
+def _unknown(slow: Sequence[Explanation], judged: ExaminedJobs, snapshot: bool) -> list[str]:
     """Why no incident is shown and none is ruled out; empty where none is there."""
     if snapshot:
         return ["the machine has one sample without time"]
@@ -175,7 +175,7 @@ def _quiet_title(slow: Sequence[Explanation], verdict: str) -> str:
     return "No incident" if verdict == "none" else "Cannot tell whether a job is slow"
 
 
-def _quiet_detail(slow: Sequence[Explanation], reasons: Sequence[str], judged: Judged) -> str:
+def _quiet_detail(slow: Sequence[Explanation], reasons: Sequence[str], judged: ExaminedJobs) -> str:
     if reasons:
         text = "; ".join(reasons)
         return f"{_some(_worst(slow))} " * bool(slow) + f"{text[:1].upper()}{text[1:]}."

@@ -26,6 +26,7 @@ def remedies(
     """
     if found is None:
         return []
+    own = job["job_id"]
     running = job["end_s"] is None and job["state"] == "RUNNING"
     ongoing = running and found.end_s is None
     made: list[Remedy] = []
@@ -37,7 +38,7 @@ def remedies(
                 _one(
                     "hold",
                     other.job_id,
-                    f"Suspend or hold job {other.job_id} until this job ends.",
+                    f"Suspend or hold job {other.job_id} until job {own} ends.",
                     _saveable_minutes(found),
                     False,
                     NO_STEPS_TO_COME,
@@ -48,7 +49,7 @@ def remedies(
                 _one(
                     "delay",
                     other.job_id,
-                    f"Had job {other.job_id} started after this one ended, it would have kept its pace.",
+                    f"Had job {other.job_id} started after job {own} ended, job {own} would have kept its pace.",
                     found.lost_s / 60,
                     True,
                     NO_STEPS_TO_COME,
@@ -67,15 +68,15 @@ def remedies(
         made.append(
             _one(
                 "move",
-                job["job_id"],
-                f"Place it in groups without job {other.job_id}.",
+                own,
+                f"Place job {own} in groups without job {other.job_id}.",
                 None,
                 not ongoing,
                 NO_REPLAY,
             )
         )
     if (ongoing or named is not None) and rose is not False:
-        made.append(_one("re-route", job["job_id"], "Route it with another mode.", None, not ongoing, NO_REPLAY))
+        made.append(_one("re-route", own, f"Route job {own} with another mode.", None, not ongoing, NO_REPLAY))
     return made
 
 

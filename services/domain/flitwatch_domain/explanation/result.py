@@ -206,7 +206,7 @@ class SlowJob(TypedDict):
     until: datetime | None
 
 
-class Story(TypedDict):
+class IncidentSummary(TypedDict):
     """Who slows whom, where and since when, and what would help.
 
     Attributes
@@ -228,7 +228,7 @@ class Story(TypedDict):
     remedies: list[Remedy]
 
 
-class Judged(TypedDict):
+class ExaminedJobs(TypedDict):
     """How many of the jobs that run could be judged; `unknown` cannot be compared with earlier runs."""
 
     running: int
@@ -237,12 +237,12 @@ class Judged(TypedDict):
     unknown: int
 
 
-class Incident(Story):
+class Incident(IncidentSummary):
     """The present incident of a machine, or that there is none, or that nobody can tell; `last` is the newest that is over."""
 
     fabric: str
     as_of: datetime
-    judged: Judged
-    last: Story | None
+    judged: ExaminedJobs
+    last: IncidentSummary | None
     verdict: Literal["incident", "none", "cannot tell"]
     reasons: list[str]

@@ -10,7 +10,7 @@ from flitwatch_domain.explanation.candidates import Candidate
 from flitwatch_domain.explanation.slowdown import Slowdown
 
 if TYPE_CHECKING:
-    from flitwatch_domain.explanation.scenery import Scenery
+    from flitwatch_domain.explanation.onset_context import OnsetContext
 
 
 def clock(seconds: float) -> str:
@@ -46,7 +46,7 @@ def title(
 
 
 def detail(
-    verdict: str, reasons: Sequence[str], found: Slowdown | None, scene: Scenery | None, named: Candidate | None
+    verdict: str, reasons: Sequence[str], found: Slowdown | None, scene: OnsetContext | None, named: Candidate | None
 ) -> str:
     """What the title rests on, or what is lacking."""
     if found is None:

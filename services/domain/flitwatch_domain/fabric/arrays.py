@@ -243,18 +243,18 @@ def both_directions(
     """
     cables = len(np.atleast_1d(np.asarray(a)))
 
-    def weave(first: ArrayLike, second: ArrayLike, dtype: Any) -> NDArray[Any]:
+    def interleave(first: ArrayLike, second: ArrayLike, dtype: Any) -> NDArray[Any]:
         out = np.empty(2 * cables, dtype)
         out[0::2] = first
         out[1::2] = second
         return out
 
     return Links(
-        src=weave(a, b, np.int32),
-        dst=weave(b, a, np.int32),
-        src_port=weave(a_port, b_port, np.int32),
-        dst_port=weave(b_port, a_port, np.int32),
-        link_class=weave(forward, backward, np.uint8),
-        bandwidth_bps=weave(bandwidth_bps, bandwidth_bps, np.float64),
+        src=interleave(a, b, np.int32),
+        dst=interleave(b, a, np.int32),
+        src_port=interleave(a_port, b_port, np.int32),
+        dst_port=interleave(b_port, a_port, np.int32),
+        link_class=interleave(forward, backward, np.uint8),
+        bandwidth_bps=interleave(bandwidth_bps, bandwidth_bps, np.float64),
         classes=tuple(classes),
     )

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.importers import ibnetdiscover, interconnect
+from flitwatch_domain.importers import ibnetdiscover, interconnect, slingshot
 from flitwatch_domain.importers.text import numbered_lines, read_text
 
 #: What `--format` takes.
-FORMATS = ("auto", "cray", "ibnetdiscover")
+FORMATS = ("auto", "cray", "ibnetdiscover", "slingshot")
 
-_PARSERS = {"cray": interconnect.parse, "ibnetdiscover": ibnetdiscover.parse}
+_PARSERS = {"cray": interconnect.parse, "ibnetdiscover": ibnetdiscover.parse, "slingshot": slingshot.parse}
 
 
 def read_fabric(path: str | Path, format: str = "auto", name: str | None = None) -> Fabric:
@@ -21,7 +21,7 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
     Parameters
     ----------
     path : str or Path
-        Output of Cray's `rtr --interconnect` or of `ibnetdiscover`.
+        Output of Cray's `rtr --interconnect`, of `ibnetdiscover`, or Slingshot's links (`fmctl get links`).
     format : str
         One of `FORMATS`; `auto` looks at the first lines.
     name : str, optional
@@ -40,7 +40,9 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
 
 
 def detect(text: str, where: str) -> str:
-    """The format of a topology's text: `cray` or `ibnetdiscover`."""
+    """The format of a topology's text: one of `FORMATS`."""
+    if slingshot.DOCUMENTS.match(text):
+        return "slingshot"
     for seen, (_, raw) in enumerate(numbered_lines(text)):
         line = ibnetdiscover.TERMINAL.sub("", raw)
         if ibnetdiscover.PORTS_LINE.match(line):
@@ -53,12 +55,14 @@ def detect(text: str, where: str) -> str:
             return "cray"
         if ibnetdiscover.SECTION.match(line) or ibnetdiscover.ATTRIBUTE.match(line):
             return "ibnetdiscover"
+        if slingshot.LINE.match(line):
+            return "slingshot"
         if seen > 10_000:
             break
     raise BadInput(
-        "is neither a Cray interconnect file nor ibnetdiscover output",
+        "is neither a Cray interconnect file nor ibnetdiscover output nor a list of Slingshot's links",
         where=where,
-        advice="Give what `ibnetdiscover` or Cray's `rtr --interconnect` printed.",
+        advice="Give what `ibnetdiscover`, Cray's `rtr --interconnect` or `fmctl get links` printed.",
     )
 
 

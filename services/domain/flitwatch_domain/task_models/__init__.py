@@ -23,7 +23,7 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.task_models.base import Arguments
 from flitwatch_domain.task_models.measured import NoArguments
 from flitwatch_domain.task_models.requests import NewTask
-from flitwatch_domain.task_models.studies import StudyHelp, read_study
+from flitwatch_domain.task_models.studies import read_study
 
 _REQUESTS = {
     name: request
@@ -34,7 +34,7 @@ _REQUESTS = {
 STARTABLE = tuple(_REQUESTS)
 _READERS: dict[str, Callable[[Any], Arguments]] = {
     name: request.model_fields["args"].annotation.of for name, request in _REQUESTS.items() if name != "sim.study"
-} | {"sim.study": read_study, "sim.study_help": StudyHelp.of, "db.maintain": NoArguments.of}
+} | {"sim.study": read_study, "db.maintain": NoArguments.of}
 
 
 def read_arguments(name: str, args: Any) -> Arguments:

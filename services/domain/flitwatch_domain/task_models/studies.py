@@ -26,14 +26,14 @@ class NoParameters(Arguments):
     threads: Threads | None = None
 
 
-class Drawn(Arguments):
+class SeededStudy(Arguments):
     """What every study with random draws has."""
 
     seed: Seed = 1
     threads: Threads = 1
 
 
-class Flow(Drawn):
+class Flow(SeededStudy):
     """A sweep of collectives at flow level (Hoefler 2009)."""
 
     runs: int = Field(default=1000, ge=2, le=10_000_000)
@@ -52,7 +52,7 @@ class Machine(Arguments):
 class Fig11(Flow):
     ratios: Ratios | None = None
     fabrics: list[Machine] = Field(default=[], max_length=100)
-    stand_ins: bool = True
+    proxy_users: bool = True
 
 
 class Fig13(Flow):
@@ -71,7 +71,7 @@ class Fig16(Flow):
     k_3d: Sides | None = None
 
 
-class Bisection(Drawn):
+class Bisection(SeededStudy):
     """Random bisections of one topology, or of figure 11's stand-ins."""
 
     runs: int = Field(default=1000, ge=2, le=1_000_000)
@@ -79,7 +79,7 @@ class Bisection(Drawn):
     routing: FlowRouting | None = None
 
 
-class Sampling(Drawn):
+class Sampling(SeededStudy):
     mpackets: float = Field(default=4, ge=0.05, le=1000)
     leaves: int = Field(default=16, ge=2, le=256)
     nodes: int = Field(default=32, ge=2, le=256)
@@ -87,18 +87,18 @@ class Sampling(Drawn):
     congested: float = Field(default=0.42, ge=0, le=1)
 
 
-class Bisections(Drawn):
+class Bisections(SeededStudy):
     topology: PacketTopology = "quartz1"
     mbytes: float = Field(default=10, ge=0.1, le=100)
     packet_bytes: PacketBytes = 4096
 
 
-class Pf3d(Drawn):
+class Pf3d(SeededStudy):
     topology: PacketTopology | None = None
     mbytes: float = Field(default=4, ge=0.1, le=100)
 
 
-class MiniGhost(Drawn):
+class MiniGhost(SeededStudy):
     topology: PacketTopology | None = None
     kbytes: float = Field(default=2000, ge=10, le=1e5)
     variables: int = Field(default=5, ge=1, le=40)
@@ -108,7 +108,7 @@ class MiniGhost(Drawn):
     imbalance: float = Field(default=0.05, ge=0, le=1, description="Of the computation, from node to node.")
 
 
-class Wang(Drawn):
+class Wang(SeededStudy):
     topology: PacketTopology = "theta"
     packet_bytes: int = Field(default=2048, ge=256, le=8192)
     load: float = Field(default=1.0, ge=0.001, le=100)
@@ -120,7 +120,7 @@ class WangBackground(Wang):
     load_gib_per_s: float = Field(default=1.0, ge=0.001, le=16)
 
 
-class DeSensi(Drawn):
+class DeSensi(SeededStudy):
     runs: Repeats | None = None
     load_gib_per_s: float = Field(default=1.0, ge=0, le=16)
     topology: PacketTopology = "dragonfly:4,6,16,24"
@@ -284,10 +284,3 @@ def read_study(args: Any) -> Study:
         return _READER.validate_python(args)
     except ValidationError as problem:
         raise refusal(problem) from None
-
-
-class StudyHelp(Arguments):
-    """`sim.study_help`: which task's parts to take; started by that task alone."""
-
-    task: int = Field(ge=1, le=2**63 - 1)
-    threads: Threads = 1

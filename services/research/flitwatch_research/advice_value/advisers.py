@@ -33,7 +33,7 @@ Float = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class ObservedJob:
     """A job as accounting records it; `groups` holds its nodes in each group of the fabric."""
 
     job: int
@@ -69,11 +69,11 @@ class Adviser(Protocol):
         """Counters of each group over a while."""
         ...
 
-    def started(self, job: Seen) -> None:
+    def started(self, job: ObservedJob) -> None:
         """A job got its nodes."""
         ...
 
-    def ended(self, job: Seen, end_s: float) -> None:
+    def ended(self, job: ObservedJob, end_s: float) -> None:
         """A job ended."""
         ...
 
@@ -133,12 +133,12 @@ class Served:
     parts: Parts
     machine_nodes: int
     groups: int
-    _running: dict[int, Seen] = field(default_factory=dict)
-    _past: list[tuple[Seen, float]] = field(default_factory=list)
+    _running: dict[int, ObservedJob] = field(default_factory=dict)
+    _past: list[tuple[ObservedJob, float]] = field(default_factory=list)
     _minutes: list[tuple[float, Float]] = field(default_factory=list)
     _hours: dict[tuple[int, int, int], float | None] = field(default_factory=dict)
     _hour: tuple[int, int, Float] | None = None
-    _pending: list[tuple[Seen, float]] = field(default_factory=list)
+    _pending: list[tuple[ObservedJob, float]] = field(default_factory=list)
     _blamed: dict[str, list[BlamedUser]] = field(default_factory=dict)
     _next_estimate_s: float = WEEK_S
     _basis: Basis | None = None
@@ -172,7 +172,7 @@ class Served:
             self._basis = Basis(EPOCH_S, 1, "", nodes=nodes)
         return self._basis
 
-    def _run(self, seen: Seen, end_s: float) -> PastRun:
+    def _run(self, seen: ObservedJob, end_s: float) -> PastRun:
         row: PastRun = {
             "application": seen.application,
             "nodes": seen.nodes,
@@ -186,11 +186,11 @@ class Served:
         row["congestion"] = congestion_then(self._hours, row)
         return row
 
-    def started(self, job: Seen) -> None:
+    def started(self, job: ObservedJob) -> None:
         """Keep who runs where."""
         self._running[job.job] = job
 
-    def ended(self, job: Seen, end_s: float) -> None:
+    def ended(self, job: ObservedJob, end_s: float) -> None:
         """Keep what became of it."""
         self._running.pop(job.job)
         self._past.append((job, end_s))
@@ -267,7 +267,7 @@ class Served:
         self._blamed = {name: self._blame(name, jobs, names, table) for name in applications}
 
     def _blame(
-        self, application: str, jobs: Sequence[tuple[Seen, float]], names: list[str], table: Jobs
+        self, application: str, jobs: Sequence[tuple[ObservedJob, float]], names: list[str], table: Jobs
     ) -> list[BlamedUser]:
         rows = [row for row, (seen, end_s) in enumerate(jobs) if seen.application == application and np.isfinite(end_s)]
         own = np.array(rows[-MOST_RUNS:], np.int64)

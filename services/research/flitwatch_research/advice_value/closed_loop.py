@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import Cancelled
-from flitwatch_research.advice_value.advisers import Adviser, Answer, Question, Seen
+from flitwatch_research.advice_value.advisers import Adviser, Answer, ObservedJob, Question
 from flitwatch_research.advice_value.backfill import Backfill, Waiting
 from flitwatch_research.advice_value.network import Load, Network, Utilisation
 from flitwatch_research.advice_value.worlds import Job, Month, owner
@@ -51,7 +51,7 @@ class _Run:
     """A job on its nodes."""
 
     job: int
-    seen: Seen
+    seen: ObservedJob
     load: Load | None
     rates: NDArray[np.float32]
     first_tick: int
@@ -174,7 +174,7 @@ class Loop:
     def _begin(self, job: int, nodes: NDArray[np.int32]) -> None:
         one, machine = self.month.jobs[job], self.machine
         groups = np.bincount(self._group_of[nodes], minlength=self.month.machine.groups)
-        seen = Seen(job, owner(self.month, one), one.application, one.nodes, groups, self._now_s)
+        seen = ObservedJob(job, owner(self.month, one), one.application, one.nodes, groups, self._now_s)
         load = machine.load_of(job, nodes.astype(np.int64))
         rates = machine.rates_of(job) if load is not None else np.zeros((1, 3), np.float32)
         run = _Run(job, seen, load, rates, machine.tick, one.alone_s)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_research.advice_value.advisers import Answer, Question, Seen
+from flitwatch_research.advice_value.advisers import Answer, ObservedJob, Question
 from flitwatch_research.advice_value.closed_loop import Machine
 from flitwatch_twin.applications import APPLICATIONS
 
@@ -28,10 +28,10 @@ class Oracle:
     def counted(self, now_s: float, until_s: float, stalls_per_flit: Float) -> None:
         """The truth is better than counters."""
 
-    def started(self, job: Seen) -> None:
+    def started(self, job: ObservedJob) -> None:
         """The machine shows it."""
 
-    def ended(self, job: Seen, end_s: float) -> None:
+    def ended(self, job: ObservedJob, end_s: float) -> None:
         """The machine shows it."""
 
     def answer(self, question: Question, now_s: float) -> Answer:

@@ -10,10 +10,8 @@ import hashlib
 import inspect
 import os
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import cache
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +20,19 @@ import orjson
 from threadpoolctl import threadpool_limits
 
 from flitwatch_api.advice import decide
-from flitwatch_api.advice.parts import Parts
+from flitwatch_api.advice.parts import SERVED, Parts
+from flitwatch_db.tasks.executors import Executor
 from flitwatch_domain.errors import BadRequest
 from flitwatch_research.advice_value.advisers import Served
 from flitwatch_research.advice_value.closed_loop import Loop, Outcome
 from flitwatch_research.advice_value.oracle import Oracle
 from flitwatch_research.advice_value.worlds import CHOSEN, Month, make_month, owner
 
-#: What each policy of the served adviser rests on.
+#: The policy of what a site gets that changes no setting.
+DEFAULT = "served"
+#: What each policy of the adviser rests on.
 PARTS = {
+    DEFAULT: SERVED,
     "counters": Parts(counters=True, blame=False, forecast=False),
     "blame": Parts(counters=False, blame=True, forecast=False),
     "forecast": Parts(counters=False, blame=False, forecast=True),
@@ -62,19 +64,23 @@ class Piece:
         digest = hashlib.sha256(f"{self}{_code()}".encode()).hexdigest()[:20]
         return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "advice-value" / f"{digest}.json"
 
-    def made(self) -> Row:
-        """Simulate, or read what the same code made before."""
-        kept = self.kept
-        if kept.exists():
-            return dict(orjson.loads(kept.read_bytes()))
+    def read(self) -> Row:
+        """The row that the same code made before."""
+        return dict(orjson.loads(self.kept.read_bytes()))
+
+    def make(self) -> Row:
+        """Simulate, on whatever machine this runs."""
         with threadpool_limits(1):
             month = make_month(self.world, self.seed, self.days, TICK_S)
-            made = row(month, self.policy, simulated(month, self.policy))
+            return row(month, self.policy, simulated(month, self.policy))
+
+    def keep(self, made: Row) -> None:
+        """Keep the row on this machine's disk."""
+        kept = self.kept
         kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_suffix(f".{os.getpid()}.part")
         part.write_bytes(orjson.dumps(made, option=orjson.OPT_SERIALIZE_NUMPY))
         os.replace(part, kept)
-        return made
 
 
 def simulated(month: Month, policy: str) -> Outcome:
@@ -126,22 +132,17 @@ def pieces(worlds: tuple[str, ...], seeds: int, days: int) -> list[Piece]:
     ]
 
 
-def done(every: list[Piece], processes: int) -> Iterator[Row]:
+def done(every: list[Piece], executor: Executor) -> Iterator[Row]:
     """Rows as they are made, those kept first; what waits is dropped where the caller stops."""
     lacking = []
     for piece in every:
         if piece.kept.exists():
-            yield piece.made()
+            yield piece.read()
         else:
             lacking.append(piece)
-    if not lacking:
-        return
-    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
-    try:
-        for future in as_completed([pool.submit(piece.made) for piece in lacking]):
-            yield future.result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    for number, made in executor.completed([piece.make for piece in lacking]):
+        lacking[number].keep(made)
+        yield made
 
 
 @cache

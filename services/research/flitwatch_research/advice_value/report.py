@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from flitwatch_research.advice_value.pieces import NONE, ORACLE
+from flitwatch_research.advice_value.pieces import DEFAULT, NONE, ORACLE
 from flitwatch_research.advice_value.worlds import (
     ALONE_S,
     FEELING,
@@ -35,12 +35,12 @@ def minutes(value: Row) -> str:
 
 
 def headline(answer: Row) -> str:
-    """What advice that uses everything saves, world by world, beside the oracle."""
+    """What the advice that is served by default saves, world by world, beside the oracle."""
     told = "; ".join(
-        f"{world} {percent(by['all']['node_hours_saved_share'])}, {by['all']['verdict']} (oracle {by[ORACLE]['node_hours_saved_share']['mean']:+.2%})"
+        f"{world} {percent(by[DEFAULT]['node_hours_saved_share'])}, {by[DEFAULT]['verdict']} (oracle {by[ORACLE]['node_hours_saved_share']['mean']:+.2%})"
         for world, by in answer["worlds"].items()
     )
-    return f"Node-hours saved by advice that uses everything (`all`), with 95 % intervals over {answer['seeds']} seeds: {told}"
+    return f"Node-hours saved by the advice that is served by default (`{DEFAULT}`), with 95 % intervals over {answer['seeds']} seeds: {told}"
 
 
 def markdown(answer: Row) -> str:
@@ -52,7 +52,7 @@ def markdown(answer: Row) -> str:
         "",
         f"{headline(answer)}.",
         "",
-        f"Served by default: {' and '.join(answer['served']) or 'nothing'}; why: [ADR 1005](adr/1005-what-advice-is-served.md). How it is measured: [ADR 1004](adr/1004-does-advice-pay.md).",
+        f"`{DEFAULT}` rests on {' and '.join(answer['served']) or 'nothing'}; why: [ADR 1005](adr/1005-what-advice-is-served.md). How it is measured: [ADR 1004](adr/1004-does-advice-pay.md).",
         "",
         *_tables(answer),
         *_method(answer),

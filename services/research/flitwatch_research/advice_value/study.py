@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_api.advice.parts import SERVED
+from flitwatch_db.tasks.executors import Executor
 from flitwatch_research.advice_value.pieces import NONE, ORACLE, POLICIES, QUANTILES, TICK_S, done, pieces
 from flitwatch_research.advice_value.worlds import CHOSEN
 
@@ -109,11 +110,11 @@ def verdict(saved: Row, wait: Row) -> str:
     return "cannot tell"
 
 
-def run(worlds: tuple[str, ...], seeds: int, days: int, processes: int, command: str, tell: Tell) -> Row:
+def run(worlds: tuple[str, ...], seeds: int, days: int, executor: Executor, command: str, tell: Tell) -> Row:
     """The whole study; `tell(done, total, message)` after each piece."""
     every = pieces(worlds, seeds, days)
     rows: list[Row] = []
-    for made in done(every, processes):
+    for made in done(every, executor):
         rows.append(made)
         tell(len(rows), len(every), f"{made['world']}, seed {made['seed']}, {made['policy']}")
     return answer(rows, command)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from flitwatch_ml.forecast import StepSeries, backtest, unseen
+from flitwatch_ml.forecast import StepSeries, backtest, backtest_unseen
 from flitwatch_ml.forecast.backtest import ALONE, learned_forecasters
 from flitwatch_ml.forecast.chronological import relative_gain
 from flitwatch_ml.work.forecast import features_of, grid, in_order
@@ -62,7 +62,7 @@ def long_rows(scenarios: tuple[str, str], seed: int, users: int) -> Rows:
     """Runs of 620 steps in segments of 40 from the previous 30, by forecasters that learned from runs of 80 steps."""
     m, k = HEADLINE["long"]
     known, new = (_series(generate(scenario, seed, users)) for scenario in scenarios)
-    result = unseen(known, new, m, k, (), stride=k)
+    result = backtest_unseen(known, new, m, k, (), stride=k)
     yield {
         "scenario": "long-milc",
         "seed": seed,

@@ -9,15 +9,15 @@ import os
 import resource
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import cache
-from multiprocessing import get_context
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import orjson
 from threadpoolctl import threadpool_limits
+
+from flitwatch_db.tasks.executors import Executor
 
 Rows = list[dict[str, Any]]
 #: The part that reads no set of the twin.
@@ -25,7 +25,7 @@ STRESS = "stress"
 
 
 @dataclass(frozen=True)
-class Made:
+class PieceResult:
     """Rows of a piece, what making them took, and whether they were read back."""
 
     rows: Rows
@@ -59,24 +59,28 @@ class Piece:
         """Where its rows are kept, once the code as it is now has made them."""
         return folder() / f"{self._name()}.json"
 
-    def made(self) -> Made:
-        """Make the rows, or read them where the same code made them before."""
-        kept = self.kept
-        if kept.exists():
-            stored = orjson.loads(kept.read_bytes())
-            return Made(stored["rows"], stored["wall_s"], stored["cpu_s"], kept=True)
+    def read(self) -> PieceResult:
+        """The rows that the same code made before."""
+        stored = orjson.loads(self.kept.read_bytes())
+        return PieceResult(stored["rows"], stored["wall_s"], stored["cpu_s"], kept=True)
+
+    def make(self) -> PieceResult:
+        """Make the rows, on whatever machine this runs."""
         module, _, name = self.function.partition(".")
         make = getattr(importlib.import_module(f"flitwatch_research.scorecard.{module}"), name)
         wall, cpu = time.perf_counter(), _cpu_s()
         # One piece a core: a second thread of a product waits for the other pieces.
         with threadpool_limits(1):
             rows = list(make(*self.arguments))
-        made = Made(rows, time.perf_counter() - wall, _cpu_s() - cpu, kept=False)
+        return PieceResult(rows, time.perf_counter() - wall, _cpu_s() - cpu, kept=False)
+
+    def keep(self, made: PieceResult) -> None:
+        """Keep the rows on this machine's disk."""
+        kept = self.kept
         kept.parent.mkdir(parents=True, exist_ok=True)
         part = kept.with_suffix(f".{os.getpid()}.part")
         part.write_bytes(orjson.dumps(made, option=orjson.OPT_SERIALIZE_NUMPY))
         os.replace(part, kept)
-        return made
 
     def _name(self) -> str:
         code = _code(self.function.partition(".")[0])
@@ -84,7 +88,7 @@ class Piece:
         return digest.hexdigest()[:20]
 
 
-def simulated(pieces: Iterable[Piece], processes: int) -> Iterator[str]:
+def simulated(pieces: Iterable[Piece], executor: Executor) -> Iterator[str]:
     """Make the sets that the pieces read and that are not there yet; a message as each machine's are ready.
 
     Sets of one seed share a machine and its jobs, so they are made together. The processes make nothing else: they hold truths, which no estimator may see.
@@ -99,15 +103,8 @@ def simulated(pieces: Iterable[Piece], processes: int) -> Iterator[str]:
     if not lacking:
         return
     longest_first = sorted(lacking.items(), key=lambda one: -len(one[1]) * one[0][1])
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(simulate, *machine, names): machine for machine, names in longest_first}
-        try:
-            for future in as_completed(waiting):
-                future.result()
-                yield "sets of seed {}, {} users".format(*waiting[future])
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    for number, _ in executor.completed([partial(simulate, *machine, names) for machine, names in longest_first]):
+        yield "sets of seed {}, {} users".format(*longest_first[number][0])
 
 
 def _lacking(names: tuple[str, ...], seed: int, users: int) -> list[str]:
@@ -116,22 +113,17 @@ def _lacking(names: tuple[str, ...], seed: int, users: int) -> list[str]:
     return [name for name in names if not all(path.exists() for path in places(name, seed, users))]
 
 
-def done(pieces: Iterable[Piece], processes: int) -> Iterator[tuple[str, Made]]:
+def done(pieces: Iterable[Piece], executor: Executor) -> Iterator[tuple[str, PieceResult]]:
     """(part, what was made) of each piece as it is done; those kept first, read back without a process for it."""
-    pieces = list(pieces)
-    ready = [piece.kept.exists() for piece in pieces]
-    yield from ((piece.part, piece.made()) for piece, there in zip(pieces, ready, strict=True) if there)
-    pieces = [piece for piece, there in zip(pieces, ready, strict=True) if not there]
-    if not pieces:
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(piece.made): piece.part for piece in pieces}
-        try:
-            for future in as_completed(waiting):
-                yield waiting[future], future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    lacking = []
+    for piece in pieces:
+        if piece.kept.exists():
+            yield piece.part, piece.read()
+        else:
+            lacking.append(piece)
+    for number, made in executor.completed([piece.make for piece in lacking]):
+        lacking[number].keep(made)
+        yield lacking[number].part, made
 
 
 def _cpu_s() -> float:

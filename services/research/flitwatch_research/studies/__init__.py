@@ -6,6 +6,7 @@ What happens, in order: `registry` finds a study by name; `parameters` checks wh
 Open
 
 - `registry` to make a study known: name, plan, run, answer, figures;
+- `shared` for sweeps whose parts an executor runs;
 - `published` for the papers' own numbers, which are typed nowhere else;
 - `hoefler`, `hoefler_bisection`, `hoefler_sizes`, `hoefler_figures` for Hoefler 2009: noise, bisection, sizes;
 - `taffet` for Taffet 2021: sampling error, routing, diagnoses;

@@ -81,7 +81,7 @@ def iterate(
     )
 
 
-class Choosers:
+class RoutingChoices:
     """Algorithm 1 at every rank of one job."""
 
     def __init__(self, ranks: int, all_to_all: bool) -> None:
@@ -140,7 +140,7 @@ def _study(
         endpoints = place(machine.fabric, ranks, case["allocation"], np.random.default_rng(seed))
         all_to_all = pattern == "alltoall"
         usual = packet.DragonflyMode.ADAPTIVE_1 if all_to_all else packet.DragonflyMode.ADAPTIVE_0
-        choosers = Choosers(ranks, all_to_all)
+        choosers = RoutingChoices(ranks, all_to_all)
         runs = []
         for k in range(repeats):
             if case["mode"] == "application-aware":

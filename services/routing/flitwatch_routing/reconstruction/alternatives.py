@@ -48,7 +48,7 @@ def furthest(program: Program, x: torch.Tensor, limit: Limit) -> float | None:
     return distance / size if size > 0 else None
 
 
-def crowded(program: Program, x: Vectors) -> bool:
+def has_many_solutions(program: Program, x: Vectors) -> bool:
     """Whether a solution has more coefficients than SHARE of the counters: many others, as sparse, then explain as much."""
     sizes = [part.abs() for part in program.coefficients(x)]
     largest = max(float(part.max()) for part in sizes)

@@ -68,7 +68,7 @@ def _missed(
     watch: Watch | None,
 ) -> float:
     options = recover.Options(basis, time_limit_s=each_s, estimate=False)
-    problem = recover.pose(fabric, ports, lanes, pairs, counters, options)
+    problem = recover.build_program(fabric, ports, lanes, pairs, counters, options)
     if problem is None:
         return 0.0
     generator = torch.Generator().manual_seed(11)

@@ -40,7 +40,7 @@ class Limit:
         now = self.clock()
         return replace(self, until=now + share * max(self.until - now, 0.0))
 
-    def sooner(self, seconds: float) -> Limit:
+    def at_most(self, seconds: float) -> Limit:
         """This limit, or so many seconds from now where that is sooner."""
         return replace(self, until=min(self.until, self.clock() + seconds))
 
@@ -55,7 +55,7 @@ class Follow:
     residual: float = 1.0
     gap: float = 1.0
 
-    def goes_on(self, step: int = 0) -> bool:
+    def may_continue(self, step: int = 0) -> bool:
         """Whether there is time for another step; Cancelled where the watch says no."""
         if self.watch is not None and not self.watch(self.phase, step, self.residual, self.gap):
             raise Cancelled("the reconstruction was cancelled")

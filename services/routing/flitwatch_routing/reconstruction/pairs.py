@@ -39,7 +39,7 @@ class Pairs:
         return replace(self, key=self.key[keep], src=self.src[keep], dst=self.dst[keep], sl=self.sl[keep])
 
 
-def united(parts: Sequence[Pairs]) -> Pairs:
+def union(parts: Sequence[Pairs]) -> Pairs:
     """The pairs that any of some selections of the same jobs' pairs holds."""
     key, first = np.unique(np.concatenate([one.key for one in parts]), return_index=True)
     src, dst, sl = (np.concatenate([getattr(one, name) for one in parts])[first] for name in ("src", "dst", "sl"))

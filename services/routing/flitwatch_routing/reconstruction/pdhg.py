@@ -82,7 +82,7 @@ def solve(
         iteration += 1
         restart = False
         if length == 0 or iteration % LOOK_EVERY == 0:
-            residual = math.sqrt(weight * steps.apart(xt, x) + steps.apart(yt, y) / weight)
+            residual = math.sqrt(weight * steps.squared_distance(xt, x) + steps.squared_distance(yt, y) / weight)
             if length == 0:
                 first, last = residual, math.inf
             else:
@@ -93,7 +93,7 @@ def solve(
                 )
                 last = residual
         if restart:
-            moved, turned = math.sqrt(steps.apart(xt, x0)), math.sqrt(steps.apart(yt, y0))
+            moved, turned = math.sqrt(steps.squared_distance(xt, x0)), math.sqrt(steps.squared_distance(yt, y0))
             if moved > 1e-10 and turned > 1e-10:
                 weight = math.exp(0.5 * math.log(turned / moved) + 0.5 * math.log(weight))
             for part, new in zip([*x, *x0, *y, *y0], [*xt, *xt, *yt, *yt], strict=True):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
 from flitwatch_domain.fabric import Fabric
-from flitwatch_routing.reconstruction.alternatives import crowded, furthest
+from flitwatch_routing.reconstruction.alternatives import furthest, has_many_solutions
 from flitwatch_routing.reconstruction.bases import Basis, dictionary
 from flitwatch_routing.reconstruction.consistency import noise_of
 from flitwatch_routing.reconstruction.dives import solve_with_dives
@@ -113,7 +113,7 @@ def reconstruct(
         Where the watch says so.
     """
     started, limit = clock(), Limit.after(options.time_limit_s, clock)
-    posed = pose(fabric, ports, lanes, pairs, counters, options, Follow(limit, watch, "reading counters"))
+    posed = build_program(fabric, ports, lanes, pairs, counters, options, Follow(limit, watch, "reading counters"))
     if posed is None:
         counted = any(part.any() for part in counters)
         return _nothing(
@@ -125,12 +125,12 @@ def reconstruct(
     first = SOLVED if options.estimate else SOLVED_ALONE
     bounding, solving, fitting, again = (limit.part(share) for share in (BOUNDED, first, FITTED, SOLVED_AGAIN))
     unknown: dict[str, str] = {}
-    bounds = intervals(sensing, target, slack, Follow(bounding, watch, "bounding pairs").goes_on)
+    bounds = intervals(sensing, target, slack, Follow(bounding, watch, "bounding pairs").may_continue)
     if bounds is None:
         unknown["intervals"] = "the time limit ended before any was found"
     found, estimate = solved(program, options.tolerance, solving, watch, "reconstructing")
     fit = Follow(fitting if options.estimate else limit, watch, "fitting the support", found.residual, found.gap)
-    x = refined(sensing, found.x[0], target, slack, fit.goes_on)
+    x = refined(sensing, found.x[0], target, slack, fit.may_continue)
     residual = float(torch.linalg.vector_norm(sensing(x) - target) / torch.linalg.vector_norm(target))
     if found.converged is False and residual > CONTRADICTION + 5 * noise and found.iterations > 2000:
         raise BadInput(_contradiction(fabric, sensing, x, target, lanes[0].vls))
@@ -139,17 +139,19 @@ def reconstruct(
     elif not bool(x.any()):
         estimate = 1.0  # whatever was sent, all of it is missing
     elif estimate is None:
-        estimate = _disagreement(program, found, x, options.tolerance, again.sooner(max(1.0, clock() - started)), watch)
+        estimate = _disagreement(
+            program, found, x, options.tolerance, again.at_most(max(1.0, clock() - started)), watch
+        )
         if estimate is None:
             unknown["estimated_error"] = "the time limit ended before a second solution came far enough"
     if options.estimate and bool(x.any()):
-        others = furthest(program, x, again.sooner(max(OTHERS_S, OTHERS * (clock() - started))))
+        others = furthest(program, x, again.at_most(max(OTHERS_S, OTHERS * (clock() - started))))
         estimate = others if estimate is None else max(estimate, others or 0.0)
         if others is None:
             unknown["others"] = (
                 "whether other matrices explain the counters by as little: the program is too large, or time ended"
             )
-        if estimate is not None and bounds is not None and crowded(program, [x, *found.x[1:]]):
+        if estimate is not None and bounds is not None and has_many_solutions(program, [x, *found.x[1:]]):
             estimate = max(estimate, min(1.0, _open(x, *bounds)))
         if estimate is not None:
             unknown.pop("estimated_error", None)
@@ -184,7 +186,7 @@ class Problem:
     noise: float
 
 
-def pose(
+def build_program(
     fabric: Fabric,
     ports: NDArray[np.int64],
     lanes: Sequence[Lanes],
@@ -197,7 +199,7 @@ def pose(
     total = len(pairs)
 
     def in_time() -> None:
-        if not follow.goes_on():
+        if not follow.may_continue():
             raise BadRequest(
                 f"the time limit ended while a program of {total:,} pairs was written: nothing was reconstructed",
                 advice="Give a longer --time-limit, or --jobs with fewer endpoints",

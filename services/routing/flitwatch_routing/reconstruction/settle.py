@@ -179,7 +179,7 @@ class CounterFit:
         turns = circles(*fits.dependence(len(c)))
         if len(turns):
             face = least_sum(c, turns, found.x, (inside @ turns.T).T, limit)
-            found = self._made(fits, face.c, fits.wrong(face.c), missed)
+            found = self._made(fits, face.c, fits.misfit(face.c), missed)
             distance = max([distance, *np.linalg.norm(inside @ face.reach.T, axis=0).tolist()])
         return replace(found, refit_distance=distance / float(np.linalg.norm(found.x)))
 
@@ -223,9 +223,9 @@ class _Nested:
         """Coefficients of the first `count`, and how wrong they are."""
         everything = np.ones(len(self._settler.target), bool)
         c = self._refined(self._factor[:count, :count], self._scale[:count], everything)
-        return c, self.wrong(c)
+        return c, self.misfit(c)
 
-    def wrong(self, c: Floats) -> float:
+    def misfit(self, c: Floats) -> float:
         """How wrong the first coefficients are."""
         gap = self._seen[:, : len(c)] @ c - self._settler.target
         return float(

@@ -24,7 +24,7 @@ class Steps(Protocol):
     def reflect(self, at: Vectors, moved: Vectors, anchor: Vectors, part: float) -> None:
         """at = part (2 moved - at) + (1 - part) anchor."""
 
-    def apart(self, a: Vectors, b: Vectors) -> float:
+    def squared_distance(self, a: Vectors, b: Vectors) -> float:
         """Sum of squared differences."""
 
 
@@ -53,7 +53,7 @@ class TorchSteps:
         for a, m, c in zip(at, moved, anchor, strict=True):
             torch.lerp(c, torch.sub(2 * m, a), part, out=a)
 
-    def apart(self, a: Vectors, b: Vectors) -> float:
+    def squared_distance(self, a: Vectors, b: Vectors) -> float:
         """See `Steps`."""
         return float(sum(((p - q) ** 2).sum(dtype=torch.float64) for p, q in zip(a, b, strict=True)))
 
@@ -138,7 +138,7 @@ class CoreSteps:
         for a, m, c in zip(at, moved, anchor, strict=True):
             core.reflect(_view(a), _view(m), _view(c), part, torch.get_num_threads())
 
-    def apart(self, a: Vectors, b: Vectors) -> float:
+    def squared_distance(self, a: Vectors, b: Vectors) -> float:
         """See `Steps`."""
         return sum(core.apart(_view(p), _view(q), torch.get_num_threads()) for p, q in zip(a, b, strict=True))
 

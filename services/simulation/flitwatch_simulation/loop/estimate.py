@@ -13,7 +13,7 @@ from flitwatch_domain.errors import Cancelled
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.optimise import Routes, optimise
 from flitwatch_routing.reconstruction.choice import Choice, choose_basis
-from flitwatch_routing.reconstruction.pairs import united
+from flitwatch_routing.reconstruction.pairs import union
 from flitwatch_routing.reconstruction.recover import Options, Reconstruction, reconstruct
 from flitwatch_routing.reconstruction.study import Measured
 
@@ -64,14 +64,14 @@ def reconstructed(
     return found, choice
 
 
-def together(slots: Sequence[Reconstruction]) -> Reconstruction:
+def combined_slots(slots: Sequence[Reconstruction]) -> Reconstruction:
     """What all slots sent: sums of their matrices and intervals, and of their errors, which share routes and lanes; the worst of the rest.
 
     A slot without traffic says nothing of the error.
     """
     if len(slots) == 1:
         return slots[0]
-    pairs = united([one.pairs for one in slots])
+    pairs = union([one.pairs for one in slots])
 
     def added(name: str) -> NDArray[np.float64]:
         whole = np.zeros(len(pairs))

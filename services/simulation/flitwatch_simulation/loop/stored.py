@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, TypedDict
@@ -27,7 +27,7 @@ from flitwatch_routing.reconstruction.lanes import Lanes, port_width
 from flitwatch_routing.reconstruction.pairs import pairs_of
 from flitwatch_routing.reconstruction.recover import Reconstruction
 from flitwatch_routing.reconstruction.study import Measured
-from flitwatch_simulation.loop.estimate import NOISE_FLOOR, reconstructed
+from flitwatch_simulation.loop.estimate import NOISE_FLOOR, reconstructed, together
 from flitwatch_simulation.loop.machine import Carried
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.outcome import links_of
@@ -40,6 +40,8 @@ Report = Callable[[int, int, str], None]
 STAGES = 3
 #: Links that carry less than this of the busiest carry management packets, the collector's own among them; they would make every pair possible.
 QUIET = 1e-4
+#: Counters of service levels that differ from their link's by more than this of the busiest link are another time's, or not all of them.
+LEVELS_MISS = 0.01
 #: The predicted busiest link has to carry this much less, or the loaded routes stay.
 WORTH = 0.99
 
@@ -59,12 +61,13 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class Window:
-    """What the database says of a fabric in a window; `loaded` (routers, endpoints) are the tables in force."""
+    """What the database says of a fabric in a window; `loaded` (routers, endpoints) are the tables in force, `levels` bytes by link and service level."""
 
     fabric: Fabric
     fabric_id: int
     loaded: Ints
     counted: LinkSums
+    levels: Floats
 
 
 class StoredReconstruction(TypedDict):
@@ -106,7 +109,7 @@ class StoredSummary(_Window):
     reconstruction: StoredReconstruction | None
     max_load_bytes: BusyLoads
     entries_changed: int | None
-    lanes: int
+    levels: int
     simulated: bool
     wall_s: float
 
@@ -117,6 +120,7 @@ class StoredTurn:
 
     load_before, load_after : (links,) predicted bytes of the window's traffic under the loaded and the new tables
     quiet_bytes : left out, on links below `QUIET` of the busiest
+    levels : service levels whose traffic was found apart; 1 where counters are added up
     """
 
     run: StoredRun
@@ -124,6 +128,7 @@ class StoredTurn:
     verdict: str
     reason: str
     quiet_bytes: float
+    levels: int
     wall_s: float
     found: Reconstruction | None = None
     routes: Routes | None = None
@@ -168,7 +173,7 @@ class StoredTurn:
                 "least_possible": None if routes is None else routes.z_ar,
             },
             "entries_changed": None if routes is None else int((routes.ports != self.window.loaded).sum()),
-            "lanes": 1,
+            "levels": self.levels,
             "simulated": fabric.simulated,
             "wall_s": self.wall_s,
         }
@@ -211,7 +216,8 @@ def read(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
             f"which tables {row.name} had in this window is not known",
             advice="Give OpenSM's dump: `flitwatch import routes opensm-lfts.dump --fabric NAME --at TIME`.",
         )
-    return Window(fabric, row.fabric_id, loaded, counted)
+    levels = measured.level_bytes(conn, row.fabric_id, fabric, counted.from_s, counted.to_s)
+    return Window(fabric, row.fabric_id, loaded, counted, levels)
 
 
 def turn(
@@ -235,16 +241,17 @@ def turn(
         return lambda detail: None if report is None else report(done, STAGES, f"{what}: {detail}")
 
     carried, quiet = _without_quiet(window.counted.carried)
+    levels = _by_level(carried, window.levels)
 
     def ended(verdict: str, reason: str, **rest: Any) -> StoredTurn:
-        return StoredTurn(asked, window, verdict, reason, quiet, time.monotonic() - started, **rest)
+        return StoredTurn(asked, window, verdict, reason, quiet, len(levels), time.monotonic() - started, **rest)
 
     why = _why_not(fabric, loaded, carried)
     if why:
         return ended("cannot tell", why)
     say = stage(0, "reconstructing traffic from counters")
     try:
-        found = _matrix(asked, fabric, loaded, carried, say, stop)
+        found = _matrix(asked, fabric, loaded, levels, say, stop)
     except BadInput as contradiction:
         return ended("cannot tell", f"{contradiction.message}")
     doubt = _doubt(found)
@@ -277,6 +284,18 @@ def _without_quiet(carried: Floats) -> tuple[Floats, float]:
     return np.where(quiet, 0.0, carried), float(carried[quiet].sum())
 
 
+def _by_level(carried: Floats, levels: Floats) -> list[Floats]:
+    """Bytes (links,) of each service level that carries traffic; all of them added up where their counters do not cover every link.
+
+    A packet keeps its service level from end to end, so each level's counters are explained by a matrix of their own.
+    """
+    busiest = float(np.nanmax(carried, initial=0))
+    if np.isnan(levels).any() or np.nanmax(np.abs(levels.sum(axis=1) - carried), initial=0) > LEVELS_MISS * busiest:
+        return [carried]
+    heard = np.where(levels < QUIET * busiest, 0.0, levels)
+    return list(heard.T[heard.any(axis=0)]) or [carried]
+
+
 def _why_not(fabric: Fabric, loaded: Ints, carried: Floats) -> str:
     """Why these counters cannot be explained by a matrix; empty where they may."""
     missing = np.flatnonzero(np.isnan(carried))
@@ -300,28 +319,32 @@ def _matrix(
     asked: StoredRun,
     fabric: Fabric,
     loaded: Ints,
-    carried: Floats,
+    levels: Sequence[Floats],
     say: Callable[[str], None],
     stop: Callable[[], bool],
 ) -> Reconstruction:
-    """The matrix that explains counters (links,) added up over lanes: one lane and one service level for all."""
+    """The matrices that explain the counters (links,) of each service level, added up; of a level any two nodes may be a pair that send and receive on it."""
     routers, ends = len(fabric.routers), len(fabric.endpoints)
     links, width = fabric.links, port_width(fabric)
-    active = np.zeros(ends, bool)
-    for end in (links.src, links.dst):
-        hosts = (end >= routers) & (carried > 0)
-        active[end[hosts] - routers] = True
-    pairs = pairs_of([np.flatnonzero(active)], np.zeros((ends, ends), np.int8))
+    sends, receives = np.zeros((2, len(levels), ends), bool)
+    for number, carried in enumerate(levels):
+        for there, end in ((sends, links.src), (receives, links.dst)):
+            hosts = (end >= routers) & (carried > 0)
+            there[number, end[hosts] - routers] = True
+    active = [np.flatnonzero((sends | receives).any(axis=0))]
     lanes = Lanes(np.zeros((routers, width, width, 1), np.uint8), np.zeros((ends, 1), np.uint8), 1)
-    one = Measured(pairs, [lanes], [carried[:, None]])
-    slots, _ = reconstructed(fabric, loaded, [one], asked.basis, asked.reconstruct_s, say, stop)
-    return slots[0]
+    measured = []
+    for carried, out, into in zip(levels, sends, receives, strict=True):
+        may = np.where(out[:, None] & into[None, :], 0, -1).astype(np.int8)
+        measured.append(Measured(pairs_of(active, may), [lanes], [carried[:, None]]))
+    slots, _ = reconstructed(fabric, loaded, measured, asked.basis, asked.reconstruct_s, say, stop)
+    return together(slots)
 
 
 def _doubt(found: Reconstruction) -> float | None:
     """How far, relative, the matrix may be from the true one; None where that is unknown.
 
-    Not the estimate alone: it rests on sparse traffic over several lanes. Counters added up over lanes have sparse explanations that are wrong, so the
+    Not the estimate alone: it rests on sparse traffic over several lanes. Counters of a level, or added up, have sparse explanations that are wrong, so the
     intervals, which need no such thing, must leave little open too.
     """
     if found.estimated_error is None or not found.size.any() or np.isnan(found.low).any():

@@ -15,7 +15,7 @@ from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.task_models.routes import Loop, Optimise
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_simulation.loop.estimate import reconstructed, together
+from flitwatch_simulation.loop.estimate import combined_slots, reconstructed
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.outcome import recommendation
 from flitwatch_simulation.loop.parameters import LoopRun
@@ -125,7 +125,7 @@ def reconstruct(args: dict[str, Any], context: TaskContext) -> ReconstructionRes
         slots, choice = reconstructed(
             fabric, ftree_tables(fabric), measured, parameters.basis, parameters.reconstruct_s, say, context.cancelled
         )
-        found = together(slots)
+        found = combined_slots(slots)
         error = machine.call("error", found.pairs, found.size)
     strongest = np.argsort(-found.size, kind="stable")[:MOST_PAIRS]
     strongest = strongest[found.size[strongest] > 0]

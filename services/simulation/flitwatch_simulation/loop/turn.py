@@ -18,7 +18,7 @@ from flitwatch_routing.optimise import Routes
 from flitwatch_routing.reconstruction.choice import Choice
 from flitwatch_routing.reconstruction.recover import Reconstruction
 from flitwatch_simulation.loop.demand import demand_of
-from flitwatch_simulation.loop.estimate import optimised, reconstructed, routes_for, together
+from flitwatch_simulation.loop.estimate import combined_slots, optimised, reconstructed, routes_for
 from flitwatch_simulation.loop.machine import Carried, Score
 from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
@@ -159,14 +159,14 @@ def turn(parameters: LoopRun, report: Report | None = None, cancelled: Callable[
         say = stage(2, "reconstructing traffic from counters")
         measured = machine.call("measured")
         slots, choice = reconstructed(fabric, loaded, measured, parameters.basis, parameters.reconstruct_s, say, stop)
-        found = together(slots)
+        found = combined_slots(slots)
         say = stage(3, "optimising routes")
         routes = routes_for(fabric, slots, parameters.optimise_s, parameters.seed, say, stop)
         stage(4, "simulating the new routes")
         after = machine.call("simulate", routes.ports)
         stage(5, "scoring")
         score = machine.call("score", found.pairs, found.size, routes.ports)
-    recommended, reason = judged(before.time_s, after.time_s, found.estimated_error, parameters.slots)
+    recommended, reason = is_recommended(before.time_s, after.time_s, found.estimated_error, parameters.slots)
     return Turn(
         parameters,
         fabric,
@@ -214,7 +214,7 @@ def optimised_turn(
         after = machine.call("simulate", routes.ports)
         say(3, "scoring")
         score = machine.call("score", None, None, routes.ports)
-    recommended, reason = judged(before.time_s, after.time_s, None, parameters.slots)
+    recommended, reason = is_recommended(before.time_s, after.time_s, None, parameters.slots)
     return Turn(
         parameters,
         fabric,
@@ -233,7 +233,7 @@ def optimised_turn(
     )
 
 
-def judged(before_s: float, after_s: float, estimated_error: float | None, slots: int = 1) -> tuple[bool, str]:
+def is_recommended(before_s: float, after_s: float, estimated_error: float | None, slots: int = 1) -> tuple[bool, str]:
     """Whether new routes may be recommended after a simulation with the order of messages, and why or why not."""
     if after_s <= EVEN * before_s:
         how = "no slower" if after_s > before_s / EVEN else f"{before_s / after_s:.2f} times as fast"

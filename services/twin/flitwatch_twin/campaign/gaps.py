@@ -15,7 +15,7 @@ OUTAGE = (0.2, 0.7)
 Float = NDArray[np.float64]
 
 
-def lose(rng: np.random.Generator, missing: float, counters: Float, io: Float, rest: Float) -> None:
+def drop_samples(rng: np.random.Generator, missing: float, counters: Float, io: Float, rest: Float) -> None:
     """Put NaN in place of what is lost, (runs, steps, counters) in order of time; step times stay."""
     runs, steps, width = counters.shape
     until = int(rng.uniform(*LATE_UNTIL) * runs)

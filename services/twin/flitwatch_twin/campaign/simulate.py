@@ -15,10 +15,10 @@ from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.dataset import Campaign, CampaignTruth, label_effects
 from flitwatch_twin.campaign.effects import LEAST, QUEUE_HISTORY_S, io_relief, slowdown_without
 from flitwatch_twin.campaign.era import Era, varied
-from flitwatch_twin.campaign.gaps import lose
+from flitwatch_twin.campaign.gaps import drop_samples
 from flitwatch_twin.campaign.history import DAYS, History, make_history
-from flitwatch_twin.campaign.march import march
 from flitwatch_twin.campaign.observe import FLITS, Recorded, components, record
+from flitwatch_twin.campaign.step_times import step_end_times
 from flitwatch_twin.campaign.window import DT_S, Linear, Rates, View, Window, look
 from flitwatch_twin.campaign.worlds import split, world_of
 from flitwatch_twin.footprint import Footprints, footprints
@@ -68,7 +68,7 @@ def build(scenario: str, seed: int, users: int) -> tuple[Campaign, CampaignTruth
     share = neighbourhood(windows, beside, users_there, dataset.PRESENT_NODES).overlap
     counters, io, rest = (np.stack([getattr(run.recorded, part) for run in runs]) for part in ("own", "io", "rest"))
     if world.missing:
-        lose(np.random.default_rng([seed, 16]), world.missing, counters, io, rest)
+        drop_samples(np.random.default_rng([seed, 16]), world.missing, counters, io, rest)
     campaign = Campaign(
         scenario=scenario,
         seed=seed,
@@ -143,7 +143,7 @@ def _simulate(history: History, app: Application, job: int, cause: Cause, era: E
         parts = components(cause, view, window, own_s)
         raw = parts.sum(axis=1)
         felt = slowdown(raw, app.most_slowdown)
-        ends = march(felt[None, :], DT_S, compute_s, communicate_s)
+        ends = step_end_times(felt[None, :], DT_S, compute_s, communicate_s)
         if ends is not None:
             break
         horizon_s *= 1.6
@@ -255,7 +255,7 @@ def _effects(
     effect_s, effect_log = np.zeros(len(history.user_names)), np.zeros(len(history.user_names))
     changed = np.flatnonzero(np.abs(variants - felt).max(axis=1, initial=0.0) > LEAST)
     if len(changed):
-        ends = march(variants[changed], DT_S, compute_s, communicate_s)
+        ends = step_end_times(variants[changed], DT_S, compute_s, communicate_s)
         if ends is None:
             raise AssertionError("a run without a user's traffic took longer than with it")
         effect_s[owners[changed]] = time_s - ends[:, -1]

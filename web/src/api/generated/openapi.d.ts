@@ -202,6 +202,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/fabrics/{fabric}/lanes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lanes
+         * @description Counters of a window by virtual lane, service level or traffic class, of a router's port or of an endpoint; null where nobody counted them.
+         */
+        get: operations["lanes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/fabrics/{fabric}/timeseries": {
         parameters: {
             query?: never;
@@ -2072,9 +2092,9 @@ export interface components {
             running: number;
             /** Simulated */
             simulated: boolean;
-            blame: components["schemas"]["Standing"];
-            deviation: components["schemas"]["Standing"];
-            forecast: components["schemas"]["Standing"];
+            blame: components["schemas"]["EstimateStatus"];
+            deviation: components["schemas"]["EstimateStatus"];
+            forecast: components["schemas"]["EstimateStatus"];
         };
         /**
          * Applications
@@ -2281,29 +2301,6 @@ export interface components {
             nodes: number[];
             before: components["schemas"]["Carried"];
             after: components["schemas"]["Carried"];
-        };
-        /**
-         * Beside
-         * @description A job that runs on the same routers or groups, with what blame says of its user.
-         */
-        Beside: {
-            /** Job Id */
-            job_id: string;
-            /** User */
-            user: string | null;
-            /** Nodes */
-            nodes: number | null;
-            /** Shared Routers */
-            shared_routers: number;
-            /** Shared Groups */
-            shared_groups: number;
-            /** Overlap S */
-            overlap_s: number;
-            /**
-             * Blamed
-             * @description Applications whose slow runs go with this user's exposure (q at most 0.05).
-             */
-            blamed: string[];
         };
         /**
          * Bisection
@@ -3114,6 +3111,21 @@ export interface components {
              */
             meaning: string;
         };
+        /**
+         * CreatedToken
+         * @description A token with its secret, which is shown this once.
+         */
+        CreatedToken: {
+            /** Token Id */
+            token_id: number;
+            /** Secret */
+            secret: string;
+            /**
+             * Expires
+             * Format: date-time
+             */
+            expires: string;
+        };
         /** DeSensiApplications */
         DeSensiApplications: {
             /**
@@ -3287,7 +3299,7 @@ export interface components {
             /** Sets */
             sets: components["schemas"]["Relevance"][];
             /** Lacking */
-            lacking: components["schemas"]["Lacking"][];
+            lacking: components["schemas"]["MissingEstimate"][];
             /** Caveat */
             caveat: string;
         };
@@ -3446,6 +3458,47 @@ export interface components {
             nodes: number;
             /** Definition */
             definition?: ("ours" | "paper") | null;
+        };
+        /**
+         * EstimateStatus
+         * @description How one kind of estimate stands for an application.
+         */
+        EstimateStatus: {
+            /** Estimate Id */
+            estimate_id: number | null;
+            /** Created */
+            created: string | null;
+            /**
+             * Checked
+             * @description When a worker last looked at these runs.
+             */
+            checked: string | null;
+            /**
+             * Lacks
+             * @description Why there is no newer estimate, for example "needs 8 runs, has 3".
+             */
+            lacks: string | null;
+            /** Score */
+            score: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
+         * ExaminedJobs
+         * @description How many of the jobs that run could be judged.
+         */
+        ExaminedJobs: {
+            /** Running */
+            running: number;
+            /** Slow */
+            slow: number;
+            /** Not Slow */
+            not_slow: number;
+            /**
+             * Unknown
+             * @description Not comparable with earlier runs.
+             */
+            unknown: number;
         };
         /**
          * Explained
@@ -3748,10 +3801,10 @@ export interface components {
              */
             fabrics: components["schemas"]["Machine"][];
             /**
-             * Stand Ins
+             * Proxy Users
              * @default true
              */
-            stand_ins: boolean;
+            proxy_users: boolean;
         };
         /** Fig13 */
         Fig13: {
@@ -3953,7 +4006,7 @@ export interface components {
              * Rests On
              * @description Of what serves, then of attention alone, the paper's forecaster.
              */
-            rests_on: components["schemas"]["RestsOn"][];
+            rests_on: components["schemas"]["ForecastBasis"][];
             /**
              * Rests On Lacks
              * @description Why that is unknown.
@@ -3961,6 +4014,30 @@ export interface components {
             rests_on_lacks: string | null;
             /** Notes */
             notes: string[];
+        };
+        /**
+         * ForecastBasis
+         * @description What a forecaster rests on (figure 11 of the paper): learned from the earlier runs, asked on later ones.
+         */
+        ForecastBasis: {
+            /** Forecaster */
+            forecaster: string;
+            /**
+             * Mape
+             * @description % error on the later runs as they are.
+             */
+            mape: number;
+            /** Learned */
+            learned: number;
+            /** Runs */
+            runs: number;
+            /**
+             * Inputs
+             * @description The largest first.
+             */
+            inputs: components["schemas"]["ForecastInput"][];
+            /** Weights */
+            weights: components["schemas"]["AttentionWeights"][];
         };
         /**
          * ForecastInput
@@ -4198,7 +4275,7 @@ export interface components {
              *       "runs": 1000,
              *       "pattern": "binomial-bcast",
              *       "fabrics": [],
-             *       "stand_ins": true
+             *       "proxy_users": true
              *     }
              */
             parameters: components["schemas"]["Fig11"];
@@ -4255,24 +4332,6 @@ export interface components {
              *     }
              */
             parameters: components["schemas"]["Fig16"];
-        };
-        /**
-         * Holder
-         * @description A job on the fabric at a moment.
-         */
-        Holder: {
-            /** Job Pk */
-            job_pk: number;
-            /** Job Id */
-            job_id: string;
-            /** User */
-            user: string | null;
-            /** Name */
-            name: string | null;
-            /** Nodes */
-            nodes: number | null;
-            /** Routers */
-            routers: number[];
         };
         /**
          * HotLink
@@ -4419,9 +4478,45 @@ export interface components {
              * @description Why nobody can tell; empty otherwise.
              */
             reasons: string[];
-            judged: components["schemas"]["Judged"];
+            judged: components["schemas"]["ExaminedJobs"];
             /** @description The newest incident of the last day that is over; null while one is present. */
-            last: components["schemas"]["Story"] | null;
+            last: components["schemas"]["IncidentSummary"] | null;
+        };
+        /**
+         * IncidentSummary
+         * @description Who slows whom, where and since when, and what would help.
+         */
+        IncidentSummary: {
+            /** Title */
+            title: string;
+            /** Detail */
+            detail: string;
+            /** Since */
+            since: string | null;
+            /** Until */
+            until: string | null;
+            /** @description The job that is named. */
+            aggressor: components["schemas"]["CandidateJob"] | null;
+            /**
+             * Links
+             * @description The hottest first.
+             */
+            links: components["schemas"]["CarryingLink"][];
+            /**
+             * Victims
+             * @description Jobs for which it is named; those that waste most nodes first.
+             */
+            victims: components["schemas"]["SlowJob"][];
+            /**
+             * Others
+             * @description Jobs that are slow too, for which another job is named, or none.
+             */
+            others: components["schemas"]["SlowJob"][];
+            /**
+             * Remedies
+             * @description Of the job that wastes most nodes.
+             */
+            remedies: components["schemas"]["Remedy"][];
         };
         /**
          * Interval
@@ -4651,6 +4746,24 @@ export interface components {
             simulated: boolean;
         };
         /**
+         * JobOnFabric
+         * @description A job on the fabric at a moment.
+         */
+        JobOnFabric: {
+            /** Job Pk */
+            job_pk: number;
+            /** Job Id */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Name */
+            name: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /** Routers */
+            routers: number[];
+        };
+        /**
          * JobOnRouter
          * @description A job that holds nodes of a router.
          */
@@ -4803,23 +4916,6 @@ export interface components {
             node_list: string | null;
         };
         /**
-         * Judged
-         * @description How many of the jobs that run could be judged.
-         */
-        Judged: {
-            /** Running */
-            running: number;
-            /** Slow */
-            slow: number;
-            /** Not Slow */
-            not_slow: number;
-            /**
-             * Unknown
-             * @description Not comparable with earlier runs.
-             */
-            unknown: number;
-        };
-        /**
          * KnownApplication
          * @description An application of a size that past runs or estimates know.
          */
@@ -4835,18 +4931,34 @@ export interface components {
             users: string[];
         };
         /**
-         * Lacking
-         * @description An application without this estimate.
+         * LaneFigures
+         * @description By lane 0 to 15 of one port or endpoint, what it sent in [at - window_s, at).
          */
-        Lacking: {
-            /** Exe */
-            exe: string;
-            /** Nodes */
-            nodes: number;
-            /** Runs */
-            runs: number;
-            /** Lacks */
-            lacks: string | null;
+        LaneFigures: {
+            /**
+             * At
+             * @description End of the window that was used; null without data or time.
+             */
+            at: string | null;
+            /** Window S */
+            window_s: number | null;
+            /**
+             * Sl Flits
+             * @description Data by service level; InfiniBand: words of 4 bytes.
+             */
+            sl_flits: (number | null)[];
+            /**
+             * Stall Cycles
+             * @description By virtual lane (InfiniBand: ticks of PortVLXmitWait) or traffic class (cycles that a NIC was paused).
+             */
+            stall_cycles: (number | null)[];
+            /**
+             * Packets
+             * @description By traffic class.
+             */
+            packets: (number | null)[];
+            /** Simulated */
+            simulated: boolean;
         };
         /**
          * LdmsSchema
@@ -5093,21 +5205,6 @@ export interface components {
             reporting: number;
         };
         /**
-         * MadeToken
-         * @description A token with its secret, which is shown this once.
-         */
-        MadeToken: {
-            /** Token Id */
-            token_id: number;
-            /** Secret */
-            secret: string;
-            /**
-             * Expires
-             * Format: date-time
-             */
-            expires: string;
-        };
-        /**
          * Mark
          * @description Something that happened.
          */
@@ -5280,6 +5377,20 @@ export interface components {
              */
             imbalance: number;
         };
+        /**
+         * MissingEstimate
+         * @description An application without this estimate.
+         */
+        MissingEstimate: {
+            /** Exe */
+            exe: string;
+            /** Nodes */
+            nodes: number;
+            /** Runs */
+            runs: number;
+            /** Lacks */
+            lacks: string | null;
+        };
         /** Model */
         Model: {
             /**
@@ -5344,6 +5455,29 @@ export interface components {
             shared_groups: number;
             /** Overlap S */
             overlap_s: number;
+        };
+        /**
+         * NeighbourWithBlame
+         * @description A job that runs on the same routers or groups, with what blame says of its user.
+         */
+        NeighbourWithBlame: {
+            /** Job Id */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /** Shared Routers */
+            shared_routers: number;
+            /** Shared Groups */
+            shared_groups: number;
+            /** Overlap S */
+            overlap_s: number;
+            /**
+             * Blamed
+             * @description Applications whose slow runs go with this user's exposure (q at most 0.05).
+             */
+            blamed: string[];
         };
         /**
          * NewAccount
@@ -5514,10 +5648,10 @@ export interface components {
             account?: string | null;
         };
         /**
-         * Next
+         * NextSteps
          * @description A forecast of the next steps of a run.
          */
-        Next: {
+        NextSteps: {
             /** After Steps */
             after_steps: number;
             /** Ahead */
@@ -5673,7 +5807,7 @@ export interface components {
             /** At */
             at: string | null;
             /** Jobs */
-            jobs: components["schemas"]["Holder"][];
+            jobs: components["schemas"]["JobOnFabric"][];
         };
         /**
          * Optimise
@@ -5773,12 +5907,12 @@ export interface components {
             /** Has Steps */
             has_steps: boolean;
             /** Past */
-            past: components["schemas"]["Past"][];
+            past: components["schemas"]["PastJobs"][];
             /** @description Null for a job that has not begun, or has ended. */
             run_time: components["schemas"]["RunTime"] | null;
             stalls: components["schemas"]["Stalls"] | null;
             /** Neighbours */
-            neighbours: components["schemas"]["Beside"][];
+            neighbours: components["schemas"]["NeighbourWithBlame"][];
             /** Simulated */
             simulated: boolean;
         };
@@ -5960,10 +6094,10 @@ export interface components {
             detail: string;
         };
         /**
-         * Past
+         * PastJobs
          * @description Completed jobs that a job can be held against.
          */
-        Past: {
+        PastJobs: {
             /**
              * Basis
              * @description What they have in common: user, name, size (within a factor of two).
@@ -6216,8 +6350,8 @@ export interface components {
             figures: "given" | "simulated" | "counted";
             /** Why */
             why: components["schemas"]["Finding"][];
-            before: components["schemas"]["Side"] | null;
-            after: components["schemas"]["Side"] | null;
+            before: components["schemas"]["RouteOutcome"] | null;
+            after: components["schemas"]["RouteOutcome"] | null;
             /** Alternatives */
             alternatives: components["schemas"]["Alternative"][];
             reconstruction: components["schemas"]["Reconstruction"] | null;
@@ -6413,30 +6547,6 @@ export interface components {
             time_s: number;
         };
         /**
-         * RestsOn
-         * @description What a forecaster rests on (figure 11 of the paper): learned from the earlier runs, asked on later ones.
-         */
-        RestsOn: {
-            /** Forecaster */
-            forecaster: string;
-            /**
-             * Mape
-             * @description % error on the later runs as they are.
-             */
-            mape: number;
-            /** Learned */
-            learned: number;
-            /** Runs */
-            runs: number;
-            /**
-             * Inputs
-             * @description The largest first.
-             */
-            inputs: components["schemas"]["ForecastInput"][];
-            /** Weights */
-            weights: components["schemas"]["AttentionWeights"][];
-        };
-        /**
          * RootsOfCongestion
          * @description Where congestion begins in a window, or that there is none, or why nobody can tell.
          */
@@ -6482,6 +6592,20 @@ export interface components {
             links_explained: number;
             /** Simulated */
             simulated: boolean;
+        };
+        /**
+         * RouteOutcome
+         * @description Before or after.
+         */
+        RouteOutcome: {
+            /** Time S */
+            time_s: number | null;
+            /** Max Load Bytes */
+            max_load_bytes: number | null;
+            /** Congested Links */
+            congested_links: number | null;
+            /** Label */
+            label: string;
         };
         /**
          * RouterDetail
@@ -6721,9 +6845,9 @@ export interface components {
             simulated: boolean;
             observed: components["schemas"]["Observed"];
             band: components["schemas"]["Band"] | null;
-            newest: components["schemas"]["Next"] | null;
+            newest: components["schemas"]["NextSteps"] | null;
             /** Made */
-            made: components["schemas"]["Next"][];
+            made: components["schemas"]["NextSteps"][];
             backtest: components["schemas"]["Serving"] | null;
             /**
              * Lacks
@@ -6864,7 +6988,7 @@ export interface components {
             steps: number;
             /** Elapsed S */
             elapsed_s: number;
-            newest: components["schemas"]["Next"] | null;
+            newest: components["schemas"]["NextSteps"] | null;
             /** Backtest Mape */
             backtest_mape: number | null;
             /** Lacks */
@@ -7252,20 +7376,6 @@ export interface components {
             cannot_tell: string | null;
         };
         /**
-         * Side
-         * @description Before or after.
-         */
-        Side: {
-            /** Time S */
-            time_s: number | null;
-            /** Max Load Bytes */
-            max_load_bytes: number | null;
-            /** Congested Links */
-            congested_links: number | null;
-            /** Label */
-            label: string;
-        };
-        /**
          * Silence
          * @description Alerts that match are not told while it holds.
          */
@@ -7517,30 +7627,6 @@ export interface components {
             percentile: number | null;
         };
         /**
-         * Standing
-         * @description How one kind of estimate stands for an application.
-         */
-        Standing: {
-            /** Estimate Id */
-            estimate_id: number | null;
-            /** Created */
-            created: string | null;
-            /**
-             * Checked
-             * @description When a worker last looked at these runs.
-             */
-            checked: string | null;
-            /**
-             * Lacks
-             * @description Why there is no newer estimate, for example "needs 8 runs, has 3".
-             */
-            lacks: string | null;
-            /** Score */
-            score: {
-                [key: string]: unknown;
-            } | null;
-        };
-        /**
          * StartAdvice
          * @description Choose a routing mode and a placement from NIC counters.
          */
@@ -7740,42 +7826,6 @@ export interface components {
             updated: string;
             /** Through */
             through: string | null;
-        };
-        /**
-         * Story
-         * @description Who slows whom, where and since when, and what would help.
-         */
-        Story: {
-            /** Title */
-            title: string;
-            /** Detail */
-            detail: string;
-            /** Since */
-            since: string | null;
-            /** Until */
-            until: string | null;
-            /** @description The job that is named. */
-            aggressor: components["schemas"]["CandidateJob"] | null;
-            /**
-             * Links
-             * @description The hottest first.
-             */
-            links: components["schemas"]["CarryingLink"][];
-            /**
-             * Victims
-             * @description Jobs for which it is named; those that waste most nodes first.
-             */
-            victims: components["schemas"]["SlowJob"][];
-            /**
-             * Others
-             * @description Jobs that are slow too, for which another job is named, or none.
-             */
-            others: components["schemas"]["SlowJob"][];
-            /**
-             * Remedies
-             * @description Of the job that wastes most nodes.
-             */
-            remedies: components["schemas"]["Remedy"][];
         };
         /** Tables */
         "Tables-Input": {
@@ -9280,6 +9330,116 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["LinkFigures"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    lanes: {
+        parameters: {
+            query?: {
+                /** @description End of the window; without it the newest complete window. */
+                at?: string | null;
+                /** @description Length of the window that ends at `at`. */
+                window?: string;
+                /** @description With `port`: a port of this router. */
+                router?: number | null;
+                port?: number | null;
+                /** @description The adapter of this endpoint. */
+                endpoint?: number | null;
+            };
+            header?: never;
+            path: {
+                /** @description The fabric's number or name. */
+                fabric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LaneFigures"];
                 };
             };
             /** @description The request cannot be understood */
@@ -17109,7 +17269,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["MadeToken"];
+                    "application/json": components["schemas"]["CreatedToken"];
                 };
             };
             /** @description The request cannot be understood */

@@ -4,11 +4,12 @@ import { useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { auditQuery } from "../../api/people";
 import type { AuditEntry } from "../../api/peopleShapes";
-import { CsvButton } from "../../components/CsvButton";
+import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { count } from "../../lib/format";
 import { moment, parseTime } from "../../lib/time";
+import { address } from "../../api/client";
 
 const said = (details: Record<string, unknown>) =>
   Object.entries(details)
@@ -92,7 +93,7 @@ export function AuditView({ actor }: { actor: string | undefined }) {
         <button className="button" onClick={() => void refetch()}>
           Refresh
         </button>
-        <CsvButton name="audit" rows={rows} columns={columns} />
+        <TableExport name="audit" source={address("/audit")} rows={rows} columns={columns} />
       </div>
       {rows.length ? (
         <DataTable

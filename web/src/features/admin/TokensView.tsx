@@ -4,13 +4,14 @@ import { useMemo, useState } from "react";
 import { revokeToken, tokensQuery } from "../../api/people";
 import type { Token } from "../../api/peopleShapes";
 import type { Session } from "../../api/session";
-import { CsvButton } from "../../components/CsvButton";
+import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { plural } from "../../lib/format";
 import { moment, parseTime } from "../../lib/time";
 import { TokenDialog } from "./TokenDialog";
 import { stateOf, tokenText } from "./words";
+import { address } from "../../api/client";
 
 function columnsOf(now: number, busy: boolean, revoke: (id: number) => void): Column<Token>[] {
   const at = (text: string | null) => {
@@ -85,7 +86,7 @@ export function TokensView({ session }: { session: Session }) {
             {plural(valid, "valid token")} of {data.items.length} · sent as Authorization: Bearer
           </span>
         </div>
-        <CsvButton name="tokens" rows={data.items} columns={columns} />
+        <TableExport name="tokens" source={address("/tokens")} rows={data.items} columns={columns} />
         <button className="button primary" onClick={() => setMaking(true)}>
           New token…
         </button>

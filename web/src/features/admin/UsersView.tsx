@@ -3,13 +3,14 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { accountsQuery, changeAccount } from "../../api/people";
 import type { Account } from "../../api/peopleShapes";
-import { CsvButton } from "../../components/CsvButton";
+import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { plural } from "../../lib/format";
 import { moment, parseTime } from "../../lib/time";
 import { AccountDialog } from "./AccountDialog";
 import { door, ROLES } from "./words";
+import { address } from "../../api/client";
 
 interface Acts {
   self: string;
@@ -83,7 +84,7 @@ export function UsersView({ self }: { self: string }) {
             {plural(data.items.length, "account")}, {data.items.filter((account) => account.disabled).length} disabled
           </span>
         </div>
-        <CsvButton name="users" rows={data.items} columns={columns} />
+        <TableExport name="users" source={address("/users")} rows={data.items} columns={columns} />
         <button className="button primary" onClick={() => setEdited("new")}>
           New user…
         </button>

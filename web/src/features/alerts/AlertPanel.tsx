@@ -17,6 +17,7 @@ import { count, duration, plural, si } from "../../lib/format";
 import { clock, moment, parseTime, ZONE } from "../../lib/time";
 import { SilenceDialog } from "./SilenceDialog";
 import { lasted, lastValue, levelOf, ownPath, unitOf, valueText } from "./standing";
+import { address } from "../../api/client";
 
 export function AlertPanel({ id, signals, now }: { id: number; signals: Map<string, string>; now: number }) {
   const answer = useQuery(alertQuery(id));
@@ -105,6 +106,7 @@ function Samples({ alert, signal }: { alert: AlertDetail; signal: string | undef
     <PictureCard
       title="Before it fired"
       name={`alert-${alert.alert_id}`}
+      source={address(`/alerts/${alert.alert_id}`)}
       rows={rows}
       columns={columns}
       id={(r) => String(r.at)}

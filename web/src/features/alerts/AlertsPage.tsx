@@ -4,13 +4,12 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { alertsQuery, rulesQuery, silencesQuery } from "../../api/alerts";
 import type { Alert, Rule, Silence } from "../../api/alertShapes";
-import { CsvButton } from "../../components/CsvButton";
-import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { TableExport } from "../../components/TableExport";
+import { DataTable, type Column } from "../../components/DataTable";
 import { SeverityMark } from "../../components/Icon";
 import { Empty, Unanswered, refused } from "../../components/Notice";
 import { PageLink } from "../../components/PageLink";
 import { Segmented } from "../../components/Segmented";
-import { save } from "../../lib/csv";
 import { count, duration, plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { moment, parseTime, ZONE } from "../../lib/time";
@@ -22,6 +21,8 @@ import { ContactsView } from "./ContactsView";
 import { RulesView } from "./RulesView";
 import { SilencesView } from "./SilencesView";
 import { lasted, levelOf, ownPath, silencing, valueText } from "./standing";
+import { address } from "../../api/client";
+import { saveCsv } from "../../components/tableFile";
 
 const VIEWS: { value: AlertsView; label: string }[] = [
   { value: "alerts", label: "Alerts" },
@@ -160,7 +161,7 @@ function Alerts({ firing, rules, silences, now }: Props) {
     return [
       { keys: "j", label: "Next alert", run: show(1) },
       { keys: "k", label: "Alert before", run: show(-1) },
-      { keys: "e", label: "Export past alerts as CSV", run: () => save("alerts.csv", tableCsv(over, columns)) },
+      { keys: "e", label: "Export past alerts as CSV", run: () => saveCsv("alerts", over, columns) },
     ];
   }, [firing, over, shown, columns, navigate]);
   useKeys("Alerts", bindings);
@@ -218,7 +219,12 @@ function Alerts({ firing, rules, silences, now }: Props) {
                 {hasNextPage ? " of more; scroll for the rest" : ""} · newest first
               </span>
             </div>
-            <CsvButton name="alerts" rows={over} columns={columns} />
+            <TableExport
+              name="alerts"
+              source={address("/alerts", { phase: "resolved" })}
+              rows={over}
+              columns={columns}
+            />
           </div>
           {!past.data ? (
             <Unanswered what="past alerts" asked={[past]} />

@@ -13,6 +13,7 @@ import { PictureCard } from "../../components/PictureCard";
 import { count, duration, plural } from "../../lib/format";
 import { moment, timeTicks, day, clock, ZONE } from "../../lib/time";
 import { valueText } from "./standing";
+import { address } from "../../api/client";
 
 export const SPANS = {
   "1d": { label: "Last day", ms: 86_400_000 },
@@ -107,12 +108,12 @@ export function DryRunResult({ task: id, signal }: { task: number; signal: strin
         </p>
       </section>
     );
-  return <Result run={run} signal={signal} />;
+  return <Result task={id} run={run} signal={signal} />;
 }
 
 const SHOWN = 24;
 
-function Result({ run, signal }: { run: DryRun; signal: string }) {
+function Result({ task, run, signal }: { task: number; run: DryRun; signal: string }) {
   const now = run.to_s * 1000;
   const name = (fired: Fired) => Object.values(fired.labels).join(", ");
   const columns: Column<Fired & { at: number }>[] = [
@@ -136,6 +137,7 @@ function Result({ run, signal }: { run: DryRun; signal: string }) {
     <PictureCard
       title={said(run)}
       name={`dry-run-${run.rule}`}
+      source={address(`/tasks/${task}`)}
       rows={run.alerts.map((fired, at) => ({ ...fired, at }))}
       columns={columns}
       id={(f) => String(f.at)}

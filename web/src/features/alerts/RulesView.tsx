@@ -2,12 +2,13 @@
 import { useSearch, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { StoredRule } from "../../api/alertShapes";
-import { CsvButton } from "../../components/CsvButton";
+import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Empty } from "../../components/Notice";
 import { count, duration } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { RulePanel } from "./RulePanel";
+import { address } from "../../api/client";
 
 const columnsAt = (now: number): Column<StoredRule>[] => [
   {
@@ -70,7 +71,7 @@ export function RulesView({ rules, now }: { rules: StoredRule[]; now: number }) 
             <h2>Rules</h2>
             <span className="subtitle">{count(rules.length)} · edits here override the file</span>
           </div>
-          <CsvButton name="alert-rules" rows={rules} columns={columns} />
+          <TableExport name="alert-rules" source={address("/alerts/rules")} rows={rules} columns={columns} />
         </div>
         {rules.length ? (
           <DataTable

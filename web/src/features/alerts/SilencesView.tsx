@@ -4,12 +4,13 @@ import { useState } from "react";
 import { endSilence } from "../../api/alerts";
 import type { Silence } from "../../api/alertShapes";
 import { AccessButton } from "../../components/AccessButton";
-import { CsvButton } from "../../components/CsvButton";
+import { TableExport } from "../../components/TableExport";
 import type { Column } from "../../components/DataTable";
 import { Empty } from "../../components/Notice";
 import { duration } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { SilenceDialog } from "./SilenceDialog";
+import { address } from "../../api/client";
 
 const what = (silence: Silence) =>
   Object.entries(silence.matchers)
@@ -45,7 +46,7 @@ export function SilencesView({ silences, now }: { silences: Silence[]; now: numb
           <h2>Silences</h2>
           <span className="subtitle">alerts still fire and are kept; no notifications are sent · times are {ZONE}</span>
         </div>
-        <CsvButton name="silences" rows={silences} columns={columns} />
+        <TableExport name="silences" source={address("/alerts/silences")} rows={silences} columns={columns} />
         <AccessButton need="operate" className="button primary" onClick={() => setAdding(true)}>
           New silence…
         </AccessButton>

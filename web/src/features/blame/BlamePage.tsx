@@ -5,11 +5,10 @@ import { useCallback, useDeferredValue, useEffect, useMemo } from "react";
 import { blameQuery, type By } from "../../api/estimates";
 import type { Application, Blame, BlameEntry } from "../../api/estimateShapes";
 import { useAddressOrder } from "../../components/addressSort";
-import { OrderedTable, tableCsv, type Column } from "../../components/DataTable";
+import { OrderedTable, type Column } from "../../components/DataTable";
 import { HowToRead } from "../../components/HowToRead";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
-import { save } from "../../lib/csv";
 import { count, plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { day, parseTime } from "../../lib/time";
@@ -21,6 +20,9 @@ import { useApplication } from "../estimates/useApplication";
 import { chance, signed } from "./numbers";
 import { RunsBehind } from "./RunsBehind";
 import { SeveralSets } from "./SeveralSets";
+import { address } from "../../api/client";
+import { TableExport } from "../../components/TableExport";
+import { saveCsv } from "../../components/tableFile";
 
 /** Three decimals, and no sign before a zero. */
 const bits = (value: number): string =>
@@ -111,8 +113,10 @@ function columnsOf(by: By): Column<BlameEntry>[] {
 }
 
 /** In the file also why; on the page that stands beside its runs. */
-const blameCsv = (entries: BlameEntry[], columns: Column<BlameEntry>[]) =>
-  tableCsv(entries, [...columns, { key: "reasons", header: "why", value: (e) => e.reasons.join("; ") }]);
+const withReasons = (columns: Column<BlameEntry>[]): Column<BlameEntry>[] => [
+  ...columns,
+  { key: "reasons", header: "why", value: (e) => e.reasons.join("; ") },
+];
 
 export function BlamePage() {
   const search = useSearch({ from: "/blame" });
@@ -202,7 +206,7 @@ function Ranking({ application, by }: { application: Application; by: By }) {
     return [
       { keys: "j", label: "Next name", run: () => show(at + 1) },
       { keys: "k", label: "Name before", run: () => show(at - 1) },
-      { keys: "e", label: "Export as CSV", run: () => save("blame.csv", blameCsv(entries, columns)) },
+      { keys: "e", label: "Export as CSV", run: () => saveCsv("blame", entries, withReasons(columns)) },
     ];
   }, [who, entries, columns, navigate]);
   useKeys("Blame", bindings);
@@ -236,9 +240,12 @@ function Ranking({ application, by }: { application: Application; by: By }) {
               value={text}
               onChange={(event) => setText(event.target.value)}
             />
-            <button className="button" onClick={() => save("blame.csv", blameCsv(entries, columns))}>
-              Export CSV
-            </button>
+            <TableExport
+              name="blame"
+              rows={entries}
+              columns={withReasons(columns)}
+              source={address("/estimates/blame", { exe: application.exe, nodes: application.nodes, by, limit: 1000 })}
+            />
           </div>
           {entries.length ? (
             <OrderedTable

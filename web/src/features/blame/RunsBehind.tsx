@@ -13,6 +13,7 @@ import { PictureCard } from "../../components/PictureCard";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { count, duration, ratio } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
+import { address } from "../../api/client";
 
 interface Row {
   run: number;
@@ -98,6 +99,7 @@ export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; 
     <PictureCard
       title={`Runs beside ${entry.name}`}
       name={`runs-beside-${entry.name}`}
+      source={address(`/estimates/blame/${estimate}/${by}/${place}`)}
       className="runs-behind"
       rows={rows}
       columns={columns}

@@ -16,6 +16,7 @@ import "../estimates/estimates.css";
 import { Lacking } from "../estimates/Lacking";
 import { ranked } from "./cells";
 import { HeatMap } from "./HeatMap";
+import { address } from "../../api/client";
 
 export const error = (value: number | null): string => (value === null ? "–" : `${value.toFixed(1)} %`);
 
@@ -170,6 +171,7 @@ function Drivers({ deviation }: { deviation: Deviation }) {
           <PictureCard
             title="Counters by application"
             name={`drivers-${deviation.inputs}`}
+            source={address("/estimates/deviation", { inputs: deviation.inputs })}
             className="heat-card"
             rows={rowsOf(deviation)}
             columns={columns}

@@ -23,7 +23,9 @@ export function AxisMenu({ clock, first, search, change }: Props) {
         trigger={
           <>
             <span className="visually-hidden">Time axis </span>
-            {search.span ? SPAN_LABELS[search.span] : duration((clock.span.to - clock.span.from) / 1000)}
+            {search.span && !search.afrom
+              ? SPAN_LABELS[search.span]
+              : duration((clock.span.to - clock.span.from) / 1000)}
             <Icon name="down" />
           </>
         }
@@ -31,7 +33,7 @@ export function AxisMenu({ clock, first, search, change }: Props) {
           ...SPANS.map((one) => ({
             id: one as string,
             label: SPAN_LABELS[one],
-            onSelect: () => change({ span: one }),
+            onSelect: () => change({ span: one, afrom: undefined, ato: undefined }),
           })),
           { id: "dates", label: "Choose dates…", onSelect: () => setChoosing(true) },
         ]}
@@ -42,7 +44,9 @@ export function AxisMenu({ clock, first, search, change }: Props) {
           initial={clock.window}
           first={first}
           edge={clock.edge}
-          onChoose={(window) => change({ from: isoTime(window.from), to: isoTime(window.to) }, true)}
+          onChoose={(window) =>
+            change({ from: isoTime(window.from), to: isoTime(window.to), afrom: undefined, ato: undefined }, true)
+          }
           onClose={() => setChoosing(false)}
         />
       )}

@@ -189,7 +189,22 @@ export function ContextBar({
             <Icon name="down" />
           </>
         }
-        entries={scene ? exportEntries({ scene, selected, links, values, view, jobs, congestion, subtitle }) : []}
+        entries={
+          scene
+            ? exportEntries({
+                scene,
+                selected,
+                links,
+                values,
+                view,
+                jobs,
+                moment,
+                linkClass: search.class ?? null,
+                congestion,
+                subtitle,
+              })
+            : []
+        }
         empty="Nothing to export yet"
       />
     </div>

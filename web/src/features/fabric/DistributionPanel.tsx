@@ -1,7 +1,7 @@
 /** One sample without time: the distribution of links of each class stands where the time axis would. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { linkFiguresQuery, type Moment } from "../../api/queries";
+import { linkFiguresQuery, type Moment, momentParameters } from "../../api/queries";
 import { useSize } from "../../charts/Canvas";
 import { distribution, Histogram } from "../../charts/Histogram";
 import { HEAT_LABELS } from "../../charts/scale";
@@ -11,6 +11,7 @@ import { PictureCard } from "../../components/PictureCard";
 import { count } from "../../lib/format";
 import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
+import { address } from "../../api/client";
 
 const TITLES: Record<string, string> = {
   green: "Green links, along the row",
@@ -71,6 +72,7 @@ export function DistributionPanel({ fabric, moment }: { fabric: number; moment: 
     <PictureCard
       title="Distribution of links"
       name={`distribution-${fabric}`}
+      source={address(`/fabrics/${fabric}/stalls/links`, momentParameters(moment))}
       className="distribution-panel"
       rows={rows}
       columns={columns}

@@ -1,7 +1,7 @@
 /** A whole machine: picture, group matrix, selected router and time, all driven by one address. */
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
-import { useCallback, useMemo } from "react";
+import { useCallback, useEffect, useMemo } from "react";
 import { fabricsQuery, routersQuery } from "../../api/queries";
 import { useFreshness } from "../../api/freshness";
 import type { Fabric } from "../../api/shapes";
@@ -24,9 +24,11 @@ import { RouterPanel } from "./RouterPanel";
 import { devices, sceneOf, type Scene } from "../../machine/scene";
 import { TimePanel } from "./TimePanel";
 import { useJobs } from "./useJobs";
+import { usePlay } from "./usePlay";
 import { useSelection } from "./useSelection";
 import { useValues } from "./useValues";
 import { defaultView, PictureView, viewsOf } from "./views";
+import { useOrigin } from "../../lib/origin";
 
 export function FabricPage() {
   const { fabric: name } = useParams({ from: "/fabric/$fabric" });
@@ -58,12 +60,21 @@ function FabricOf({ fabric }: { fabric: Fabric }) {
 function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) {
   const search = useSearch({ from: "/fabric/$fabric" });
   const navigate = useNavigate({ from: "/fabric/$fabric" });
+  const queries = useQueryClient();
   const fresh = useFreshness(fabric);
   const edge = fresh.through === null ? null : Math.floor(fresh.through / TICK_MS) * TICK_MS;
   const first = parseTime(fabric.first_ts);
-  const clock = useMemo(
+  const play = usePlay();
+  const { held, setStage } = play;
+  const resting = useMemo(
     () => (fabric.snapshot || edge === null ? null : clockwork(search, edge, first)),
     [fabric.snapshot, search, edge, first],
+  );
+  // While a window plays, every panel shows that one, on an axis that stays.
+  const clock = useMemo(
+    () =>
+      resting && held ? { ...resting, ...held, comparison: comparisonOf(search, held.window), live: false } : resting,
+    [resting, held, search],
   );
   const difference = search.diff === "on" && clock !== null;
   const views = viewsOf(fabric);
@@ -76,7 +87,14 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
     [navigate],
   );
 
-  const values = useValues({ scene, fabric: fabric.id, clock, linkClass: search.class ?? null, difference });
+  const values = useValues({
+    scene,
+    fabric: fabric.id,
+    clock,
+    linkClass: search.class ?? null,
+    difference,
+    playing: play.playing,
+  });
   const jobs = useJobs(scene, fabric.id, search.job, clock?.window.to ?? null);
   const selected = useSelection(values.store, search.router, jobs.members, scene);
   const selectedGroup = scene && selected !== null ? (scene.machine.group[selected] ?? null) : null;
@@ -104,7 +122,17 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
     },
     [change],
   );
-  const { preview } = values;
+  const zoom = useCallback(
+    (span: TimeWindow | null) =>
+      change({
+        afrom: span ? isoTime(span.from) : undefined,
+        ato: span ? isoTime(span.to) : undefined,
+        // A zoomed axis stands still, and so does its window.
+        ...(span && clock && { from: isoTime(clock.window.from), to: isoTime(clock.window.to) }),
+      }),
+    [change, clock],
+  );
+  const { preview, prepare } = values;
   const drag = useCallback(
     (window: TimeWindow, comparing: boolean) => {
       if (!clock) return;
@@ -113,6 +141,19 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
     },
     [preview, clock, difference, search],
   );
+  useEffect(() => {
+    setStage(
+      clock && {
+        window: clock.window,
+        span: clock.span,
+        stepMs: clock.stepMs,
+        show: (window) => drag(window, false),
+        busy: () => queries.isFetching({ queryKey: ["counters", fabric.id] }) > 0,
+        prepare,
+        rest: (window) => commit(window, false),
+      },
+    );
+  }, [setStage, clock, drag, prepare, commit, queries, fabric.id]);
   const around = useCallback(
     (at: number) => {
       if (!clock) return;
@@ -163,6 +204,12 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
   }, [scene, selected, clock, edge, views, view, difference, change, select, descend]);
   useKeys("Fabric", bindings);
 
+  useOrigin({
+    machine: fabric.name,
+    simulated: fabric.simulated,
+    window: clock?.window ?? null,
+    search: () => (clock ? { from: isoTime(clock.window.from), to: isoTime(clock.window.to) } : {}),
+  });
   const groupMatrix =
     fabric.kind === "dragonfly" &&
     view !== "table" &&
@@ -276,8 +323,11 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
           stale={fresh.state === "stale"}
           onDrag={drag}
           onCommit={commit}
-          onPrepare={values.prepare}
+          onPrepare={prepare}
           onMark={around}
+          play={play}
+          zoomed={search.afrom !== undefined}
+          onZoom={zoom}
         />
       )}
     </div>

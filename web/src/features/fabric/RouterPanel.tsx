@@ -2,21 +2,22 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
-import { routerQuery, timeseriesQuery, type Moment } from "../../api/queries";
+import { routerQuery, timeseriesQuery, type Moment, momentParameters } from "../../api/queries";
 import type { RouterDetail, Tile } from "../../api/shapes";
 import { heatColour, textOn, type Theme } from "../../charts/scale";
 import { Sparkline } from "../../charts/Sparkline";
-import { tableCsv, type Column } from "../../components/DataTable";
+import type { Column } from "../../components/DataTable";
 import { ClassGlyph, classPath, Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
 import { Failure, Unanswered, Waiting } from "../../components/Notice";
 import { captureEntries } from "../../lib/capture";
-import { save } from "../../lib/csv";
 import { plural, ratio, shortRatio, si } from "../../lib/format";
 import { intervalText, parseTime, type TimeWindow } from "../../lib/time";
 import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { placeOf, shortPlace, type Scene } from "../../machine/scene";
+import { address } from "../../api/client";
+import { tableEntries } from "../../components/tableFile";
 
 interface Props {
   scene: Scene;
@@ -39,7 +40,7 @@ export function RouterPanel({ scene, router, moment, span, at, onSelect }: Props
       <div className="router-head">
         <h2 title={name}>{name}</h2>
         {place !== name && <span className="subtitle">{place}</span>}
-        {shown && <ExportMenu detail={shown} scene={scene} name={name} />}
+        {shown && <ExportMenu detail={shown} scene={scene} name={name} moment={moment} />}
       </div>
       {detail.error && !shown ? (
         <Failure error={detail.error} retry={() => void detail.refetch()} />
@@ -160,7 +161,17 @@ function Body({
   );
 }
 
-function ExportMenu({ detail, scene, name }: { detail: RouterDetail; scene: Scene; name: string }) {
+function ExportMenu({
+  detail,
+  scene,
+  name,
+  moment,
+}: {
+  detail: RouterDetail;
+  scene: Scene;
+  name: string;
+  moment: Moment;
+}) {
   const columns: Column<Tile>[] = [
     { key: "port", header: "port", value: (t) => t.port },
     { key: "name", header: "name", value: (t) => t.name },
@@ -183,11 +194,13 @@ function ExportMenu({ detail, scene, name }: { detail: RouterDetail; scene: Scen
         </>
       }
       entries={[
-        {
-          id: "tiles",
-          label: "All its tiles as CSV",
-          onSelect: () => save(`${name}-tiles.csv`, tableCsv(detail.tiles, columns)),
-        },
+        ...tableEntries({
+          name: `${name}-tiles`,
+          what: "All its tiles",
+          rows: () => detail.tiles,
+          columns,
+          source: address(`/fabrics/${scene.fabric.id}/routers/${detail.router}`, momentParameters(moment)),
+        }),
         ...captureEntries(
           () => document.querySelector<HTMLElement>(".router-panel .router-pictures"),
           `${name}-tiles`,

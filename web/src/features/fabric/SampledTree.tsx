@@ -8,16 +8,17 @@ import { FractionLegend } from "../../charts/legends";
 import { congestedText, treeOf, worstLeafText } from "../../charts/tree";
 import { TreePicture } from "../../charts/TreePicture";
 import { usePalette } from "../../charts/usePalette";
-import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { DataTable, type Column } from "../../components/DataTable";
 import { Dialog } from "../../components/Dialog";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
 import { Empty, Unanswered } from "../../components/Notice";
-import { save } from "../../lib/csv";
 import { bytes, count, fraction, plural, si } from "../../lib/format";
 import { intervalText, parseTime, ZONE } from "../../lib/time";
 import { choices, FILTERS, sampledLinks, sampledSums, type SampledLink } from "./sampled";
 import type { ViewProps } from "../../machine/usePicture";
+import { address } from "../../api/client";
+import { tableEntries } from "../../components/tableFile";
 
 const title = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
@@ -140,11 +141,12 @@ export function SampledTree({ scene, contexts, selected, jobs, onSelect, slice, 
           }
           entries={[
             { id: "table", label: "Show the table", onSelect: () => setTable(true) },
-            {
-              id: "csv",
-              label: "Table as CSV",
-              onSelect: () => save(`${fabric.name}-packets.csv`, tableCsv(listed, columns)),
-            },
+            ...tableEntries({
+              name: `${fabric.name}-packets`,
+              rows: () => listed,
+              columns,
+              source: address(`/fabrics/${fabric.id}/samples`, { ...chosen, from: search.from, to: search.to }),
+            }),
           ]}
         />
         <FractionLegend theme={palette.theme} />

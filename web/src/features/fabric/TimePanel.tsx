@@ -1,12 +1,12 @@
 /** The time axis of a fabric page, its table, and both as files. */
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { overviewQuery } from "../../api/queries";
 import type { Overview } from "../../api/shapes";
 import { TimeBrush } from "../../charts/TimeBrush";
 import { useFrame } from "../../charts/Canvas";
 import { AlertMe } from "../alerts/AlertMe";
-import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { DataTable, type Column } from "../../components/DataTable";
 import { Dialog } from "../../components/Dialog";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
@@ -14,8 +14,15 @@ import { refused, Unanswered } from "../../components/Notice";
 import { captureEntries } from "../../lib/capture";
 import { save } from "../../lib/csv";
 import { percent, ratio, si } from "../../lib/format";
-import { intervalText, moment, parseTime, ZONE, type TimeWindow } from "../../lib/time";
+import { intervalText, moment, parseTime, ZONE, type TimeWindow, isoTime } from "../../lib/time";
+import { useKeys } from "../../lib/keys";
 import { overviewPoints, type Clockwork } from "./clockwork";
+import { PlayControls } from "./PlayControls";
+import { zoomed as zoomedSpan } from "./playback";
+import type { Play } from "./usePlay";
+import { address, getBinary } from "../../api/client";
+import { copyApiLine, tableEntries } from "../../components/tableFile";
+import { PARQUET } from "../../lib/parquet";
 
 interface Props {
   fabric: number;
@@ -26,8 +33,40 @@ interface Props {
   stale: boolean;
   onDrag: (window: TimeWindow, comparing: boolean) => void;
   onCommit: (window: TimeWindow, comparing: boolean) => void;
-  onPrepare: () => void;
+  onPrepare: () => Promise<void>;
   onMark: (at: number) => void;
+  play: Play;
+  /** Whether the axis was zoomed. */
+  zoomed: boolean;
+  /** Another axis, or null for the one that the window's length gives. */
+  onZoom: (span: TimeWindow | null) => void;
+}
+
+/** A wheel that rests this long has chosen its axis. */
+const WHEEL_MS = 250;
+
+/** The axis as a wheel turns it: shown at once, and in the address when the wheel rests. */
+function useZoom(clock: Clockwork, onZoom: (span: TimeWindow | null) => void) {
+  const [turning, setTurning] = useState<TimeWindow | null>(null);
+  const timer = useRef(0);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  useEffect(() => setTurning(null), [clock.span.from, clock.span.to]);
+  const span = turning ?? clock.span;
+  const latest = useRef({ span, onZoom });
+  useEffect(() => {
+    latest.current = { span, onZoom };
+  });
+  const zoom = useCallback(
+    (at: number | null, factor: number) => {
+      const { span: shown } = latest.current;
+      const next = zoomedSpan(shown, at ?? (clock.window.from + clock.window.to) / 2, factor, clock.edge);
+      setTurning(next);
+      clearTimeout(timer.current);
+      timer.current = setTimeout(() => latest.current.onZoom(next), at === null ? 0 : WHEEL_MS) as unknown as number;
+    },
+    [clock.window, clock.edge],
+  );
+  return { span, zoom };
 }
 
 interface Row {
@@ -91,7 +130,23 @@ export function TimePanel({
   onCommit,
   onPrepare,
   onMark,
+  play,
+  zoomed,
+  onZoom,
 }: Props) {
+  const { span, zoom } = useZoom(clock, onZoom);
+  const { toggle } = play;
+  useKeys(
+    "Time axis",
+    useMemo(
+      () => [
+        { keys: "p", label: "Play, pause", run: toggle },
+        { keys: "+", label: "Zoom into the time axis", run: () => zoom(null, 0.5) },
+        { keys: "-", label: "Zoom out of the time axis", run: () => zoom(null, 2) },
+      ],
+      [toggle, zoom],
+    ),
+  );
   const box = useRef<HTMLElement>(null);
   const [table, setTable] = useState(false);
   const overview = useQuery(overviewQuery(fabric, clock.span, overviewPoints(clock.span.to - clock.span.from)));
@@ -121,13 +176,25 @@ export function TimePanel({
         <Unanswered what="the time axis" asked={[overview]} />
       </div>
     );
+  const axis = { from: isoTime(clock.span.from), to: isoTime(clock.span.to) };
+  const framesPath = `/fabrics/${fabric}/frames`;
+  const saveFrames = async () => {
+    const { body } = await getBinary(framesPath, axis, undefined, PARQUET);
+    save(`${name}-routers-over-time.parquet`, new Blob([body], { type: PARQUET }));
+  };
   const heading = () => ({
     title: `${name}, stall cycles per flit over time`,
     subtitle: `${intervalText(clock.span, clock.span.to)} ${ZONE}`,
   });
   return (
-    <section ref={box} className="card time-panel" aria-label="Time" onPointerEnter={onPrepare}>
+    <section ref={box} className="card time-panel" aria-label="Time" onPointerEnter={() => void onPrepare()}>
       <div className="time-menu">
+        <PlayControls
+          play={play}
+          span={span}
+          onZoom={(factor) => zoom(null, factor)}
+          onWhole={zoomed ? () => onZoom(null) : undefined}
+        />
         <AlertMe
           watched={() => ({
             signal: "stall_ratio",
@@ -145,17 +212,31 @@ export function TimePanel({
           }
           entries={[
             { id: "table", label: "Show the table", onSelect: () => setTable(true) },
+            ...tableEntries({
+              name: `${name}-time`,
+              rows: () => (data ? axisRows(data) : []),
+              columns: columns(clock.span.to),
+              source: address(`/fabrics/${fabric}/overview`, {
+                ...axis,
+                points: overviewPoints(clock.span.to - clock.span.from),
+              }),
+            }),
             {
-              id: "csv",
-              label: "Table as CSV",
-              onSelect: () => data && save(`${name}-time.csv`, tableCsv(axisRows(data), columns(clock.span.to))),
+              id: "routers",
+              label: "Every router over time as Parquet",
+              onSelect: () => void saveFrames(),
+            },
+            {
+              id: "routers api",
+              label: "Copy the API line: every router over time",
+              onSelect: () => copyApiLine(`${name}-routers-over-time`, address(framesPath, axis)),
             },
             ...captureEntries(() => box.current?.querySelector<HTMLElement>(".brush") ?? null, `${name}-time`, heading),
           ]}
         />
       </div>
       <TimeBrush
-        span={clock.span}
+        span={span}
         series={shaped.series}
         marks={shaped.marks}
         gaps={shaped.gaps}
@@ -168,6 +249,8 @@ export function TimePanel({
         onDrag={drag}
         onCommit={onCommit}
         onMark={onMark}
+        playing={play.now}
+        onZoom={zoom}
       />
       {table && data && (
         <Dialog

@@ -46,6 +46,9 @@ export interface FabricSearch {
   against?: Against;
   axis?: (typeof AXES)[number];
   span?: Span;
+  /** Ends of a zoomed time axis. */
+  afrom?: string;
+  ato?: string;
   /** Group of leaves of a tree that is drawn by itself. */
   slice?: number;
   rows?: Rows;
@@ -72,6 +75,7 @@ function windowAt(at: unknown): TimeWindow | undefined {
 export function fabricSearch(raw: Record<string, unknown>): FabricSearch {
   const window = windowFrom(raw.from, raw.to) ?? windowAt(raw.at);
   const comparison = windowFrom(raw.cfrom, raw.cto);
+  const zoom = windowFrom(raw.afrom, raw.ato);
   const all: FabricSearch = {
     view: oneOf(raw.view, VIEWS),
     class: oneOf(raw.class, CLASSES),
@@ -87,6 +91,8 @@ export function fabricSearch(raw: Record<string, unknown>): FabricSearch {
     against: oneOf(raw.against, AGAINST),
     axis: oneOf(raw.axis, AXES),
     span: oneOf(raw.span, SPANS),
+    afrom: zoom && isoTime(zoom.from),
+    ato: zoom && isoTime(zoom.to),
     slice: wholeNumber(raw.slice),
     rows: oneOf(raw.rows, ROWS),
     sort: text(raw.sort),

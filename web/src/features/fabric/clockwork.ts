@@ -39,14 +39,15 @@ export const defaultSpan = (first: number | null, edge: number): Span =>
   first !== null && edge - first < SPAN_MS["15m"] ? "15m" : "1h";
 
 export function clockwork(search: FabricSearch, edge: number, first: number | null = null): Clockwork {
+  const zoom = windowFrom(search.afrom, search.ato);
   const spanMs = SPAN_MS[search.span ?? defaultSpan(first, edge)];
-  const stepMs = grid(spanMs);
+  const stepMs = grid(zoom ? zoom.to - zoom.from : spanMs);
   const chosen = windowFrom(search.from, search.to);
   const liveEdge = Math.floor(edge / TICK_MS) * TICK_MS;
   const window = chosen ?? { from: liveEdge - spanMs / LIVE_SHARE, to: liveEdge };
   const comparison = comparisonOf(search, window);
   return {
-    span: axis(window, chosen ? edge : liveEdge, spanMs, stepMs, Boolean(chosen)),
+    span: zoom ?? axis(window, chosen ? edge : liveEdge, spanMs, stepMs, Boolean(chosen)),
     window,
     comparison,
     live: !chosen,
@@ -92,7 +93,7 @@ export const againstText = (search: FabricSearch): string =>
         : search.against === "day-ago"
           ? "a day earlier"
           : search.against === "week-ago"
-            ? "the same hour last week"
+            ? "the same time last week"
             : "the one before";
 
 /** The axis ends at the newest data while that keeps a chosen window well inside, else it centres on the window. */

@@ -1,16 +1,18 @@
 /** What is seen, as a file: the figures as CSV, the picture as SVG or PNG. Pictures leave in the light theme, whatever the screen shows. */
 import type { Congestion, LinkFigures } from "../../api/shapes";
-import { hottestPairs, pairsOf } from "../../charts/matrix";
+import { hottestPairs, pairsOf, type Pair } from "../../charts/matrix";
 import type { MenuEntry } from "../../components/Menu";
-import { tableCsv } from "../../components/DataTable";
+import type { Column } from "../../components/DataTable";
 import { captureEntries } from "../../lib/capture";
-import { csv, save } from "../../lib/csv";
 import type { Store } from "../../lib/store";
 import { linkColumns, linkRows, linkScope } from "./LinkTables";
 import type { View } from "./address";
 import type { Scene, Values } from "../../machine/scene";
 import { routerColumns, routerRows } from "./TableView";
 import type { FabricJobs } from "./useJobs";
+import { address } from "../../api/client";
+import { momentParameters, type Moment } from "../../api/queries";
+import { tableEntries } from "../../components/tableFile";
 
 interface Inputs {
   scene: Scene;
@@ -20,9 +22,19 @@ interface Inputs {
   values: Store<Values | null>;
   view: View;
   jobs: FabricJobs;
+  moment: Moment;
+  linkClass: string | null;
   congestion: Congestion | null;
   subtitle: string;
 }
+
+const pairColumns: Column<Pair>[] = [
+  { key: "src", header: "src_group", value: (p) => p.src },
+  { key: "dst", header: "dst_group", value: (p) => p.dst },
+  { key: "flits", header: "flits", value: (p) => p.flits },
+  { key: "stalls", header: "stall_cycles", value: (p) => p.stalls },
+  { key: "ratio", header: "stall_per_flit", value: (p) => p.ratio },
+];
 
 const picture = () => document.querySelector<HTMLElement>('section[aria-label="Picture"]');
 
@@ -33,39 +45,42 @@ export function exportEntries({
   values,
   view,
   jobs,
+  moment,
+  linkClass,
   congestion,
   subtitle,
 }: Inputs): MenuEntry[] {
   const { name } = scene.fabric;
-  const rows = (): void => {
-    const now = values.get();
-    if (now)
-      save(
-        `${name}-routers.csv`,
-        tableCsv(routerRows(scene, now, jobs.at), routerColumns(scene, now.window.factor !== null)),
-      );
-  };
-  const pairs = (): void => {
-    if (!congestion) return;
-    const all = hottestPairs(pairsOf(scene.groups, congestion.groups));
-    save(
-      `${name}-groups.csv`,
-      csv(
-        ["src_group", "dst_group", "flits", "stall_cycles", "stall_per_flit"],
-        all.map((p) => [p.src, p.dst, p.flits, p.stalls, p.ratio]),
-      ),
-    );
-  };
   const group = linkScope(scene, selected);
-  const part = group === null ? "" : `-g${group}`;
-  const linked = (): void =>
-    void links(group).then((figures) =>
-      save(`${name}${part}-links.csv`, tableCsv(linkRows(scene, figures), linkColumns)),
-    );
+  const asked = { ...momentParameters(moment), class: linkClass };
+  const path = `/fabrics/${scene.fabric.id}`;
   return [
-    { id: "routers", label: "Routers as CSV", onSelect: rows },
-    { id: "links", label: group === null ? "Links as CSV" : `Links of g${group} as CSV`, onSelect: linked },
-    ...(scene.groups.length > 1 ? [{ id: "groups", label: "Pairs of groups as CSV", onSelect: pairs }] : []),
+    ...tableEntries({
+      name: `${name}-routers`,
+      what: "Routers",
+      rows: () => {
+        const now = values.get();
+        return now ? routerRows(scene, now, jobs.at) : [];
+      },
+      columns: routerColumns(scene, values.get()?.window.factor != null),
+      source: address(`${path}/stalls`, asked),
+    }),
+    ...tableEntries({
+      name: `${name}${group === null ? "" : `-g${group}`}-links`,
+      what: group === null ? "Links" : `Links of g${group}`,
+      rows: async () => linkRows(scene, await links(group)),
+      columns: linkColumns,
+      source: address(`${path}/stalls/links`, { ...asked, group }),
+    }),
+    ...(scene.groups.length > 1
+      ? tableEntries({
+          name: `${name}-groups`,
+          what: "Pairs of groups",
+          rows: () => (congestion ? hottestPairs(pairsOf(scene.groups, congestion.groups)) : []),
+          columns: pairColumns,
+          source: address(`${path}/stalls`, asked),
+        })
+      : []),
     ...(view === "table"
       ? []
       : captureEntries(picture, `${name}-${view}`, () => ({

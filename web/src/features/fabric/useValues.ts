@@ -17,6 +17,8 @@ interface Inputs {
   clock: Clockwork | null;
   linkClass: string | null;
   difference: boolean;
+  /** While a window plays, frames are shown, and exact figures only where there is none. */
+  playing: boolean;
 }
 
 export interface FabricValues {
@@ -31,10 +33,10 @@ export interface FabricValues {
   /** Shows a window during a drag, within the frame. */
   preview: (window: TimeWindow, comparison: TimeWindow | null) => void;
   /** Fetches what a drag needs, before it begins. */
-  prepare: () => void;
+  prepare: () => Promise<void>;
 }
 
-export function useValues({ scene, fabric, clock, linkClass, difference }: Inputs): FabricValues {
+export function useValues({ scene, fabric, clock, linkClass, difference, playing }: Inputs): FabricValues {
   const [store] = useState(() => new Store<Values | null>(null));
   // Without a clock there is one sample without time, or no counter at all: asked for as it is.
   const moment = useMemo<Moment>(() => (clock ? momentOf(clock.window) : { at: null, windowMs: 60_000 }), [clock]);
@@ -55,13 +57,13 @@ export function useValues({ scene, fabric, clock, linkClass, difference }: Input
     [scene, store],
   );
 
+  const frames = useFrames(scene, fabric, clock, linkClass);
   useEffect(() => {
-    if (!scene || !now.data) return;
+    if (!scene || !now.data || (playing && frames.prefix.current)) return;
     const size = scene.machine.size;
     publish(sumsOf(size, now.data.routers), before && sumsOf(size, before.routers), false);
-  }, [scene, now.data, before, publish]);
+  }, [scene, now.data, before, publish, playing, frames]);
 
-  const frames = useFrames(scene, fabric, clock, linkClass);
   const buffers = useMemo(
     () => scene && { now: emptySums(scene.machine.size), then: emptySums(scene.machine.size) },
     [scene],
@@ -99,13 +101,15 @@ function useFrames(scene: Scene | null, fabric: number, clock: Clockwork | null,
     latest.current = { scene, clock };
   });
 
-  const prepare = useCallback(() => {
+  const prepare = useCallback(async () => {
     const { scene: shown, clock: axis } = latest.current;
     if (!shown || !axis || shown.fabric.snapshot) return;
     const { from, to } = axis.span;
     const step = frameStepSeconds(to - from, shown.machine.size);
+    // Frames of a longer axis do until it is much longer.
     const ready =
       prefix.current?.covers(from + step * 1000, to - step * 1000) &&
+      prefix.current.stepMs <= 4 * step * 1000 &&
       wanted.current.startsWith(`${fabric} ${linkClass}`);
     const key = `${fabric} ${linkClass} ${from} ${to}`;
     if (ready || wanted.current === key) return;
@@ -114,7 +118,7 @@ function useFrames(scene: Scene | null, fabric: number, clock: Clockwork | null,
       from: Math.floor(from / (step * 1000)) * step * 1000,
       to: Math.ceil(to / (step * 1000)) * step * 1000,
     };
-    queries.fetchQuery(framesQuery(fabric, aligned, step, linkClass)).then(
+    await queries.fetchQuery(framesQuery(fabric, aligned, step, linkClass)).then(
       (frames) => {
         if (wanted.current === key && frames.routers === shown.machine.size) prefix.current = new PrefixSums(frames);
       },
@@ -130,7 +134,7 @@ function useFrames(scene: Scene | null, fabric: number, clock: Clockwork | null,
     prefix.current = null;
     wanted.current = "";
     if (!ready) return;
-    const timer = setTimeout(prepare, 1500);
+    const timer = setTimeout(() => void prepare(), 1500);
     return () => clearTimeout(timer);
   }, [ready, prepare]);
 

@@ -3,11 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { forecastQuery } from "../../api/estimates";
 import type { Application, Backtest } from "../../api/estimateShapes";
-import { CsvButton } from "../../components/CsvButton";
+import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
 import { refused, Unanswered } from "../../components/Notice";
 import { count } from "../../lib/format";
 import { applicationText } from "../estimates/ApplicationMenu";
+import { address } from "../../api/client";
 
 const signed = (share: number) => `${share < 0 ? "\u2212" : "+"}${Math.abs(share * 100).toFixed(1)} %`;
 
@@ -70,7 +71,12 @@ export function Backtests({ application: { exe, nodes } }: { application: Applic
             {applicationText({ exe, nodes })} · from the last m steps over the next k · bold: best
           </span>
         </div>
-        <CsvButton name="backtests" rows={tests} columns={columns} />
+        <TableExport
+          name="backtests"
+          source={address("/estimates/forecast", { exe, nodes })}
+          rows={tests}
+          columns={columns}
+        />
       </div>
       <DataTable label="Backtests" rows={tests} columns={columns} id={(t) => `${t.m} ${t.k} ${t.features}`} />
     </section>

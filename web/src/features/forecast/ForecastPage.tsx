@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { forecastQuery, runningQuery } from "../../api/estimates";
 import type { Application, Forecast, RunningRun } from "../../api/estimateShapes";
-import { CsvButton } from "../../components/CsvButton";
+import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
 import { HowToRead } from "../../components/HowToRead";
 import { Failure, Waiting } from "../../components/Notice";
@@ -18,6 +18,7 @@ import "./forecast.css";
 import { JobsWithoutSteps } from "./JobsWithoutSteps";
 import { RestsOn } from "./RestsOn";
 import { RunBand } from "./RunBand";
+import { address } from "../../api/client";
 
 const runColumns: Column<RunningRun>[] = [
   {
@@ -112,7 +113,12 @@ export function ForecastPage() {
                   <h2>Running jobs</h2>
                   <span className="subtitle">predicted slowest first</span>
                 </div>
-                <CsvButton name="running-jobs" rows={runs} columns={runColumns} />
+                <TableExport
+                  name="running-jobs"
+                  source={address("/forecasts", { limit: 200 })}
+                  rows={runs}
+                  columns={runColumns}
+                />
               </div>
               {running.error && !running.data ? (
                 <Failure error={running.error} retry={() => void running.refetch()} />

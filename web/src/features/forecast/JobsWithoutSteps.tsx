@@ -3,11 +3,12 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { runningJobsQuery } from "../../api/estimates";
 import type { RunningJob } from "../../api/estimateShapes";
-import { CsvButton } from "../../components/CsvButton";
+import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
 import { refused, Unanswered } from "../../components/Notice";
 import { count, duration, plural } from "../../lib/format";
 import { runTimeText } from "./runTimeText";
+import { address } from "../../api/client";
 
 const columns: Column<RunningJob>[] = [
   {
@@ -73,7 +74,12 @@ export function JobsWithoutSteps() {
           <h2>Jobs without steps</h2>
           <span className="subtitle">{plural(jobs.length, "job")}, the largest first · time by jobs of their like</span>
         </div>
-        <CsvButton name="jobs-without-steps" rows={jobs} columns={columns} />
+        <TableExport
+          name="jobs-without-steps"
+          source={address("/forecasts/jobs", { limit: 50 })}
+          rows={jobs}
+          columns={columns}
+        />
       </div>
       <DataTable label="Jobs without steps" rows={jobs} columns={columns} id={(j) => j.job_id} />
     </section>

@@ -12,6 +12,7 @@ import { Segmented } from "../../components/Segmented";
 import { plural } from "../../lib/format";
 import { applicationText } from "../estimates/ApplicationMenu";
 import { restsText } from "./restsText";
+import { address } from "../../api/client";
 
 type Input = Rests["inputs"][number];
 
@@ -40,6 +41,7 @@ export function RestsOn({ application: { exe, nodes } }: { application: Applicat
     <PictureCard
       title="What the forecasts rest on"
       name="forecast-importance"
+      source={address("/estimates/forecast", { exe, nodes })}
       className="rests-on"
       rows={rests.inputs}
       columns={columns}

@@ -13,6 +13,7 @@ import { PictureCard } from "../../components/PictureCard";
 import { plural, ratio } from "../../lib/format";
 import { applicationText } from "../estimates/ApplicationMenu";
 import { nextText } from "./nextText";
+import { address } from "../../api/client";
 
 interface Row {
   step: number;
@@ -80,6 +81,7 @@ export function RunBand({ run }: { run: number }) {
     <PictureCard
       title={forecast.job_id === null ? `Run ${run}` : `Job ${forecast.job_id}`}
       name={`forecast-run-${run}`}
+      source={address(`/runs/${run}/forecast`)}
       rows={rows}
       columns={columns}
       id={(r) => String(r.step)}

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ingestQuery } from "../../api/queries";
 import type { DeadLetter, IngestStatus } from "../../api/shapes";
-import { CsvButton } from "../../components/CsvButton";
+import { TableExport } from "../../components/TableExport";
 import { DownloadButton } from "../../components/DownloadButton";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
@@ -10,6 +10,7 @@ import { bytes, count, duration, plural, si } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { isOpen } from "./gaps";
 import "./health.css";
+import { address } from "../../api/client";
 
 type Topic = IngestStatus["topics"][number];
 type Schema = IngestStatus["schemas"][number];
@@ -194,7 +195,9 @@ export function HealthPage() {
         <Card
           title="Topics"
           note="what is on the log, and how far the writer is"
-          action={<CsvButton name="topics" rows={data.topics} columns={columns.topics} />}
+          action={
+            <TableExport name="topics" source={address("/ingest/status")} rows={data.topics} columns={columns.topics} />
+          }
         >
           {data.topics.length ? (
             <DataTable label="Topics" rows={data.topics} columns={columns.topics} id={(t) => t.topic} />
@@ -207,7 +210,14 @@ export function HealthPage() {
         <Card
           title="Refused records"
           note="nothing is dropped: the raw bytes stay here"
-          action={<CsvButton name="refused-records" rows={data.dead_letters.recent} columns={columns.letters} />}
+          action={
+            <TableExport
+              name="refused-records"
+              source={address("/ingest/status")}
+              rows={data.dead_letters.recent}
+              columns={columns.letters}
+            />
+          }
         >
           {data.dead_letters.recent.length ? (
             <DataTable
@@ -223,7 +233,9 @@ export function HealthPage() {
         <Card
           title="Gaps"
           note="times without data are gaps, never zeros"
-          action={<CsvButton name="gaps" rows={data.gaps} columns={columns.gaps} />}
+          action={
+            <TableExport name="gaps" source={address("/ingest/status")} rows={data.gaps} columns={columns.gaps} />
+          }
         >
           {data.gaps.length ? (
             <DataTable
@@ -239,7 +251,14 @@ export function HealthPage() {
         <Card
           title="Schemas"
           note="what the producers send"
-          action={<CsvButton name="schemas" rows={data.schemas} columns={columns.schemas} />}
+          action={
+            <TableExport
+              name="schemas"
+              source={address("/ingest/status")}
+              rows={data.schemas}
+              columns={columns.schemas}
+            />
+          }
         >
           {data.schemas.length ? (
             <DataTable

@@ -21,13 +21,11 @@ import type { Fabric, Occupancy } from "../../api/shapes";
 import { hottestPairs, pairsOf } from "../../charts/matrix";
 import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
 import { CopyMoment } from "../../components/CopyMoment";
-import { tableCsv } from "../../components/DataTable";
 import { Icon } from "../../components/Icon";
 import { Menu } from "../../components/Menu";
 import { answered, Empty, Failure, refused, Unanswered, Waiting } from "../../components/Notice";
 import { StaleBanner } from "../../components/StaleBanner";
 import { captureEntries } from "../../lib/capture";
-import { save } from "../../lib/csv";
 import { plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { currentMachine, machineStore } from "../../lib/machine";
@@ -46,6 +44,9 @@ import { IncidentCard } from "./IncidentCard";
 import { ItemRow } from "./ItemRow";
 import { MiniFabric } from "./MiniFabric";
 import { StalledJobs } from "./StalledJobs";
+import { address } from "../../api/client";
+import { tableEntries } from "../../components/tableFile";
+import { useOrigin } from "../../lib/origin";
 
 const WINDOW_MS = 600_000;
 const PACE_MS = 10_000;
@@ -150,6 +151,12 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     [past, edge],
   );
   const navigate = useNavigate();
+  useOrigin({
+    machine: fabric.name,
+    simulated: fabric.simulated,
+    window: edge === null ? null : { from: edge - WINDOW_MS, to: edge },
+    search: () => ({ machine: fabric.name, at: edge === null ? undefined : isoTime(edge) }),
+  });
   const theme = useStore(themeStore);
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
@@ -266,16 +273,20 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
             </>
           }
           entries={[
-            {
-              id: "items",
-              label: "What needs attention as CSV",
-              onSelect: () => save(`${fabric.name}-attention.csv`, tableCsv(open, itemColumns)),
-            },
-            {
-              id: "jobs",
-              label: "Jobs by stalls as CSV",
-              onSelect: () => save(`${fabric.name}-jobs.csv`, tableCsv(stalls, stallColumns)),
-            },
+            ...tableEntries({
+              name: `${fabric.name}-attention`,
+              what: "What needs attention",
+              rows: () => open,
+              columns: itemColumns,
+              source: address("/incident", { fabric: fabric.name, at: when.to }),
+            }),
+            ...tableEntries({
+              name: `${fabric.name}-jobs`,
+              what: "Jobs by stalls",
+              rows: () => stalls,
+              columns: stallColumns,
+              source: address(`/fabrics/${fabric.id}/occupancy`, { at: edge === null ? null : isoTime(edge) }),
+            }),
             ...captureEntries(
               () => document.querySelector<HTMLElement>(".home-fabric"),
               `${fabric.name}-home`,
@@ -372,7 +383,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
         </div>
         <div className="home-right">
           {scene ? (
-            <MiniFabric scene={scene} values={store} when={when} />
+            <MiniFabric scene={scene} values={store} when={when} edge={edge} />
           ) : (
             <section className="card" aria-label="Fabric">
               <Unanswered what="the machine" asked={[routers]} />

@@ -4,20 +4,25 @@ import { HeatLegend } from "../../charts/legends";
 import { plural } from "../../lib/format";
 import { useStore, type Store } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
+import { isoTime } from "../../lib/time";
 import type { Scene, Values } from "../../machine/scene";
 import { TilesView } from "../../machine/TilesView";
 
 const NO_JOBS: string[] = [];
+const DAY_MS = 86_400_000;
 
 /** The machine in small: the same tiles as on its page. */
 export function MiniFabric({
   scene,
   values,
   when,
+  edge,
 }: {
   scene: Scene;
   values: Store<Values | null>;
   when: { from?: string; to?: string };
+  /** Newest data, or the end of the time that home shows; null without any. */
+  edge: number | null;
 }) {
   const navigate = useNavigate();
   const theme = useStore(themeStore);
@@ -35,6 +40,22 @@ export function MiniFabric({
           <h2>Fabric</h2>
           <span className="subtitle">{plural(scene.arrangement.panels.length, scene.arrangement.noun)}</span>
         </div>
+        {edge !== null && !scene.fabric.snapshot && (
+          <Link
+            to="/fabric/$fabric"
+            params={{ fabric: scene.fabric.name }}
+            search={{
+              from: isoTime(edge - DAY_MS),
+              to: isoTime(edge),
+              span: "24h",
+              diff: "on",
+              against: "week-ago",
+            }}
+            title="The last 24 hours against the same 24 hours a week earlier"
+          >
+            Against last week
+          </Link>
+        )}
         <Link to="/fabric/$fabric" params={{ fabric: scene.fabric.name }} search={when}>
           Open
         </Link>

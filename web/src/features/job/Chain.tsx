@@ -2,6 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import type { Explanation } from "../../api/estimateShapes";
 import { DownloadButton } from "../../components/DownloadButton";
+import { PrintButton } from "../../components/PrintButton";
 
 const PARTS: Record<string, string> = {
   steps: "How slow",
@@ -27,17 +28,16 @@ interface Props {
 export function Chain({ told, replay, cluster, job }: Props) {
   if (!told.chain.length) return null;
   const facts = told.chain.filter((one) => one.part !== "help");
+  const evidence = `/jobs/${encodeURIComponent(job)}/case?cluster=${encodeURIComponent(cluster)}`;
   const helps = told.chain.filter((one) => one.part === "help");
   return (
     <section className="card job-chain" aria-label="Why, and what would help">
       <div className="card-head">
         <h2>Why, and what would help</h2>
-        <DownloadButton
-          path={`/jobs/${encodeURIComponent(job)}/case?cluster=${encodeURIComponent(cluster)}`}
-          name={`job-${job}-evidence.html`}
-        >
+        <DownloadButton path={evidence} name={`job-${job}-evidence.html`}>
           Evidence as HTML
         </DownloadButton>
+        <PrintButton path={evidence}>Print, or save as PDF</PrintButton>
       </div>
       <div className="chain-columns">
         <dl>

@@ -28,10 +28,12 @@ import { RunCounters } from "./RunCounters";
 import { RunCard } from "./RunCard";
 import { RunsBeside } from "./RunsBeside";
 import { usualTime } from "./usual";
+import { useOrigin } from "../../lib/origin";
 
 export function JobPage() {
   const { job: id } = useParams({ from: "/jobs/$job" });
-  const job = useQuery(jobQuery(id));
+  const { cluster } = useSearch({ from: "/jobs/$job" });
+  const job = useQuery(jobQuery(id, cluster));
   const fabrics = useQuery(fabricsQuery());
   if (job.error && !job.data) return <Failure page error={job.error} retry={() => void job.refetch()} />;
   if (!job.data || !fabrics.data) return <Unanswered what="the job" asked={[job, fabrics]} />;
@@ -39,7 +41,7 @@ export function JobPage() {
     fabrics.data.items.find((f) => f.id === job.data.fabric_id) ??
     fabrics.data.items.find((f) => f.name === job.data.cluster) ??
     null;
-  return <JobBody key={id} job={job.data} fabric={fabric} />;
+  return <JobBody key={`${job.data.cluster} ${id}`} job={job.data} fabric={fabric} />;
 }
 
 /** The series of the chosen run, with the runs laid beside it. */
@@ -89,7 +91,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const runs = job.runs ?? [];
   const run = runs.find((r) => r.run_id === search.run) ?? runs[0];
   const steps = useSteps(run, search.compare);
-  const outlook = useQuery(outlookQuery(job.job_id));
+  const outlook = useQuery(outlookQuery(job.job_id, job.cluster));
   const past = outlook.data?.past;
   const usual = useMemo(() => usualTime(job, past ?? []), [job, past]);
 
@@ -144,6 +146,12 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
       right: RIGHT,
     };
   }, [run, steps, start, until]);
+  useOrigin({
+    machine: job.cluster ?? "unknown",
+    simulated: job.simulated,
+    window: start === null ? null : { from: start, to: until },
+    search: () => ({ at: isoTime(until) }),
+  });
   const span = useMemo(() => time?.span ?? { from: start ?? until - 1, to: until }, [time, start, until]);
   const replay =
     fabric && placed && routers.length > 1
@@ -273,7 +281,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
               explained={explained.data}
             />
           )}
-          <Past job={job.job_id} />
+          <Past job={job.job_id} cluster={job.cluster} />
           {run && <RunsBeside run={run} compare={search.compare} />}
           {run && <RunCounters run={run.run_id} />}
           {placed && <NetworkNoiseCard job={job.job_id} cluster={job.cluster ?? ""} />}
@@ -296,6 +304,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           )}
           <Neighbours
             job={job.job_id}
+            cluster={job.cluster}
             neighbours={job.neighbours}
             candidates={explained.data?.candidates ?? []}
             timed={start !== null}

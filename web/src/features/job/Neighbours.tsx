@@ -3,10 +3,11 @@ import { Link } from "@tanstack/react-router";
 import { outlookQuery } from "../../api/estimates";
 import type { Explanation } from "../../api/estimateShapes";
 import type { JobDetail } from "../../api/shapes";
-import { CsvButton } from "../../components/CsvButton";
+import { TableExport } from "../../components/TableExport";
 import type { Column } from "../../components/DataTable";
 import { refused, Unanswered } from "../../components/Notice";
 import { count, duration } from "../../lib/format";
+import { address } from "../../api/client";
 
 const columns: Column<JobDetail["neighbours"][number]>[] = [
   { key: "job", header: "job", value: (n) => n.job_id },
@@ -20,6 +21,7 @@ const columns: Column<JobDetail["neighbours"][number]>[] = [
 
 interface Props {
   job: string;
+  cluster: string | null;
   neighbours: JobDetail["neighbours"];
   /** Of the explanation: the most likely first, with when each started. */
   candidates: Explanation["candidates"];
@@ -32,8 +34,8 @@ interface Props {
 }
 
 /** Jobs that shared routers or groups while this one ran: presence, not blame. */
-export function Neighbours({ job, neighbours, candidates, timed, chosen, at, onChoose }: Props) {
-  const outlook = useQuery(outlookQuery(job));
+export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen, at, onChoose }: Props) {
+  const outlook = useQuery(outlookQuery(job, cluster));
   const blamed = new Map(outlook.data?.neighbours.filter((n) => n.blamed.length).map((n) => [n.job_id, n.blamed]));
   const told = new Map(candidates.map((one) => [one.job_pk, one]));
   const score = (n: JobDetail["neighbours"][number]) => told.get(n.job_pk)?.score ?? 0;
@@ -55,7 +57,12 @@ export function Neighbours({ job, neighbours, candidates, timed, chosen, at, onC
           <h2>Neighbours on the fabric</h2>
           <span className="subtitle">presence, not cause</span>
         </div>
-        <CsvButton name={`job-${job}-neighbours`} rows={ordered} columns={columns} />
+        <TableExport
+          name={`job-${job}-neighbours`}
+          source={address(`/jobs/${encodeURIComponent(job)}`)}
+          rows={ordered}
+          columns={columns}
+        />
       </div>
       {refused([outlook]) && <Unanswered line what="the blame of each" asked={[outlook]} />}
       {!ordered.length ? (

@@ -6,6 +6,7 @@ import { Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { exactDuration, ratio } from "../../lib/format";
 import { shareText } from "./noiseShare";
+import { address } from "../../api/client";
 
 type Figure = NetworkNoise["figures"][number];
 
@@ -29,6 +30,7 @@ export function NetworkNoiseCard({ job, cluster }: { job: string; cluster: strin
     <PictureCard
       title="Network noise at its network cards"
       name={`job-${job}-network-noise`}
+      source={address(`/jobs/${encodeURIComponent(job)}/network-noise`, { cluster })}
       rows={noise?.figures ?? []}
       columns={columns}
       id={(one) => one.key}

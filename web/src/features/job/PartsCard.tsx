@@ -10,8 +10,9 @@ import type { Column } from "../../components/DataTable";
 import { Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { change, ratio } from "../../lib/format";
-import { clock, day, parseTime, timeTicks, ZONE, type TimeWindow } from "../../lib/time";
+import { clock, day, parseTime, timeTicks, ZONE, type TimeWindow, isoTime } from "../../lib/time";
 import { OnsetLine, type Onset } from "./OnsetLine";
+import { address } from "../../api/client";
 
 interface Props {
   job: string;
@@ -52,6 +53,11 @@ export function PartsCard({ job, cluster, span, until, onset }: Props) {
     <PictureCard
       title="Counters"
       name={`job-${job}-parts`}
+      source={address(`/jobs/${encodeURIComponent(job)}/counters`, {
+        cluster,
+        from: isoTime(span.from),
+        to: isoTime(until),
+      })}
       className="job-parts"
       rows={rows}
       columns={columns}

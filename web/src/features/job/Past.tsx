@@ -11,6 +11,7 @@ import { refused, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { count, duration, plural, ratio } from "../../lib/format";
 import { runTimeText } from "../forecast/runTimeText";
+import { address } from "../../api/client";
 
 type PastRow = Outlook["past"][number];
 
@@ -31,8 +32,8 @@ export function stallsText(stalls: Outlook["stalls"]): string {
   return `${ratio(stalls.job)} stalls per flit on its ${plural(stalls.routers, "router")}${above}`;
 }
 
-export function Past({ job }: { job: string }) {
-  const answer = useQuery(outlookQuery(job));
+export function Past({ job, cluster }: { job: string; cluster: string | null }) {
+  const answer = useQuery(outlookQuery(job, cluster));
   const outlook = answer.data;
   if (refused([answer]))
     return (
@@ -46,6 +47,7 @@ export function Past({ job }: { job: string }) {
     <PictureCard
       title="Run time vs earlier runs"
       name={`job-${job}-past`}
+      source={address(`/jobs/${encodeURIComponent(job)}/outlook`)}
       className="job-past"
       rows={outlook.past}
       columns={columns}

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useLayoutEffect, useMemo, useRef } from "react";
-import { congestionQuery, jobQuery, routersQuery, type Moment } from "../../api/queries";
+import { congestionQuery, jobQuery, routersQuery, type Moment, momentParameters } from "../../api/queries";
 import type { Fabric } from "../../api/shapes";
 import { arrange, cellsOf, selectPanels, type Machine } from "../../charts/arrange";
 import { contextOf, Layers, useFontReady, useSize } from "../../charts/Canvas";
@@ -18,6 +18,7 @@ import { answered, Unanswered } from "../../components/Notice";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { count, plural, ratio } from "../../lib/format";
 import { moment as momentText, parseTime } from "../../lib/time";
+import { address } from "../../api/client";
 
 interface Props {
   fabric: Fabric;
@@ -131,6 +132,7 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
     <PictureCard
       title="Placement"
       name={`job-${job}-placement`}
+      source={address(`/fabrics/${fabric.id}/stalls`, momentParameters(moment))}
       className="job-placement"
       rows={rows}
       columns={columns}

@@ -9,6 +9,7 @@ import { Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { percent, plural, ratio } from "../../lib/format";
 import { clock, parseTime, ZONE } from "../../lib/time";
+import { address } from "../../api/client";
 
 interface Row extends Victim {
   root: string;
@@ -67,6 +68,7 @@ export function RootCard({ job, cluster, at, explained }: Props) {
     <PictureCard
       title="Where congestion begins"
       name={`job-${job}-root`}
+      source={address(`/jobs/${encodeURIComponent(job)}/diagnosis`, { cluster, at })}
       className="job-root"
       rows={found.flatMap((one) => treeRows(one).map((victim) => ({ ...victim, root: name(one) })))}
       columns={columns}

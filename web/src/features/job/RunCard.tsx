@@ -11,6 +11,7 @@ import { change, count, plural, ratio } from "../../lib/format";
 import { nextText } from "../forecast/nextText";
 import type { Onset } from "./OnsetLine";
 import { StepChart } from "./StepChart";
+import { address } from "../../api/client";
 
 interface Props {
   run: Run | null;
@@ -80,6 +81,7 @@ export function RunCard({ run, series, figures, compare, time, onset }: Props) {
     <PictureCard
       title="Step time, s"
       name={`run-${run.run_id}-steps`}
+      source={address(`/runs/${run.run_id}/steps`)}
       className="job-steps"
       rows={stepRows(series)}
       columns={columnsOf(series)}

@@ -8,6 +8,7 @@ import { useSize } from "../../charts/Canvas";
 import type { Column as TableColumn } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
 import { plural, si } from "../../lib/format";
+import { address } from "../../api/client";
 
 const ROW = 30;
 const MOST = 6;
@@ -67,6 +68,7 @@ function Counters({ steps, all, run }: { steps: RunSteps; all: [string, Column][
     <PictureCard
       title="Counters of each step"
       name={`run-${run}-counters`}
+      source={address(`/runs/${run}/steps`)}
       className="job-counters"
       rows={rows}
       columns={columns}

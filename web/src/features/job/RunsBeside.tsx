@@ -14,6 +14,7 @@ import { PictureCard } from "../../components/PictureCard";
 import { change, exactDuration, fraction, ratio, si } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { comparable, guidelines, runNoise, type RunNoise } from "./noise";
+import { address } from "../../api/client";
 
 interface One {
   run: Run;
@@ -117,6 +118,7 @@ export function RunsBeside({ run, compare }: { run: Run; compare: string | undef
     <PictureCard
       title={all.length > 1 ? "Runs side by side" : "Network noise"}
       name={`run-${run.run_id}-beside`}
+      source={address("/runs", { exe: run.exe, limit: 50 })}
       className="runs-beside"
       rows={rows}
       columns={columns}

@@ -1,6 +1,8 @@
 import { instant, text, wholeNumber } from "../../lib/search";
 
 export interface JobSearch {
+  /** Where several clusters use the same id; else the newest job of that id. */
+  cluster?: string;
   run?: number;
   compare?: string;
   /** The neighbour that is shown on the placement. */
@@ -11,6 +13,7 @@ export interface JobSearch {
 
 export function jobSearch(raw: Record<string, unknown>): JobSearch {
   const all: JobSearch = {
+    cluster: text(raw.cluster),
     run: wholeNumber(raw.run),
     compare: text(raw.compare),
     beside: text(raw.beside),

@@ -5,17 +5,18 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { jobsQuery } from "../../api/queries";
 import type { Job } from "../../api/shapes";
 import { useAddressOrder } from "../../components/addressSort";
-import { CsvButton } from "../../components/CsvButton";
-import { OrderedTable, tableCsv, type Column } from "../../components/DataTable";
+import { TableExport } from "../../components/TableExport";
+import { OrderedTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
-import { save } from "../../lib/csv";
 import { count, duration } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { useTyped } from "../../lib/typed";
 import { COMMON_STATES, type JobState } from "./address";
 import "./jobs.css";
+import { address } from "../../api/client";
+import { saveCsv } from "../../components/tableFile";
 
 const stateText = (state: string) => state.toLowerCase().replaceAll("_", " ");
 
@@ -147,7 +148,7 @@ export function JobsPage() {
         label: "Open the job",
         run: () => current && void navigate({ to: "/jobs/$job", params: { job: current.job_id } }),
       },
-      { keys: "e", label: "Export as CSV", run: () => save("jobs.csv", tableCsv(rows, columns)) },
+      { keys: "e", label: "Export as CSV", run: () => saveCsv("jobs", rows, columns) },
     ],
     [rows, at, columns, current, navigate],
   );
@@ -199,7 +200,12 @@ export function JobsPage() {
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
-        <CsvButton name="jobs" rows={rows} columns={columns} />
+        <TableExport
+          name="jobs"
+          source={address("/jobs", { q: search.q, user: search.user, state: search.state, fabric: search.fabric })}
+          rows={rows}
+          columns={columns}
+        />
       </div>
       <section className="card jobs-card" aria-label="Jobs">
         {jobs.error && !jobs.data ? (

@@ -6,6 +6,7 @@ import type { Column } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
 import { plural } from "../../lib/format";
 import type { Box, BoxSeries } from "./boxSeries";
+import { address } from "../../api/client";
 
 const ROW = 26;
 const LEFT = 190;
@@ -40,13 +41,14 @@ export const unitName = (name: string): string =>
     .replaceAll("_", " ")
     .replace(", us", ", µs");
 
-export function BoxPlots({ series, name }: { series: BoxSeries; name: string }) {
+export function BoxPlots({ series, task }: { series: BoxSeries; task: number }) {
   const rows = series.boxes.map((box, at) => ({ ...box, at }));
   return (
     <PictureCard
       title={unitName(series.name)}
       note={`${plural(rows.length, "variant")} · box: quartiles, line: median`}
-      name={`${name}-${series.name}`}
+      name={`task-${task}-${series.name}`}
+      source={address(`/tasks/${task}`)}
       rows={rows}
       columns={columns}
       id={(b) => String(b.at)}

@@ -4,7 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { cancelTask, isOver, startTask, tasksQuery, type Task } from "../../api/tasks";
 import { AccessButton } from "../../components/AccessButton";
-import { CsvButton } from "../../components/CsvButton";
+import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Dialog } from "../../components/Dialog";
 import { Empty, Failure, Waiting } from "../../components/Notice";
@@ -17,6 +17,7 @@ import { STUDIES, takesRuns, type StudyCard } from "./studies";
 import { NoisePanel } from "./NoisePanel";
 import { TaskPanel } from "./TaskPanel";
 import { WhatIfDialog } from "./WhatIfDialog";
+import { address } from "../../api/client";
 
 const subject = (task: Task): string => (typeof task.args?.study === "string" ? task.args.study : task.name);
 const progress = (task: Task): string =>
@@ -59,8 +60,7 @@ export function LabPage() {
     enabled: search.view !== "noise",
     refetchInterval: ({ state }) => (state.data?.items.some((task) => !isOver(task)) ? 2000 : 15_000),
   });
-  const mine =
-    tasks.data?.items.filter((task) => /^(sim|routing|demo)\./.test(task.name) && task.name !== "sim.study_help") ?? [];
+  const mine = tasks.data?.items.filter((task) => /^(sim|routing|demo)\./.test(task.name)) ?? [];
   const shown = search.task ?? mine[0]?.task_id;
   const open = (task: number) => void navigate({ search: { task }, replace: true });
   const cancel = useMutation({
@@ -124,7 +124,7 @@ export function LabPage() {
                   <h2>Tasks</h2>
                   <span className="subtitle">newest first</span>
                 </div>
-                <CsvButton name="tasks" rows={mine} columns={columns} />
+                <TableExport name="tasks" source={address("/tasks")} rows={mine} columns={columns} />
               </div>
               {tasks.error && !tasks.data ? (
                 <Failure error={tasks.error} retry={() => void tasks.refetch()} />

@@ -12,6 +12,7 @@ import { Empty, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { fraction } from "../../lib/format";
 import { noiseSeries, type NoisePoint, type NoiseSeries } from "./noiseSeries";
+import { address } from "../../api/client";
 
 interface Row extends NoisePoint {
   series: NoiseSeries;
@@ -53,6 +54,7 @@ export function NoisePanel() {
               key={kind}
               title={i === 0 ? "Measured" : "Simulated"}
               name={`noise-${kind}`}
+              source={address(i === 0 ? "/noise/measured" : "/noise/simulated")}
               rows={rows}
               columns={columns}
               id={(r) => `${r.series.name} ${r.ratio}`}

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { isOver, taskQuery, type Task } from "../../api/tasks";
-import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { DataTable, type Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { save } from "../../lib/csv";
 import { count } from "../../lib/format";
@@ -9,6 +9,8 @@ import { BoxPlots } from "./BoxPlots";
 import { boxSeries } from "./boxSeries";
 import { WhatIfMap } from "./WhatIfMap";
 import { resultTables, type Record_, type Scalar } from "./result";
+import { address } from "../../api/client";
+import { TableExport } from "../../components/TableExport";
 
 const shown = (value: Scalar | undefined): string =>
   value === undefined || value === null
@@ -103,7 +105,7 @@ function Result({ task }: { task: Task }) {
   return (
     <>
       {series.slice(0, MOST_PLOTS).map((one) => (
-        <BoxPlots key={one.name} series={one} name={`task-${task.task_id}`} />
+        <BoxPlots key={one.name} series={one} task={task.task_id} />
       ))}
       {task.name === "sim.whatif" && <WhatIfMap result={task.result} task={task.task_id} />}
       <dl className="facts">
@@ -128,12 +130,12 @@ function Result({ task }: { task: Task }) {
                 <h3>{table.name}</h3>
                 <span className="subtitle">{count(rows.length)}</span>
               </div>
-              <button
-                className="button"
-                onClick={() => save(`task-${task.task_id}-${table.name}.csv`, tableCsv(rows, columns))}
-              >
-                CSV
-              </button>
+              <TableExport
+                name={`task-${task.task_id}-${table.name}`}
+                rows={rows}
+                columns={columns}
+                source={address(`/tasks/${task.task_id}`)}
+              />
             </div>
             <DataTable label={table.name} rows={rows} columns={columns} id={(row) => String(row.at)} />
           </div>

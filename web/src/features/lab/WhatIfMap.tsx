@@ -15,6 +15,7 @@ import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { sceneOf, type Scene, type Values } from "../../machine/scene";
 import { TilesView } from "../../machine/TilesView";
+import { address } from "../../api/client";
 
 const shape = v.looseObject({
   fabric: v.string(),
@@ -89,6 +90,7 @@ export function WhatIfMap({ result, task }: { result: unknown; task: number }) {
       title="The fastest against the first"
       note={`${best} ÷ ${first}`}
       name={`what-if-${task}`}
+      source={address(`/tasks/${task}`)}
       rows={rows}
       columns={columns}
       id={(r) => String(r.router)}

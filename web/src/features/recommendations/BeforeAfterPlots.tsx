@@ -14,6 +14,7 @@ import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { Segmented } from "../../components/Segmented";
 import { bytes, count, fraction } from "../../lib/format";
+import { address } from "../../api/client";
 
 export function machineOf(links: BeforeAfter): Machine {
   const size = links.router.length;
@@ -138,6 +139,7 @@ export function BeforeAfterPlots({ id }: { id: number }) {
     <PictureCard
       title="Before and after"
       name={`recommendation-${id}-links`}
+      source={address(`/recommendations/${id}/links`)}
       rows={rows}
       columns={columns}
       id={(r) => String(r.link)}

@@ -4,11 +4,10 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { recommendationsQuery } from "../../api/recommendations";
 import type { Recommendation } from "../../api/recommendationShapes";
-import { CsvButton } from "../../components/CsvButton";
-import { DataTable, tableCsv, type Column } from "../../components/DataTable";
+import { TableExport } from "../../components/TableExport";
+import { DataTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
-import { save } from "../../lib/csv";
 import { count } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { moment, parseTime, ZONE } from "../../lib/time";
@@ -17,6 +16,8 @@ import { Detail } from "./Detail";
 import { Loop } from "./Loop";
 import "./recommendations.css";
 import { about, gainText, kindText } from "./words";
+import { address } from "../../api/client";
+import { saveCsv } from "../../components/tableFile";
 
 const STATES = [
   { value: "all", label: "All" },
@@ -83,7 +84,7 @@ export function RecommendationsPage() {
     return [
       { keys: "j", label: "Next recommendation", run: show(at + 1) },
       { keys: "k", label: "Recommendation before", run: show(at - 1) },
-      { keys: "e", label: "Export as CSV", run: () => save("recommendations.csv", tableCsv(rows, columns)) },
+      { keys: "e", label: "Export as CSV", run: () => saveCsv("recommendations", rows, columns) },
     ];
   }, [rows, shown, navigate]);
   useKeys("Recommendations", bindings);
@@ -100,7 +101,7 @@ export function RecommendationsPage() {
           options={[...STATES]}
           onChange={(state) => void navigate({ search: { state: state === "all" ? undefined : state } })}
         />
-        <CsvButton name="recommendations" rows={rows} columns={columns} />
+        <TableExport name="recommendations" source={address("/recommendations")} rows={rows} columns={columns} />
       </div>
       <div className="recommendations-main">
         <div className="recommendations-lists">

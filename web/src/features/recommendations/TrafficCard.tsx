@@ -22,6 +22,7 @@ import { PictureCard } from "../../components/PictureCard";
 import { Segmented } from "../../components/Segmented";
 import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { bytes, count } from "../../lib/format";
+import { address } from "../../api/client";
 
 const PARTS: { part: MatrixPart; title: string }[] = [
   { part: "true", title: "True" },
@@ -92,6 +93,7 @@ export function TrafficCard({ id }: { id: number }) {
     <PictureCard
       title="Communication matrix"
       name={`recommendation-${id}-traffic`}
+      source={address(`/recommendations/${id}/matrix`, { by })}
       rows={rows}
       columns={columns}
       id={(r) => `${r.src} ${r.dst}`}

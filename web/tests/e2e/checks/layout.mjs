@@ -32,6 +32,13 @@ const faults = (page) =>
         if (figures.getBoundingClientRect().bottom > a.bottom + 1)
           found.push(`${figures.className || "a text"} of ${name(card)} is cut`);
       }
+      for (const button of card.querySelectorAll("button")) {
+        const at = button.getBoundingClientRect();
+        let box = button.parentElement;
+        while (box !== card && getComputedStyle(box).overflowX === "visible") box = box.parentElement;
+        if (box === card && at.width > 1 && (at.left < a.left - 1 || at.right > a.right + 1))
+          found.push(`the button ${button.textContent} of ${name(card)} stands out`);
+      }
       for (let j = i + 1; j < cards.length; j++) {
         const b = boxes[j];
         const [wide, high] = [

@@ -19,7 +19,7 @@ async function settle(page) {
 }
 
 /** Loads the address of `page` anew beside it, and demands the same picture of both. */
-async function demandFresh(page, step) {
+export async function demandFresh(page, step) {
   await settle(page);
   const other = await page.context().newPage();
   await other.goto(page.url());

@@ -1,37 +1,32 @@
 // Visits as people make them: the slow job, the long list, the phone, hostile names.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { violations } from "../axe.mjs";
 import { until } from "../harness.mjs";
+import { readCsv, savedBy } from "./exports.mjs";
 import { firstVisit } from "../visit.mjs";
 
 export async function visits({ url, check, api, timed }) {
   await check("what home, a job's neighbours and health list leaves as CSV", async (page) => {
-    const saved = async (control) => {
-      const [download] = await Promise.all([page.waitForEvent("download"), control.click()]);
-      return readFileSync(await download.path(), "utf8")
-        .trim()
-        .split("\n");
-    };
+    const saved = async (button, entry) => readCsv(await savedBy(page, button, entry));
     await page.goto(url);
     const items = page.locator(".home-item");
     await items.first().waitFor();
     // More may come to the list between the file and the count.
     const differs = async () => {
-      await page.locator(".context button", { hasText: "Export" }).click();
-      const listed = await saved(page.locator('[role="menuitem"]', { hasText: "attention" }));
-      return listed.length - 1 - (await items.count());
+      const listed = await saved(page.locator(".context button", { hasText: "Export" }), "attention as CSV");
+      return listed.rows.length - (await items.count());
     };
     await until(differs, (rows) => rows === 0, "the file has the rows of the list");
     const job = (await api("/jobs?limit=1&state=RUNNING")).items[0];
     await page.goto(`${url}/jobs/${job.job_id}`);
     assert.match(
-      (await saved(page.locator('section[aria-label="Neighbours"] button', { hasText: "Export CSV" })))[0],
+      (await saved(page.locator('section[aria-label="Neighbours"] button', { hasText: "Export" }), "Table as CSV"))
+        .header,
       /shared_routers,shared_groups,overlap_s/,
     );
     await page.goto(`${url}/health`);
     assert.match(
-      (await saved(page.locator('section[aria-label="Gaps"] button', { hasText: "Export CSV" })))[0],
+      (await saved(page.locator('section[aria-label="Gaps"] button', { hasText: "Export" }), "Table as CSV")).header,
       /^Device,Schema,/,
     );
   });

@@ -1,23 +1,42 @@
-// The ways of a user, from the page where they begin, with their clicks counted: no more than a way may take.
+// The nine ways of a user, from the page where they begin, with their clicks and Tabs counted in the browser: a way that needs more than it may fails.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { query, ready, until } from "../harness.mjs";
 
-/** Clicks of a way, counted; a way that needs more fails. */
-export function clicks(most) {
-  let done = 0;
-  return {
-    async click(locator) {
-      done++;
-      assert.ok(done <= most, `more than ${most} clicks`);
-      await locator.click();
-    },
-  };
+/** What a way took at most, and what it took: presses of a pointer and of Tab as the browser saw them, whoever made them. */
+async function counting(tab) {
+  const done = { clicks: 0, tabs: 0 };
+  await tab.exposeBinding("flitwatchPressed", (_, kind) => void done[kind]++);
+  await tab.addInitScript(() => {
+    const told = (kind) => (event) => event.isTrusted && globalThis.flitwatchPressed(kind);
+    addEventListener("pointerdown", told("clicks"), true);
+    addEventListener("keydown", (event) => event.key === "Tab" && told("tabs")(event), true);
+  });
+  return done;
+}
+
+/** A check whose presses are counted and bounded: at most so many clicks, and so many Tabs (none, where no number is given). */
+export function wayOf(check) {
+  return (name, { clicks = 0, tabs = 0 }, run, options) =>
+    check(
+      name,
+      async (tab) => {
+        const done = await counting(tab);
+        await run(tab);
+        assert.ok(done.clicks + done.tabs > 0, "nothing was pressed");
+        assert.ok(
+          done.clicks <= clicks && done.tabs <= tabs,
+          `${JSON.stringify(done)}, more than ${clicks} and ${tabs}`,
+        );
+        console.log(`way   ${name}: ${done.clicks} clicks, ${done.tabs} Tabs`);
+      },
+      options,
+    );
 }
 
 /** From a page that links to the slow job: its page names the culprit, "show" draws the culprit's place, "Open" shows both on the fabric. */
-export async function toCulprit(tab, slow, culprit, way) {
-  await way.click(tab.locator(`.home-incident a[href*="/jobs/${slow}"]`).first());
+export async function toCulprit(tab, slow, culprit) {
+  await tab.locator(`.home-incident a[href*="/jobs/${slow}"]`).first().click();
   const verdict = tab.locator('section[aria-label="Verdict"] h2');
   await until(
     () => verdict.textContent(),
@@ -30,9 +49,9 @@ export async function toCulprit(tab, slow, culprit, way) {
     (text) => text.includes(culprit),
     "the culprit first among the neighbours",
   );
-  await way.click(first.locator("button", { hasText: "show" }));
+  await first.locator("button", { hasText: "show" }).click();
   await tab.locator(".placement-key", { hasText: culprit }).waitFor();
-  await way.click(tab.locator('section[aria-label="Placement"] a', { hasText: "Open" }));
+  await tab.locator('section[aria-label="Placement"] a', { hasText: "Open" }).click();
   await tab.waitForURL((address) => address.searchParams.get("job")?.includes(`${slow},${culprit}`) ?? false);
   await tab.locator(".chip", { hasText: culprit }).waitFor();
 }
@@ -50,28 +69,30 @@ async function byTabs(tab, most, words) {
 }
 
 export async function ways({ url, check, api, timed, fabricUrl }) {
+  const way = wayOf(check);
   const page = (suffix = "") => `${fabricUrl}${suffix}`;
   const incident = await api(`/incident?fabric=${encodeURIComponent(timed.name)}`);
 
-  await check(
+  await way(
     "three clicks from home: the slow job, who slows it, and both on the fabric",
+    { clicks: 3 },
     async (tab) => {
       const { aggressor, victims } = incident;
       await tab.goto(url);
-      await toCulprit(tab, victims[0].job_id, aggressor.job_id, clicks(3));
+      await toCulprit(tab, victims[0].job_id, aggressor.job_id);
     },
     { fixtureOnly: true },
   );
 
-  await check(
+  await way(
     "two clicks from home: the slow job again with another placement",
+    { clicks: 2 },
     async (tab) => {
-      const way = clicks(2);
       await tab.goto(url);
-      await way.click(tab.locator(".home-incident a", { hasText: "Replay with another placement" }));
+      await tab.locator(".home-incident a", { hasText: "Replay with another placement" }).click();
       const replay = tab.locator('[role="dialog"] button', { hasText: "Replay it" });
       await until(() => replay.isEnabled(), Boolean, "the dialog is filled");
-      await way.click(replay);
+      await replay.click();
       await tab.waitForSelector(".lab-tasks ~ section svg");
       await until(
         () => tab.locator(".estimate-side").textContent(),
@@ -82,24 +103,25 @@ export async function ways({ url, check, api, timed, fabricUrl }) {
     { fixtureOnly: true },
   );
 
-  await check(
+  await way(
     "three clicks from home: a file of better routes",
+    { clicks: 3 },
     async (tab) => {
-      const way = clicks(3);
       await tab.goto(url);
       await tab.waitForSelector("h1");
-      await way.click(tab.locator('nav[aria-label="Pages"] a', { hasText: "Advice" }));
+      await tab.locator('nav[aria-label="Pages"] a', { hasText: "Advice" }).click();
       const [file] = await Promise.all([
         tab.waitForEvent("download"),
-        way.click(tab.getByRole("button", { name: "Download LFTs" })),
+        tab.getByRole("button", { name: "Download LFTs" }).click(),
       ]);
       assert.match(readFileSync(await file.path(), "utf8"), /Unicast lids/);
     },
     { fixtureOnly: true },
   );
 
-  await check(
+  await way(
     "by keyboard alone, at most 12 Tabs from home to who slows the job",
+    { tabs: 12 },
     async (tab) => {
       const { aggressor } = incident;
       await tab.goto(url);
@@ -114,13 +136,12 @@ export async function ways({ url, check, api, timed, fabricUrl }) {
     { fixtureOnly: true },
   );
 
-  await check("two clicks from home: the hottest links and the jobs that use them", async (tab) => {
-    const way = clicks(2);
+  await way("two clicks from home: the hottest links and the jobs that use them", { clicks: 2 }, async (tab) => {
     await tab.goto(url);
     await tab.waitForSelector("h1");
-    await way.click(tab.locator('nav[aria-label="Pages"] a', { hasText: "Fabric" }));
+    await tab.locator('nav[aria-label="Pages"] a', { hasText: "Fabric" }).click();
     await ready(tab);
-    await way.click(tab.locator(".segmented button", { hasText: /^Links$/ }));
+    await tab.locator(".segmented button", { hasText: /^Links$/ }).click();
     const rows = tab.locator(".hot-links tbody tr");
     await rows.first().waitFor();
     const ratios = (await rows.locator("td:first-child").allTextContents()).filter(Boolean).map(Number);
@@ -181,43 +202,90 @@ export async function ways({ url, check, api, timed, fabricUrl }) {
     { fixtureOnly: true },
   );
 
-  await check("two clicks from the difference: this hour against the same hour last week", async (tab) => {
-    const way = clicks(2);
+  await way("two clicks from home: today against the same time last week", { clicks: 2 }, async (tab) => {
+    await tab.goto(url);
+    await tab.locator('section[aria-label="Fabric"] a', { hasText: "Against last week" }).click();
+    await ready(tab);
+    const { from, to, diff, against } = query(tab);
+    assert.deepEqual([diff, against], ["on", "week-ago"]);
+    assert.equal(Date.parse(to) - Date.parse(from), 86_400_000, "the last 24 hours");
+    await tab.locator("button", { hasText: "Against the same time last week" }).waitFor();
+    assert.match(await tab.locator(".context .subtitle").textContent(), / against /);
+    await tab.locator('section[aria-label="Picture"]', { hasText: "change, this window" }).waitFor();
+  });
+
+  await check("any window is compared with the same time last week in two clicks", async (tab) => {
     await tab.goto(page("?diff=on"));
     await ready(tab);
-    await way.click(tab.locator("button", { hasText: /^Against/ }));
-    await way.click(tab.locator('[role="menuitem"]', { hasText: "the same hour last week" }));
+    await tab.locator("button", { hasText: /^Against/ }).click();
+    await tab.locator('[role="menuitem"]', { hasText: "the same time last week" }).click();
     await until(
       () => query(tab).against,
       (value) => value === "week-ago",
       "last week in the address",
     );
-    await tab.locator("button", { hasText: "Against the same hour last week" }).waitFor();
+    await tab.locator("button", { hasText: "Against the same time last week" }).waitFor();
   });
 
-  await check("two clicks to a file of what is seen", async (tab) => {
-    const way = clicks(2);
+  await way("two clicks to a file of what is seen", { clicks: 2 }, async (tab) => {
     await tab.goto(page());
     await ready(tab);
-    await way.click(tab.locator(".context button", { hasText: /^Export/ }));
+    await tab.locator(".context button", { hasText: /^Export/ }).click();
     const [file] = await Promise.all([
       tab.waitForEvent("download"),
-      way.click(tab.locator('[role="menuitem"]', { hasText: "Routers as CSV" })),
+      tab.locator('[role="menuitem"]', { hasText: "Routers as CSV" }).click(),
     ]);
     assert.match(file.suggestedFilename(), new RegExp(`^${timed.name}.*\\.csv$`));
   });
 
-  await check("one click to a link to this moment", async (tab) => {
-    const way = clicks(1);
+  await way("one click to a link to this moment", { clicks: 1 }, async (tab) => {
     await tab.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await tab.goto(page("?view=links"));
     await tab.locator(".hot-links tbody tr").first().waitFor();
-    await way.click(tab.getByRole("button", { name: "Copy link to this moment" }));
+    await tab.getByRole("button", { name: "Copy link to this moment" }).click();
     const copied = await until(
       () => tab.evaluate(() => navigator.clipboard.readText()),
       (text) => text.includes("from="),
       "the address",
     );
     assert.match(copied, /to=/);
+  });
+}
+
+/** The way whose engine and mail server stand behind tests/e2e/mail.mjs: `fire` makes a run slow there. */
+export async function byMail({ url, check, api }, fire) {
+  await wayOf(check)("five clicks from home: alerts by mail, with a test mail", { clicks: 5 }, async (tab) => {
+    await tab.goto(url);
+    await tab.locator('nav[aria-label="Pages"] a', { hasText: "Alerts" }).click();
+    await tab.locator(".segmented button", { hasText: "Contacts" }).click();
+    await tab.getByRole("button", { name: "Add a contact…" }).click();
+    await tab.getByLabel("Mail address").fill("network-team@site.example");
+    await tab.getByRole("button", { name: "Save and send a test mail" }).click();
+    const contact = tab.locator(".contact-item", { hasText: "network-team@site.example" });
+    await until(
+      () => contact.textContent(),
+      (text) => /test mail sent/.test(text),
+      "the test mail is sent",
+      20_000,
+    );
+    await fire();
+    const [alert] = await until(
+      async () => (await api("/alerts?phase=firing")).items,
+      (items) => items.length === 1,
+      "the alert fires",
+      20_000,
+    );
+    await tab.goto(`${url}/alerts?alert=${alert.alert_id}`);
+    const told = tab.locator('section[aria-label="Notifications"]');
+    await until(
+      async () => {
+        await tab.reload();
+        await told.waitFor();
+        return told.textContent();
+      },
+      (text) => /contact:network-team/.test(text) && !/not yet/.test(text),
+      "the contact was told",
+      30_000,
+    );
   });
 }

@@ -5,7 +5,7 @@ the writer carry that into the database, and prints a report. Fabrics and routes
 
 Open
 
-- `fabric` for topologies: ibnetdiscover, Cray's interconnect lists; `routes` for forwarding tables;
+- `fabric` for topologies: ibnetdiscover, Cray's interconnect lists, Slingshot's links; `routes` for forwarding tables;
 - `dragonview` for DragonView's links, counters and jobs;
 - `accounting` for what all schedulers' imports have in common: batches, numbers of incarnations, rejected records;
 - `sacct` for Slurm; `schedulers` for PBS, Flux, the Standard Workload Format and ClusterCockpit;

@@ -37,7 +37,7 @@ class Rates:
 
 
 @dataclass
-class Gathered:
+class PendingRows:
     """Collects until the transaction; then a new one begins."""
 
     letters: list[DeadLetter] = field(default_factory=list)
@@ -72,7 +72,7 @@ def source_of(record: Record) -> str:
     return TWIN if header(record, topics.SIMULATED) else kind_of(header(record, topics.SOURCE))
 
 
-def why(record: Record, problem: Exception) -> str:
+def rejection_reason(record: Record, problem: Exception) -> str:
     """The reason of a dead letter: what `BadInput` says, or that the record finds a fault of ours, which is told in the log; the records behind it are read."""
     if isinstance(problem, BadInput):
         return problem.reason

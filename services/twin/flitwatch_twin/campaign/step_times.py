@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Float = NDArray[np.float64]
 
 
-def march(slowdown: Float, dt_s: float, compute_s: Float, communicate_s: Float) -> Float | None:
+def step_end_times(slowdown: Float, dt_s: float, compute_s: Float, communicate_s: Float) -> Float | None:
     """End of every step: float64[K, S], seconds from the run's start.
 
     Parameters

@@ -18,7 +18,7 @@ ADDRESS_BURST, ADDRESS_EVERY_S = 30, 6.0
 KNOWN_BURST, KNOWN_EVERY_S = 10, 6.0
 
 
-class Attempts:
+class LoginLimiter:
     """Counts attempts to log in. Those that succeed are given back."""
 
     def __init__(self) -> None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_domain.explanation.candidates import Beside
+from flitwatch_domain.explanation.candidates import NeighbourJob
 from flitwatch_domain.explanation.carriers import UNCOUNTED, Count, LinkCount, RouterCounts
 
 
 @dataclass(frozen=True)
-class Scenery:
+class OnsetContext:
     """What there was at the onset.
 
     Attributes
@@ -27,7 +27,7 @@ class Scenery:
     onward : Count              of the routers where the links of the job's routers are counted: at the far end, as receivers count
     counted : RouterCounts or None      of every router of the fabric
     links : list of LinkCount   of its routers and between its groups
-    beside : list of Beside
+    beside : list of NeighbourJob
     sent : bytes a second of all counted NICs before and after
     nics : bool                 whether NICs are counted
     """
@@ -42,7 +42,7 @@ class Scenery:
     refined: bool
     own: Count
     links: Sequence[LinkCount]
-    beside: Sequence[Beside]
+    beside: Sequence[NeighbourJob]
     sent: tuple[float | None, float | None]
     nics: bool
     onward: Count = UNCOUNTED

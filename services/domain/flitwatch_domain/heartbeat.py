@@ -12,25 +12,25 @@ HANGS_AFTER_S = 300.0
 WAIT_S = 1.0
 
 
-class Pulse:
+class Heartbeat:
     """Touched by a loop each time it comes round, and while it waits.
 
     Parameters
     ----------
     hangs_after_s : float    silence after which the loop counts as hanging
-    told : function          called at each beat, from the loop's own thread
+    on_beat : function       called at each beat, from the loop's own thread
     """
 
-    def __init__(self, hangs_after_s: float = HANGS_AFTER_S, told: Callable[[], object] | None = None) -> None:
+    def __init__(self, hangs_after_s: float = HANGS_AFTER_S, on_beat: Callable[[], object] | None = None) -> None:
         self.hangs_after_s = hangs_after_s
-        self._told = told
+        self._on_beat = on_beat
         self._at: float | None = None
 
     def beat(self) -> None:
         """The loop has come round."""
         self._at = time.monotonic()
-        if self._told is not None:
-            self._told()
+        if self._on_beat is not None:
+            self._on_beat()
 
     def wait(self, stop: threading.Event, seconds: float) -> bool:
         """`stop.wait(seconds)`, beating meanwhile."""
@@ -49,7 +49,7 @@ class Pulse:
         return None if self._at is None else time.monotonic() - self._at
 
     @property
-    def hangs(self) -> bool:
+    def is_hung(self) -> bool:
         """Whether the loop was silent for too long."""
         silent_s = self.silent_s
         return silent_s is not None and silent_s > self.hangs_after_s

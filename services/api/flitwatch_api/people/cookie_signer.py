@@ -33,7 +33,7 @@ class SignedClaims:
     number: str
 
 
-class Seals:
+class CookieSigner:
     """Signs and reads cookies with the site's key.
 
     Parameters
@@ -45,7 +45,7 @@ class Seals:
         self._platform = platform
         self._key: OctKey | None = None
 
-    async def made(self, kind: str, about: str, lasts_s: float) -> str:
+    async def sign(self, kind: str, about: str, lasts_s: float) -> str:
         """A signed text of this kind, which is good for so long.
 
         Raises
@@ -54,7 +54,7 @@ class Seals:
             The database does not answer.
         """
         claims = {"aud": kind, "sub": about, "jti": secrets.token_urlsafe(16), "exp": int(time.time() + lasts_s)}
-        return jwt.encode({"alg": ALGORITHM}, claims, await self._the_key(), algorithms=[ALGORITHM])
+        return jwt.encode({"alg": ALGORITHM}, claims, await self._signing_key(), algorithms=[ALGORITHM])
 
     async def read(self, kind: str, text: str) -> SignedClaims | None:
         """What a signed text of this kind says; None where this site did not sign it so, or it has ended.
@@ -66,7 +66,7 @@ class Seals:
         """
         if not text or not text.isascii():
             return None
-        key = await self._the_key()
+        key = await self._signing_key()
         try:
             claims = jwt.decode(text, key, algorithms=[ALGORITHM]).claims
             JWTClaimsRegistry(
@@ -81,10 +81,10 @@ class Seals:
 
     async def mark(self, kind: str, text: str) -> str:
         """Stands for a text without telling it: the same for the same text of this kind, on this site alone."""
-        key = (await self._the_key()).get_op_key("sign")
+        key = (await self._signing_key()).get_op_key("sign")
         return hmac.new(key, f"{kind}:{text}".encode(), hashlib.sha256).hexdigest()[:16]
 
-    async def _the_key(self) -> OctKey:
+    async def _signing_key(self) -> OctKey:
         if self._key is None:
-            self._key = OctKey.import_key(await self._platform.in_thread("gate", people.seal_key))
+            self._key = OctKey.import_key(await self._platform.in_thread("gate", people.cookie_key))
         return self._key

@@ -10,7 +10,7 @@ from flitwatch_twin.flows import Pattern
 from flitwatch_twin.paths import Loads
 
 
-class KeptLoads:
+class PatternTable:
     """Columns of a sparse matrix links x patterns, in the core.
 
     Sums run over columns in the order in which patterns were first seen, so they do not depend on what was released meanwhile.
@@ -45,6 +45,6 @@ class KeptLoads:
         """Load of every link: float64[L], where the pattern of columns[k] runs at rate[k]."""
         return self._loads.sum(columns, rate)
 
-    def fullest(self, columns: NDArray[np.int64], utilisation: NDArray[np.float64]) -> NDArray[np.float64]:
+    def highest_utilisation(self, columns: NDArray[np.int64], utilisation: NDArray[np.float64]) -> NDArray[np.float64]:
         """The highest utilisation among the links of each pattern: float64[P], 0 for a pattern without links."""
         return self._loads.fullest(columns, utilisation)

@@ -1,0 +1,13 @@
+"""Where the independent calls of a sweep, a what-if or a scorecard run: local processes, a Dask cluster, or Slurm's nodes through one.
+
+A call is a function without arguments that pickle can send: a `functools.partial` of a module's function, or a method of a
+frozen dataclass. Calls share nothing and their results do not depend on where they run, so every executor returns the same
+values, bit for bit.
+
+Open `choice` for the grammar of `--executor`; `local` for processes of this machine; `cluster` for Dask and Slurm.
+"""
+
+from flitwatch_db.tasks.executors.choice import Executor, is_local, open_executor
+from flitwatch_db.tasks.executors.local import LocalExecutor
+
+__all__ = ["Executor", "LocalExecutor", "is_local", "open_executor"]

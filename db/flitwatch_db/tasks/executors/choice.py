@@ -1,0 +1,93 @@
+"""The grammar of executors: `local[:N]`, `dask[:N]`, `tcp://HOST:PORT` or `tls://HOST:PORT`, `slurm:JOBS`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol, TypeVar
+
+from flitwatch_db.tasks.executors.local import LocalExecutor
+from flitwatch_domain.errors import BadRequest
+
+T = TypeVar("T")
+
+VARIABLE = "FLITWATCH_EXECUTOR"
+DEFAULT = "local"
+GRAMMAR = (
+    "Use local[:PROCESSES], dask[:WORKERS] (a Dask cluster on this machine), the address of a Dask scheduler"
+    " (tcp://HOST:PORT or tls://HOST:PORT), or slurm:JOBS (a Dask cluster in Slurm jobs)."
+)
+#: Processes, workers or jobs at most.
+MOST = 4096
+
+
+class Executor(Protocol):
+    """Runs independent calls."""
+
+    @property
+    def workers(self) -> int:
+        """How many calls run at the same time now; 0 while a cluster has no worker yet."""
+
+    @property
+    def in_process(self) -> bool:
+        """Whether calls run in the caller's own process, where they may share its objects and must look whether to stop."""
+
+    def completed(
+        self, calls: Sequence[Callable[[], T]], cancelled: Callable[[], bool] = lambda: False
+    ) -> Iterator[tuple[int, T]]:
+        """(position in `calls`, result) of each call, in the order in which they end.
+
+        Raises
+        ------
+        Cancelled
+            Soon after `cancelled` says so; calls that run are ended.
+        Unavailable
+            Where the processes or the cluster are gone.
+        Exception
+            What a call raised; the others are ended.
+        """
+
+
+def is_local(where: str) -> bool:
+    """Whether calls stay in processes of this machine."""
+    return _parts(where)[0] == "local"
+
+
+@contextmanager
+def open_executor(where: str, processes: int | None = None) -> Iterator[Executor]:
+    """The executor of this name, closed at the end; `processes` where a local one names no number.
+
+    Raises
+    ------
+    BadRequest
+        For a name that is none; says which there are.
+    MissingDependency, Unavailable
+        Where Dask is not installed, or its scheduler does not answer.
+    """
+    kind, number = _parts(where)
+    if kind == "local":
+        yield LocalExecutor(number or processes or len(os.sched_getaffinity(0)))
+        return
+    from flitwatch_db.tasks.executors import cluster
+
+    if kind == "dask":
+        opened = cluster.on_this_machine(number or processes or len(os.sched_getaffinity(0)))
+    elif kind == "slurm":
+        opened = cluster.in_slurm_jobs(number or 1)
+    else:
+        opened = cluster.at_address(where)
+    with opened as executor:
+        yield executor
+
+
+def _parts(where: str) -> tuple[str, int | None]:
+    """(kind, number) of a name; the kind of an address is `address`."""
+    if re.fullmatch(r"(tcp|tls)://[^\s/:]+:\d{1,5}|(tcp|tls)://\[[0-9a-fA-F:.]+\]:\d{1,5}", where):
+        return "address", None
+    match = re.fullmatch(r"(local|dask|slurm)(?::(\d{1,5}))?", where)
+    number = int(match[2]) if match and match[2] else None
+    if match is None or (number is not None and not 1 <= number <= MOST):
+        raise BadRequest(f"{where!r} names no executor", advice=GRAMMAR)
+    return match[1], number

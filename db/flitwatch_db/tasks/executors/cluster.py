@@ -1,0 +1,205 @@
+"""Calls on a Dask cluster: one on this machine, one at an address, or one in Slurm jobs."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import queue
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from flitwatch_domain.build import build_name
+from flitwatch_domain.errors import BadRequest, Cancelled, MissingDependency, Unavailable
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+CONNECT_S = 10.0
+#: How often the request to stop is looked at: here, and on a worker by a thread beside the call.
+LOOK_S, WORKER_LOOK_S = 0.25, 0.5
+#: A cluster without a worker for so long is logged, and again after as long.
+WORKERLESS_S = 60.0
+#: A call whose worker dies so many times is what kills them.
+DEATHS = 3
+
+
+class DaskExecutor:
+    """Sends calls to the workers of one Dask client's cluster; what a dead worker had is computed again by another."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    @property
+    def workers(self) -> int:
+        """Threads of all workers that have joined."""
+        return sum(int(one["nthreads"]) for one in self._client.scheduler_info(n_workers=-1)["workers"].values())
+
+    @property
+    def in_process(self) -> bool:
+        """Never: calls run on workers."""
+        return False
+
+    def completed(
+        self, calls: Sequence[Callable[[], T]], cancelled: Callable[[], bool] = lambda: False
+    ) -> Iterator[tuple[int, T]]:
+        """See `Executor.completed`."""
+        from distributed import Event
+
+        stop = Event(f"flitwatch-stop-{uuid.uuid4().hex}", client=self._client)
+        ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        waiting: dict[Any, int] = {}
+        workerless_s = 0.0
+        try:
+            for number, call in enumerate(calls):
+                future = self._client.submit(_run, call, stop.name, build_name(), pure=False, priority=-number)
+                waiting[future] = number
+            for future in waiting:
+                future.add_done_callback(ended.put)
+            while waiting:
+                if cancelled():
+                    raise Cancelled("the work was cancelled")
+                try:
+                    future = ended.get(timeout=LOOK_S)
+                except queue.Empty:
+                    workerless_s = self._workerless(workerless_s)
+                    continue
+                yield waiting.pop(future), self._result(future)
+        finally:
+            if waiting:
+                self._end(stop, waiting)
+
+    def _workerless(self, for_s: float) -> float:
+        """Seconds for which the cluster has had no worker, and a line in the log for each minute of them."""
+        if self._client.status != "running":
+            raise Unavailable(
+                "the connection to the Dask scheduler is lost", advice="Start the scheduler, then the work again."
+            )
+        if self.workers:
+            return 0.0
+        before, after = int(for_s / WORKERLESS_S), int((for_s + LOOK_S) / WORKERLESS_S)
+        if after > before:
+            log.warning("no Dask worker has joined for %.0f s; the work waits", for_s + LOOK_S)
+        return for_s + LOOK_S
+
+    def _result(self, future: Any) -> Any:
+        from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
+
+        try:
+            return future.result(timeout=CONNECT_S)
+        except KilledWorker as killed:
+            raise Unavailable(
+                f"{DEATHS} Dask workers died with the same call", advice="Give workers more memory."
+            ) from killed
+        except (FutureCancelledError, TimeoutError, OSError) as lost:
+            raise Unavailable(
+                "the Dask scheduler lost a call", advice="Start the scheduler, then the work again."
+            ) from lost
+
+    def _end(self, stop: Any, waiting: dict[Any, int]) -> None:
+        try:
+            stop.set()
+            self._client.cancel(list(waiting), force=True)
+        except (OSError, TimeoutError) as gone:
+            log.warning("calls on the Dask cluster could not be cancelled: %s", gone)
+
+
+def _run(call: Callable[[], T], stop: str, build: str) -> T:
+    """Run on a worker: the call, ended by an exception in its thread where the caller has cancelled.
+
+    Raises
+    ------
+    Unavailable
+        Where the worker has another build of Flitwatch, whose results could differ.
+    """
+    from distributed import Event, get_client
+
+    if build != build_name():
+        raise Unavailable(
+            f"the Dask worker has Flitwatch {build_name()}, the caller {build}",
+            advice="Install the same build on both.",
+        )
+    # The worker's client is known in a call's own thread alone.
+    event, lock, over, thread = (
+        Event(stop, client=get_client()),
+        threading.Lock(),
+        threading.Event(),
+        threading.get_ident(),
+    )
+
+    def watch() -> None:
+        while not over.wait(WORKER_LOOK_S):
+            if event.is_set():
+                with lock:
+                    if not over.is_set():
+                        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Cancelled))
+                return
+
+    threading.Thread(target=watch, name="flitwatch stop", daemon=True).start()
+    try:
+        return call()
+    finally:
+        with lock:
+            over.set()
+
+
+@contextmanager
+def on_this_machine(workers: int) -> Iterator[DaskExecutor]:
+    """A cluster of as many processes on this machine, gone at the end."""
+    distributed = _library("distributed")
+    with ExitStack() as opened:
+        cluster = opened.enter_context(
+            distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1", memory_limit=0
+            )
+        )
+        yield DaskExecutor(opened.enter_context(distributed.Client(cluster)))
+
+
+@contextmanager
+def at_address(address: str) -> Iterator[DaskExecutor]:
+    """The cluster whose scheduler listens at this address; it stays when the work is done."""
+    distributed = _library("distributed")
+    try:
+        client = distributed.Client(address, timeout=CONNECT_S)
+    except (OSError, TimeoutError, ValueError) as refused:
+        raise Unavailable(
+            f"no Dask scheduler answers at {address}", advice="Start one with `dask scheduler`, or correct the address."
+        ) from refused
+    with client:
+        yield DaskExecutor(client)
+
+
+@contextmanager
+def in_slurm_jobs(jobs: int) -> Iterator[DaskExecutor]:
+    """A cluster whose workers are `jobs` Slurm jobs, by the site's `jobqueue.slurm` section of Dask's configuration."""
+    jobqueue, distributed = _library("dask_jobqueue"), _library("distributed")
+    with ExitStack() as opened:
+        try:
+            cluster = opened.enter_context(jobqueue.SLURMCluster())
+            cluster.scale(jobs=jobs)
+        except ValueError as lacking:
+            raise BadRequest(
+                f"Dask's configuration does not say what a Slurm job is: {lacking}",
+                advice="Set cores, memory and queue under jobqueue.slurm in ~/.config/dask/jobqueue.yaml.",
+            ) from lacking
+        except (OSError, RuntimeError) as refused:
+            raise Unavailable(
+                f"Slurm took no job: {refused}", advice="See sinfo, and the queue in Dask's configuration."
+            ) from refused
+        yield DaskExecutor(opened.enter_context(distributed.Client(cluster)))
+
+
+def _library(name: str) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as missing:
+        raise MissingDependency(f"{name} is not installed", advice="Install flitwatch[dask].") from missing

@@ -1,0 +1,40 @@
+"""A sweep whose parts an executor's workers share; the results are those of one machine, bit for bit."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+from flitwatch_db.tasks.executors import Executor
+from flitwatch_domain.errors import BadRequest
+from flitwatch_research.studies.registry import Cancelled, Parameters, Report, Study
+from flitwatch_research.studies.sweep import SweepPart, SweepRuns, compute_part
+
+
+def run(study: Study, parameters: Parameters, executor: Executor, report: Report, cancelled: Cancelled) -> Parameters:
+    """The study's answer, its parts computed by the executor.
+
+    Raises
+    ------
+    BadRequest
+        Where the study is no sweep: it runs in one piece.
+    Cancelled
+    """
+    if study.plan is None:
+        raise BadRequest(f"study {study.name} has no parts to share", advice="Run it with --executor local.")
+    started = time.monotonic()
+    points = study.plan(parameters)
+    parts = [part for point in points for part in point.parts()]
+    results: dict[int, SweepRuns] = {}
+    report(0, len(parts), f"{executor.workers} workers")
+    for number, runs in executor.completed([partial(_part, part) for part in parts], cancelled):
+        results[number] = runs
+        report(len(results), len(parts), f"{executor.workers} workers")
+    left = iter(results[number] for number in range(len(parts)))
+    by_point = [[next(left) for _ in point.parts()] for point in points]
+    return study.answer(points, by_point, parameters, time.monotonic() - started)
+
+
+def _part(part: SweepPart) -> SweepRuns:
+    # The engine comes back to Python now and then, where a request to stop takes effect.
+    return compute_part(part, 1, lambda done, total: True)

@@ -1,0 +1,121 @@
+// What leaves the page says where it comes from, is there as Parquet too, and can be asked of the API by the line beside it.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { parquetMetadataAsync, parquetReadObjects } from "hyparquet";
+import { query, ready, until } from "../harness.mjs";
+
+const TOLD = ["Machine", "Window", "Exported", "Caveat", "Address"];
+
+/** The file that an entry of an export menu saves. */
+export async function savedBy(page, button, entry) {
+  await button.click();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.locator('[role="menuitem"]', { hasText: entry }).first().click(),
+  ]);
+  return readFileSync(await download.path());
+}
+
+/** A CSV as what it says of itself, by name, and its rows without the header. */
+export function readCsv(text) {
+  const lines = text.toString().trim().split("\r\n");
+  const said = lines.filter((line) => line.startsWith("# ")).map((line) => /^# (\w+): (.*)$/.exec(line).slice(1));
+  const [header, ...rows] = lines.filter((line) => !line.startsWith("# "));
+  return { said: Object.fromEntries(said), header, rows };
+}
+
+export async function exports({ url, check, timed, fabricUrl }) {
+  await check(
+    "a file of routers says machine, window, date, caveat and address, and that address shows the same window",
+    async (page) => {
+      await page.goto(`${fabricUrl}?view=tiles`);
+      await ready(page);
+      const csv = readCsv(
+        await savedBy(page, page.locator(".context button", { hasText: "Export" }), "Routers as CSV"),
+      );
+      assert.deepEqual(Object.keys(csv.said), TOLD);
+      assert.equal(csv.said.Machine, timed.name);
+      assert.match(csv.said.Caveat, /^Simulated data\. Routers and links without counters are unknown/);
+      assert.ok(Math.abs(Date.now() - Date.parse(csv.said.Exported)) < 60_000);
+      assert.equal(csv.rows.length, timed.routers);
+      const [from, to] = csv.said.Window.split(" to ");
+      await page.goto(csv.said.Address);
+      await ready(page);
+      assert.deepEqual([query(page).from, query(page).to], [from, to]);
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
+    "the same rows leave as Parquet, and the API line beside them answers with them in a shell",
+    async (page) => {
+      await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+      await page.goto(`${fabricUrl}?view=tiles`);
+      await ready(page);
+      // A window that stays, or the next sample comes between the files.
+      await page.keyboard.press("[");
+      await until(() => query(page).from, Boolean, "a chosen window");
+      await page.waitForTimeout(1000);
+      const button = page.locator(".context button", { hasText: "Export" });
+      const csv = readCsv(await savedBy(page, button, "Routers as CSV"));
+      const file = new Uint8Array(await savedBy(page, button, "Routers as Parquet")).buffer;
+      const rows = await parquetReadObjects({ file });
+      assert.equal(rows.length, csv.rows.length);
+      const { key_value_metadata: said } = await parquetMetadataAsync(file);
+      assert.deepEqual(
+        TOLD.map((name) => said.find(({ key }) => key === name)?.value.slice(0, 8)),
+        TOLD.map((name) => csv.said[name].slice(0, 8)),
+      );
+      await button.click();
+      await page.locator('[role="menuitem"]', { hasText: "Copy the API line: routers" }).click();
+      const line = await until(
+        () => page.evaluate(() => navigator.clipboard.readText()),
+        (text) => text.startsWith("curl "),
+        "the line",
+      );
+      const answer = JSON.parse(execFileSync("bash", ["-c", line], { maxBuffer: 1 << 26 }));
+      const ratio = Object.keys(rows[0]).find((name) => /stalls per flit/.test(name));
+      answer.routers.router.forEach((router, i) => {
+        const [shown, told] = [rows[router][ratio], answer.routers.ratio[i]];
+        assert.ok(
+          shown === null ? told === null : Math.abs(shown - told) <= 1e-4 * told,
+          `${router}: ${shown}, ${told}`,
+        );
+      });
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
+    "pictures and tables of every page that has them say where they come from",
+    async (page) => {
+      for (const [path, button, entry] of [
+        ["/", ".context button", "What needs attention as CSV"],
+        ["/jobs", ".context button", "Table as CSV"],
+        ["/blame", '[aria-label="Ranking"] button, .card-head button', "Table as CSV"],
+        ["/drivers", ".heat-card button", "Picture as SVG"],
+        ["/health", 'section[aria-label="Gaps"] button', "Table as CSV"],
+        [`/fabric/${timed.name}?view=ring`, ".context button", "Picture as SVG"],
+        [`/fabric/${timed.name}?view=tiles`, ".time-menu button", "Table as CSV"],
+      ]) {
+        await page.goto(url + path);
+        await page.waitForSelector("h1");
+        await page.waitForTimeout(1500);
+        const text = (
+          await savedBy(
+            page,
+            page
+              .locator(button)
+              .filter({ hasText: /[Ee]xport/ })
+              .first(),
+            entry,
+          )
+        ).toString();
+        for (const name of TOLD) assert.ok(text.includes(`${name}: `), `${name} of ${path}`);
+        assert.ok(text.includes(`${url.replace(/\/$/, "")}/`), `the address of ${path}`);
+      }
+    },
+    { fixtureOnly: true },
+  );
+}
