@@ -69,7 +69,7 @@ man: ## the manual pages into build/man, from the commands themselves; read one 
 docs: ## the documentation's site into build/docs, with search and every link checked; the platform serves it at /docs
 	@[ -x .venv/bin/mkdocs ] || $(MAKE) --no-print-directory python-all
 	@echo "building the documentation" >&2
-	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict 2>build/docs.log || { cat build/docs.log >&2; exit 1; }
+	@mkdir -p build; NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict 2>build/docs.log || { cat build/docs.log >&2; exit 1; }
 
 # The core for every x86-64 processor, as its tag says (DIST_ARCH=native: this one's instructions); the other packages are pure Python.
 DIST ?= dist

@@ -161,7 +161,7 @@ def _start(text: str, where: str) -> float:
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            raise BadInput(f"start is no time: {text[:40]!r}", where=where, advice=advice) from None
+            raise BadInput(f"start is not a time: {text[:40]!r}", where=where, advice=advice) from None
         second = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     if not 0 <= second <= LATEST_S:
         raise BadInput(f"start does not lie from 1970 to 9999: {text[:40]!r}", where=where, advice=advice)

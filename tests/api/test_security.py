@@ -11,6 +11,7 @@ import pytest
 from api.conftest import Served, serving
 from api.world import HOSTILE, World
 from flitwatch_api.settings import Settings
+from flitwatch_domain.errors import BadRequest
 
 
 def test_every_answer_carries_the_headers(api: Served) -> None:
@@ -28,8 +29,37 @@ def test_every_answer_carries_the_headers(api: Served) -> None:
         assert answer.headers["x-content-type-options"] == "nosniff", path
         assert answer.headers["referrer-policy"] == "no-referrer"
         policy = answer.headers["content-security-policy"]
+        assert answer.headers["x-frame-options"] == "DENY"
         assert "frame-ancestors 'none'" in policy and "script-src 'self';" in policy and "unsafe-eval" not in policy
         assert "access-control-allow-origin" not in answer.headers and "server" not in answer.headers
+
+
+def test_only_the_portals_that_a_site_names_may_show_the_page(embedded_db: str) -> None:
+    portals = "https://ondemand.example.edu, https://*.portals.example.edu:8443"
+    with serving(Settings(db=embedded_db, api_frame_ancestors=portals)) as api:
+        headers = api.http.get("/healthz").headers
+    policy = headers["content-security-policy"]
+    assert policy.endswith("frame-ancestors https://ondemand.example.edu https://*.portals.example.edu:8443")
+    # It knows no origins: a browser that follows it would refuse them all.
+    assert "x-frame-options" not in headers
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "*",
+        "https://*",
+        "https://*.edu",
+        "http://ondemand.example.edu",
+        "https://a.example/path",
+        "a.example",
+        "https://a; script-src *",
+        "'self'",
+    ],
+)
+def test_what_would_open_the_page_to_everybody_is_no_portal(origin: str) -> None:
+    with pytest.raises(BadRequest, match="FLITWATCH_API_FRAME_ANCESTORS"):
+        Settings.read(api_frame_ancestors=origin)
 
 
 def test_no_foreign_page_may_read_or_write(api: Served) -> None:

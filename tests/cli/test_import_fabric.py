@@ -180,7 +180,7 @@ def test_a_dump_of_tables_is_a_mark_when_routes_change(embedded_db: str, tmp_pat
         (["import", "fabric", NO_TOPOLOGY, "--format", "cray"], "conftest.py:1: cannot read"),
         (["import", "dragonview", "--links", NO_TOPOLOGY], "Missing option"),
         (["import", "routes", "--fabric", "lab"], "nothing says what changed"),
-        (["import", "routes", "--fabric", "lab", "--note", "x", "--at", "14:05"], "is no time with a zone"),
+        (["import", "routes", "--fabric", "lab", "--note", "x", "--at", "14:05"], "is not a time with a zone"),
         (["import", "routes", "--fabric", "lab", "--note", "x\nERROR y"], "is no line of at most 200 characters"),
     ],
 )

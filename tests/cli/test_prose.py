@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from prose import files, findings, main, messages, settings
+from prose import ROOT, files, findings, main, messages, settings
 
 
 def test_the_guides_and_help_texts_pass() -> None:
@@ -30,3 +30,15 @@ def test_messages_are_read_and_docstrings_and_queries_are_not() -> None:
     source = '''"""Tries for ever."""\nadvice = f"{name} is away"\nquery = "SELECT x, of which FROM y"\n'''
     found = findings(messages(source), settings()["rule"])
     assert len(found) == 1 and found[0].startswith("2: ")
+
+
+def test_every_document_label_and_message_is_read() -> None:
+    read = set(files(settings()))
+    documents = {path for path in (ROOT / "docs").rglob("*.md") if "screenshots" not in path.parts}
+    pages = {path for kind in ("ts", "tsx") for path in (ROOT / "web" / "src").rglob(f"*.{kind}")}
+    sources = {
+        path
+        for room in ("services/api", "services/cli/flitwatch", "db/flitwatch_db")
+        for path in (ROOT / room).rglob("*.py")
+    }
+    assert documents | pages | sources | {ROOT / "README.md", ROOT / "docs/contracts/openapi.json"} <= read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,6 +58,38 @@ def test_results_have_named_fields() -> None:
         for function in untyped(path)
     }
     assert found == EXCEPTIONS.keys()
+
+
+#: Functions of the API that hand a row on, by an alias of the dictionary; each makes no answer of its own.
+ROWS = {
+    **dict.fromkeys(
+        ("alert", "contact", "dry_run", "notices", "rule", "silence", "_tried"),
+        "a row of an alert with its names hidden, on its way into the answer's model",
+    ),
+    "_contacts": "rows of contact points, which the routes make models of",
+    "_find": "the row of a task, which the routes make a model of",
+    "_one": "an estimate's row with its document, which the routes make models of",
+    **dict.fromkeys(
+        ("_present", "_shares"), "rows of jobs with their traffic beside arrays; the link's answer is made of both"
+    ),
+    "_shown": "a row with its names hidden, on its way into the answer's model",
+    "_without_folders": "a row with its names hidden, on its way into the answer's model",
+    "readable": "rows of refused records with their reasons hidden, on their way into the answer's model",
+}
+_ROW = re.compile(r"(^|[\[ ,.])(reads\.|shown\.)?Row\b")
+
+
+def test_answers_of_the_api_are_models() -> None:
+    """`Row` is an alias of `dict[str, Any]`: where it is returned is written down, with the reason."""
+    found = {
+        function.name
+        for path in (ROOT / "services" / "api" / "flitwatch_api").rglob("*.py")
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        and function.returns is not None
+        and _ROW.search(ast.unparse(function.returns))
+    }
+    assert found == ROWS.keys()
 
 
 def test_a_dictionary_of_anything_is_found(tmp_path: Path) -> None:

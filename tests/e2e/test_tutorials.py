@@ -9,20 +9,32 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import nbformat
 import pytest
 from fixtures.databases import PLACE
+from fixtures.slurm import PROGRAMS, SlurmSite
+from nbclient import NotebookClient
 
 TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
-pytestmark = [pytest.mark.integration, pytest.mark.shared, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.slow]
 #: The port that the pages name, which may be taken here.
 PORT = "8765"
 #: What a reader has at hand, by the folder of measured data.
 FILES = {
     "edison": {"links-edison.txt": "cray-wiring/links-edison.txt", "edison-dragonview": "edison-dragonview"},
     "fat-tree": {"fabric.txt": "infiniband/selene.storage.txt"},
+    "slurm": {},
+    "notebook": {},
 }
+
+
+def cells(page: str) -> list[tuple[str, str]]:
+    """Cells of a notebook, each with what is printed below it."""
+    return re.findall(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
 
 
 def steps(page: str) -> list[tuple[str, str]]:
@@ -57,20 +69,56 @@ def test_an_output_that_differs_is_found() -> None:
     assert not re.fullmatch(pattern("a\n"), "a\nb\n")
 
 
+@contextmanager
+def slurm_site() -> Iterator[dict[str, str]]:
+    """The environment of a Slurm that has run nothing yet."""
+    absent = [name for name in PROGRAMS if shutil.which(name) is None]
+    if absent:
+        pytest.skip(f"needs Slurm (make test installs it); absent: {', '.join(absent)}")
+    with tempfile.TemporaryDirectory(prefix="flitwatch-slurm-", dir=PLACE, ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        site = SlurmSite(Path(folder))
+        try:
+            site.start()
+            yield {"SLURM_CONF": site.environment["SLURM_CONF"], "TZ": "UTC"}
+        finally:
+            site.stop()
+
+
+def check_cells(found: list[tuple[str, str]], environment: dict[str, str], folder: Path) -> None:
+    """Run them in order in one kernel."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code, _ in found])
+    client = NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(folder)}})
+    client.execute(env=environment)
+    for cell, (code, shown) in zip(notebook.cells, found, strict=True):
+        said = "".join(output.get("text", "") for output in cell.outputs)
+        assert re.fullmatch(pattern(shown), said), f"{code}printed\n{said}\nbut the page shows\n{shown}"
+
+
 @pytest.mark.parametrize("name", sorted(FILES))
-def test_it_prints_what_it_shows(name: str, shared: Path, tmp_path: Path) -> None:
-    found = steps((TUTORIALS / f"{name}.md").read_text())
+def test_it_prints_what_it_shows(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    page = (TUTORIALS / f"{name}.md").read_text()
+    found = steps(page)
     assert len(found) >= 4
     for file, place in FILES[name].items():
-        (tmp_path / file).symlink_to(shared / "data" / place)
+        (tmp_path / file).symlink_to(request.getfixturevalue("shared") / "data" / place)
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = str(probe.getsockname()[1])
     home = tempfile.mkdtemp(prefix="flitwatch-tutorial-", dir=PLACE)
     kept = {key: value for key, value in os.environ.items() if not key.startswith("FLITWATCH_")}
     programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    address = f"http://127.0.0.1:{port}"
     environment = {**kept, "PATH": programs, "FLITWATCH_HOME": home, "FLITWATCH_LISTEN_PORT": port}
-    try:
+    environment |= {"HOME": str(tmp_path), "FLITWATCH_API": address}
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, home, ignore_errors=True)
+        down = [sys.executable, "-m", "flitwatch.main", "down"]
+        stack.callback(lambda: subprocess.run(down, env=environment, capture_output=True))
+        if name == "slurm":
+            environment |= stack.enter_context(slurm_site())
         for command, shown in found:
+            if command.startswith("flitwatch down") and cells(page):
+                check_cells(cells(page), {**environment, "FLITWATCH_URL": address}, tmp_path)
             done = subprocess.run(
                 ["bash", "-c", command.replace(PORT, port)],
                 cwd=tmp_path,
@@ -82,6 +130,3 @@ def test_it_prints_what_it_shows(name: str, shared: Path, tmp_path: Path) -> Non
             assert done.returncode == 0, f"{command}{done.stderr}"
             wanted = pattern(shown.replace(PORT, port))
             assert re.fullmatch(wanted, done.stdout), f"$ {command}{done.stdout}\nbut the page shows\n{shown}"
-    finally:
-        subprocess.run([*(sys.executable, "-m", "flitwatch.main"), "down"], env=environment, capture_output=True)
-        shutil.rmtree(home, ignore_errors=True)

@@ -85,7 +85,7 @@ def test_repeated_rows_pass_and_contradicting_ones_are_named(fabric: Fabric, kno
 def test_lines_are_numbered_as_an_editor_does(fabric: Fabric, known: Study, tmp_path: Path) -> None:
     """Comments and empty lines count."""
     bad = edited(tmp_path / "counters.csv", lambda lines: [*lines[:2], "\n", "# more\n", "leaf0,1,0,x,\n", *lines[2:]])
-    with pytest.raises(BadInput, match=r"counters\.csv:5: 'x' is no number"):
+    with pytest.raises(BadInput, match=r"counters\.csv:5: 'x' is not a number"):
         files.read_counters(bad, fabric, 3)
     bad = edited(tmp_path / "pair_sl.csv", lambda lines: [lines[0], "# more\n", "0,x,1\n", *lines[1:]])
     with pytest.raises(BadInput, match=r"pair_sl\.csv:3: not three whole numbers"):

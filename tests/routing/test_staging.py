@@ -139,7 +139,7 @@ def test_folders_that_are_none(folder: Path, tmp_path: Path) -> None:
         OpensmFolder(link)
     with pytest.raises(BadInput, match="No such file"):
         OpensmFolder(tmp_path / "none")
-    with pytest.raises(BadInput, match="is no folder"):
+    with pytest.raises(BadInput, match="is not a folder"):
         OpensmFolder(folder / "opensm.conf")
     blank = tmp_path / "with blank"
     blank.mkdir()

@@ -122,7 +122,7 @@ def test_counters_carry_packets_and_mix_as_their_traffic_does(tmp_path: Path) ->
     whole = file.read_text()
     lines = whole.splitlines()
     file.write_text("\n".join([*lines[:4], lines[4].rsplit(",", 1)[0] + ",many", *lines[5:]]))
-    with pytest.raises(BadInput, match=r"c\.csv:5: 'many' is no number"):
+    with pytest.raises(BadInput, match=r"c\.csv:5: 'many' is not a number"):
         files.read_counters(file, fabric, 4)
     files.write_counters(file, fabric, size)
     with pytest.raises(BadInput, match=r"c\.csv:3: .* port \d VL 0 has no packets, which mixed weighting needs"):

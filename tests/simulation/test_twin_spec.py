@@ -76,7 +76,7 @@ def test_command_writes_files_and_one_json_object(tmp_path: Path, capsys: pytest
     ("arguments", "match"),
     [
         (["demo"], "nowhere to write to"),
-        (["demo", "--out", "x", "--start", "yesterday"], "'yesterday' is no time"),
+        (["demo", "--out", "x", "--start", "yesterday"], "'yesterday' is not a time"),
         (["nowhere", "--out", "x"], "no scenario and no file"),
         (["demo", "--seconds", "-1", "--out", "x"], "--seconds"),
         (["demo", "--log", "kafka://127.0.0.1:1", "--format", "avro"], "schema registry"),

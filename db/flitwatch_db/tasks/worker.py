@@ -208,7 +208,7 @@ class Worker:
             pause_s = self.heartbeat_s
             try:
                 if not await asyncio.to_thread(known, number) and not self._stopping.is_set():
-                    log.warning("this worker was silent for too long and is registered anew")
+                    log.warning("this worker missed its heartbeats; re-registering")
                     # Its tasks are others' by now, as those of a dead worker; the queue's heartbeats name the new number from here on.
                     taker.worker_id = await app.job_manager.register_worker()
                     pause_s = 0.0

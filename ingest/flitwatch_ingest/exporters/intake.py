@@ -182,7 +182,7 @@ def _count(sample: Sample, series: Series) -> int:
         raise InvalidSample(
             f"its value is no multiple of {series.divide}: map the metric with the factor of this exporter's release"
             if series.divide > 1
-            else "its value is no whole number"
+            else "its value is not an integer"
         )
     if count >= 1 << 64:
         raise InvalidSample("its value is beyond 64 bits")

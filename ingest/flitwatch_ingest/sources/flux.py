@@ -79,7 +79,7 @@ def _raw(entry: Any) -> bytes:
 
 def _job(entry: Any, cluster: str) -> Job:
     if not isinstance(entry, dict) or "id" not in entry:
-        raise BadInput("is no job of Flux: it has no id")
+        raise BadInput("is not a job of Flux: it has no id")
     execution = _execution(entry.get("R"))
     node_list = _node_list(entry.get("nodelist") or execution.get("nodelist"))
     state = _state(entry)

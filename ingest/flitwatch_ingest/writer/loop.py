@@ -121,7 +121,7 @@ class Writer:
                 self._start_over()
             except AWAY as away:
                 # Records may have been taken by half: what the database has is the only truth.
-                log.warning("reading begins anew: %s", first_line(away))
+                log.warning("restarting from committed offsets: %s", first_line(away))
                 self._start_over()
                 self.heartbeat.wait(self.stop, pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)

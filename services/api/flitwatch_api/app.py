@@ -117,7 +117,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app.include_router(site.http)
     describe(app)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
-    app.add_middleware(SecurityMiddleware, hosts=chosen.api_hosts, metrics_port=chosen.api_metrics_port)
+    app.add_middleware(
+        SecurityMiddleware,
+        hosts=chosen.api_hosts,
+        metrics_port=chosen.api_metrics_port,
+        ancestors=chosen.api_frame_ancestors,
+    )
     app.add_middleware(AuditMiddleware)
     app.add_middleware(Measured, metrics=metrics, base=BASE)
     tracing.install(app, _version())

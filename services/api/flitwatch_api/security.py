@@ -15,12 +15,10 @@ MAX_BODY_BYTES = 1 << 20
 #: Styles may be inline (the component library places its layers so), scripts never.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
-    "connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors "
 )
 HEADERS = {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
     "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -32,6 +30,16 @@ LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 #: What the port for scrapers and probes answers: figures and health, which name nobody.
 METRICS_PATHS = frozenset({"/metrics", "/healthz", "/readyz"})
+
+
+def frame_headers(ancestors: Sequence[str]) -> dict[str, str]:
+    """Headers that say whose pages may show ours in a frame: nobody's without `ancestors`, else those of these origins (and their own frames).
+
+    X-Frame-Options cannot name an origin: it goes where one may, and browsers follow the policy (Content Security Policy Level 2, section 7.7.1).
+    """
+    if not ancestors:
+        return {"Content-Security-Policy": f"{CONTENT_SECURITY_POLICY}'none'", "X-Frame-Options": "DENY"}
+    return {"Content-Security-Policy": CONTENT_SECURITY_POLICY + " ".join(ancestors)}
 
 
 def host_name(authority: str) -> str:
@@ -53,10 +61,19 @@ class SecurityMiddleware:
         whose name was pointed here (DNS rebinding).
     metrics_port : int, optional
         The port for scrapers, which ask by address: any host, METRICS_PATHS only.
+    ancestors : sequence of str
+        Origins whose pages may show ours in a frame.
     """
 
-    def __init__(self, app: ASGIApp, hosts: Sequence[str] = (), metrics_port: int | None = None) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        hosts: Sequence[str] = (),
+        metrics_port: int | None = None,
+        ancestors: Sequence[str] = (),
+    ) -> None:
         self.app = app
+        self._headers = {**HEADERS, **frame_headers(ancestors)}
         self.metrics_port = metrics_port
         self.hosts = frozenset(host.strip("[]").lower() for host in hosts)
 
@@ -69,7 +86,7 @@ class SecurityMiddleware:
         async def completed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in self._headers.items():
                     headers.setdefault(name, value)
                 if host_name(Headers(scope=scope).get("host", "")) not in LOOPBACK:
                     headers.setdefault("Strict-Transport-Security", STRICT_TRANSPORT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -12,6 +13,11 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.task_models.base import words_of
 
+#: An origin of a portal: TLS unless on this machine; `*.` stands for all hosts below a name of two parts or more.
+_ORIGIN = re.compile(
+    r"(?:https://(?:\*\.[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z0-9-]+(?:\.[a-z0-9-]+)*)|http://(?:localhost|127\.0\.0\.1))(?::\d{1,5})?",
+    re.IGNORECASE,
+)
 _HERE, _ABOVE = Path(__file__).parent, Path(__file__).resolve().parents[3]
 
 
@@ -44,6 +50,10 @@ class Settings(BaseSettings):
     api_trusted_proxies: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="Networks of proxies (10.0.0.0/24, ...) whose X-Forwarded-For and X-Forwarded-Proto are believed, comma-separated; empty: none.",
+    )
+    api_frame_ancestors: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Origins of portals whose pages may show this one in a frame (https://ondemand.example.edu, ...), comma-separated; empty: none.",
     )
     api_metrics_port: int | None = Field(
         default=None,
@@ -125,10 +135,21 @@ class Settings(BaseSettings):
             faults = [f"FLITWATCH_{str(one['loc'][0]).upper()}: {words_of(one['msg'])}" for one in problem.errors()]
             raise BadRequest("; ".join(faults), advice="docs/settings.md has every setting.") from None
 
-    @field_validator("api_hosts", "api_trusted_proxies", mode="before")
+    @field_validator("api_hosts", "api_trusted_proxies", "api_frame_ancestors", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("api_frame_ancestors")
+    @classmethod
+    def _origins(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        # They are written into a header: what is no origin could end the policy, or open it to everybody.
+        for part in value:
+            if not _ORIGIN.fullmatch(part):
+                raise ValueError(
+                    f"{part[:80]!r} is no origin; write https:// and a host without a path, such as https://ondemand.example.edu"
+                )
+        return value
 
     @field_validator("api_trusted_proxies")
     @classmethod

@@ -9,7 +9,7 @@ Open
 - `rest` for asking the API: which one, with which token, and what a refusal means; `hottest` and `stored` for what is asked; `assistant` for the tools of `flitwatch mcp`;
 - `program_run/` for `flitwatch run`: a program as it would run without us, and its steps reported beside it;
 - `tables` for tables, figures and sparklines;
-- `reference` for docs/commands.md and docs/settings.md, `manuals` for the manual pages, all from the commands themselves;
+- `reference` for docs/commands.md and docs/settings.md, `manuals` for the manual pages, all from the commands themselves; `examples` for both;
 - `advice_value` for `study advice-value`: what following advice saves;
 - `metrics` for the port that Prometheus reads, `metrics_reference` for the page of every metric; `exposure` and `real_runs` for blame on measured runs.
 

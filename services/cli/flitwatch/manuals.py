@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from flitwatch import reference
+from flitwatch.examples import EXAMPLES
 from flitwatch.main import COMMANDS, cli
 from flitwatch_domain.build import VERSION
 
@@ -85,6 +86,7 @@ def _page(name: str, below: list[tuple[str, click.Command]]) -> str:
     )
     if variables:
         parts += [".SH ENVIRONMENT\n", *(_item(variable, f"Value of {option}.") for variable, option in variables)]
+    parts += [".SH EXAMPLES\n.nf\n", *(f"{_text(EXAMPLES[words])}\n" for words, _ in below), ".fi\n"]
     return "".join([*parts, _statuses(), _also("flitwatch(1)")])
 
 

@@ -50,7 +50,7 @@ def metrics_option(function: F) -> F:
         expose_value=False,
         is_eager=True,
         callback=_note_limit,
-        help="Seconds after which /livez says that a loop that did not come round hangs.",
+        help="Report unhealthy at /livez after this many seconds without progress.",
     )
     return port(host(hangs(function)))
 

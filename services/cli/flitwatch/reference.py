@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from flitwatch.examples import EXAMPLES
 from flitwatch.main import COMMANDS, cli
 from flitwatch.metrics_reference import metrics
 
@@ -189,7 +190,7 @@ def _section(words: str, command: click.Command) -> str:
         _row(option, context) for option in command.params if isinstance(option, click.Option) and not option.hidden
     ]
     return (
-        f"\n### flitwatch {words}\n\n```\nflitwatch {words} {usage}\n```\n\n{said}\n\n| option | |\n|---|---|\n"
+        f"\n### flitwatch {words}\n\n```\nflitwatch {words} {usage}\n```\n\n{said}\n\nFor example:\n\n```\n{EXAMPLES[words]}\n```\n\n| option | |\n|---|---|\n"
         + "".join(rows)
     )
 

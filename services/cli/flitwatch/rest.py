@@ -138,7 +138,7 @@ def _address(url: str) -> str:
     except httpx.InvalidURL:
         right = False
     if not right:
-        raise BadInput(f"{url} is no address", advice="Write it like https://flitwatch.site.example.")
+        raise BadInput(f"{url} is not an address", advice="Write it like https://flitwatch.site.example.")
     return url.rstrip("/")
 
 

@@ -58,6 +58,7 @@ def database(
         Told to stop while it waited.
     """
     from flitwatch_db.migrations import migrate
+    from flitwatch_ops import abandoned
     from flitwatch_ops.embedded import Embedded, sweep
 
     with contextlib.ExitStack() as stack:
@@ -67,6 +68,7 @@ def database(
             sweep(place, EPHEMERAL_PREFIX)
             folder = Path(tempfile.mkdtemp(prefix=EPHEMERAL_PREFIX, dir=place))
             server = Embedded(folder, durable=False)
+            stack.enter_context(abandoned.watched(folder))
             stack.callback(server.destroy)
             url = server.start()
         elif db_url:

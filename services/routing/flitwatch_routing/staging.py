@@ -68,7 +68,7 @@ class OpensmFolder:
         if stat.S_ISLNK(found.st_mode):
             raise BadInput("is a link", where=str(path), advice=f"Name the folder itself: {path.resolve()}.")
         if not stat.S_ISDIR(found.st_mode):
-            raise BadInput("is no folder", where=str(path))
+            raise BadInput("is not a folder", where=str(path))
         self.path = path.absolute()
         for name in (CONFIGURATION, LOADED):
             _regular(self.path / name)

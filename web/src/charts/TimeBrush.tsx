@@ -147,41 +147,46 @@ export function TimeBrush(props: Props) {
           <Playing now={props.playing} layout={layout} span={span} resting={shown} />
         </svg>
       )}
+      {layout && <Passing now={props.playing} layout={layout} span={span} />}
     </div>
   );
 }
 
-/** The window, wherever it plays at the moment, with its time and the event that it passes. */
-function Playing({
-  now,
-  layout,
-  span,
-  resting,
-}: {
+interface PlayingProps {
   now: Store<TimeWindow | null>;
   layout: TimelineLayout;
   span: TimeWindow;
-  resting: TimeWindow;
-}) {
+}
+
+/** The window, wherever it plays at the moment. */
+function Playing({ now, layout, span, resting }: PlayingProps & { resting: TimeWindow }) {
   const moving = useStore(now);
-  if (!moving) return <Band layout={layout} span={span} window={resting} kind="window" />;
+  return <Band layout={layout} span={span} window={moving ?? resting} kind="window" />;
+}
+
+/** The time at which a playing window ends, and the event that it passes. Beside the picture: a text within it would lay the whole picture out anew. */
+function Passing({ now, layout, span }: PlayingProps) {
+  const moving = useStore(now);
+  if (!moving) return null;
   const passed = passing(layout.marks, moving);
   const end = layout.x(Math.min(span.to, moving.to));
+  const before = passed !== null && passed.x > end - 120;
   return (
     <>
-      <Band layout={layout} span={span} window={moving} kind="window" />
-      <text x={end - 4} y={BOTTOM - 4} textAnchor="end" className="playing">
+      <span className="playing" style={{ transform: `translate(calc(${end - 4}px - 100%), ${BOTTOM - 18}px)` }}>
         {momentText(moving.to, span.to, span.to - span.from < 7_200_000)}
-      </text>
+      </span>
       {passed && (
-        <text
-          x={passed.x > end - 120 ? passed.x - 7 : passed.x + 7}
-          y={TOP + 10}
-          textAnchor={passed.x > end - 120 ? "end" : "start"}
+        <span
           className="playing"
+          style={{
+            transform: before
+              ? `translate(calc(${passed.x - 7}px - 100%), ${TOP - 2}px)`
+              : `translate(${passed.x + 7}px, ${TOP - 2}px)`,
+          }}
         >
           {passed.text}
-        </text>
+        </span>
       )}
     </>
   );

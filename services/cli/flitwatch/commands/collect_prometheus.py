@@ -113,7 +113,9 @@ def _address(listen: str) -> tuple[str, int]:
 
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
-        raise BadRequest(f"{listen!r} is no address to listen at", advice="Say ADDRESS:PORT, such as 127.0.0.1:9095.")
+        raise BadRequest(
+            f"{listen!r} is not an address to listen at", advice="Say ADDRESS:PORT, such as 127.0.0.1:9095."
+        )
     return host.strip("[]"), int(port)
 
 

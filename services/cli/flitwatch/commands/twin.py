@@ -231,7 +231,7 @@ def _epoch(start: str) -> int:
             seconds = float("nan")
     if not EARLIEST_S <= seconds <= LATEST_S:
         raise BadRequest(
-            f"{start[:40]!r} is no time from 2000 to 2100",
+            f"{start[:40]!r} is not a time from 2000 to 2100",
             advice="Give now, epoch seconds, or a time like 2026-03-02T10:00:00Z.",
         )
     return int(seconds)

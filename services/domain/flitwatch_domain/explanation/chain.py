@@ -131,6 +131,8 @@ def _job(one: CandidateJob) -> str:
 
 
 def _since(slow: JobSlowdown) -> str:
+    if slow["from_start"] and slow["basis"] == "counters":
+        return "It records no steps, and its counters show no onset."
     if slow["from_start"]:
         return "It was slow from its first step on, so its onset is not known."
     by = "the counters of its routers" if slow["since_by"] == "counters" else "its steps"

@@ -40,7 +40,7 @@ def noise_of(fabric: Fabric, counters: Sequence[Floats]) -> float:
         if bad.any():
             at = int(np.argmax(np.where(bad, np.abs(gap), 0)))
             raise BadInput(
-                f"counters contradict one another: {fabric.routers.name[at]} received {received[at]:.6g} and sent {sent[at]:.6g} bytes",
+                f"counters conflict: {fabric.routers.name[at]} received {received[at]:.6g} and sent {sent[at]:.6g} bytes",
                 advice="Read all ports at the same moments, before any counter wraps, and give the tables that were loaded",
             )
         differences.append(gap[busy])

@@ -250,7 +250,7 @@ def _fields(line: str, where: str) -> list[str]:
 
 def _whole(text: str, where: str) -> int:
     if not _WHOLE.fullmatch(text):
-        raise BadInput(f"{text[:40]!r} is no whole number", where=where)
+        raise BadInput(f"{text[:40]!r} is not an integer", where=where)
     return int(text)
 
 
@@ -258,7 +258,7 @@ def _amount(text: str, where: str, what: str = "bytes") -> float:
     try:
         value = float(text)
     except ValueError:
-        raise BadInput(f"{text[:40]!r} is no number", where=where) from None
+        raise BadInput(f"{text[:40]!r} is not a number", where=where) from None
     if not 0 <= value < float("inf"):
         raise BadInput(f"{what} must be a finite number from 0, not {text[:40]!r}", where=where)
     if value > MOST_BYTES:

@@ -27,7 +27,7 @@ from flitwatch_routing.reconstruction.lanes import Lanes, port_width
 from flitwatch_routing.reconstruction.pairs import pairs_of
 from flitwatch_routing.reconstruction.recover import Reconstruction
 from flitwatch_routing.reconstruction.study import Measured
-from flitwatch_simulation.loop.estimate import NOISE_FLOOR, reconstructed, together
+from flitwatch_simulation.loop.estimate import NOISE_FLOOR, combined_slots, reconstructed
 from flitwatch_simulation.loop.machine import Carried
 from flitwatch_simulation.loop.matrices import by_place
 from flitwatch_simulation.loop.outcome import links_of
@@ -338,7 +338,7 @@ def _matrix(
         may = np.where(out[:, None] & into[None, :], 0, -1).astype(np.int8)
         measured.append(Measured(pairs_of(active, may), [lanes], [carried[:, None]]))
     slots, _ = reconstructed(fabric, loaded, measured, asked.basis, asked.reconstruct_s, say, stop)
-    return together(slots)
+    return combined_slots(slots)
 
 
 def _doubt(found: Reconstruction) -> float | None:

@@ -294,6 +294,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
               what={search.class ? `${search.class} links` : "all classes"}
               against={againstText(search)}
               onOpenPair={openPair}
+              playing={play.playing}
             />
           )}
         </section>

@@ -22,13 +22,16 @@ interface Props {
   against: string;
   /** The links from a group to a group. */
   onOpenPair: (src: number, dst: number) => void;
+  playing: boolean;
 }
 
 const WIDTH = 312;
 /** In the list beside the matrix; all of them are in the file. */
 const MOST_PAIRS = 100;
+/** While a window plays: those in sight. */
+const FEW_PAIRS = 16;
 
-export function GroupMatrix({
+export const GroupMatrix = memo(function GroupMatrix({
   groups,
   congestion,
   before,
@@ -38,6 +41,7 @@ export function GroupMatrix({
   what,
   against,
   onOpenPair,
+  playing,
 }: Props) {
   const palette = usePalette();
   const font = useFontReady();
@@ -49,7 +53,10 @@ export function GroupMatrix({
     () => congestion && pairsOf(groups, congestion.groups, before?.groups ?? null),
     [groups, congestion, before],
   );
-  const hottest = useMemo(() => (pairs ? hottestPairs(pairs).slice(0, MOST_PAIRS) : []), [pairs]);
+  const hottest = useMemo(
+    () => (pairs ? hottestPairs(pairs).slice(0, playing ? FEW_PAIRS : MOST_PAIRS) : []),
+    [pairs, playing],
+  );
   const layout = useMemo(() => matrixLayout(groups.length, WIDTH - 4), [groups]);
   const size = useMemo(() => ({ width: WIDTH, height: layout.top + layout.size + 4 }), [layout]);
   const surface = useRef<CanvasRenderingContext2D | null>(null);
@@ -120,7 +127,7 @@ export function GroupMatrix({
       )}
     </section>
   );
-}
+});
 
 interface PairTableProps {
   pairs: Pair[];

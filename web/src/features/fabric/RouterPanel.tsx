@@ -1,7 +1,7 @@
 /** The selected router: its figures, its tiles, its worst links and who computes on it. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useMemo } from "react";
+import { memo, useMemo } from "react";
 import { routerQuery, timeseriesQuery, type Moment, momentParameters } from "../../api/queries";
 import type { RouterDetail, Tile } from "../../api/shapes";
 import { heatColour, textOn, type Theme } from "../../charts/scale";
@@ -29,7 +29,8 @@ interface Props {
   onSelect: (router: number) => void;
 }
 
-export function RouterPanel({ scene, router, moment, span, at, onSelect }: Props) {
+/** Not drawn again for each change of the address. */
+export const RouterPanel = memo(function RouterPanel({ scene, router, moment, span, at, onSelect }: Props) {
   const detail = useQuery(routerQuery(scene.fabric.id, router, moment));
   const theme = useStore(themeStore);
   const shown = detail.data?.router === router ? detail.data : null;
@@ -59,7 +60,7 @@ export function RouterPanel({ scene, router, moment, span, at, onSelect }: Props
       )}
     </aside>
   );
-}
+});
 
 function Body({
   detail,

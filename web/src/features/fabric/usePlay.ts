@@ -66,17 +66,18 @@ export function usePlay(): Playback {
 
   useEffect(() => {
     if (!span) return;
+    const steps = calm();
     let [frame, gone] = [0, false];
     let [asked, before] = [0, 0];
     const step = (time: number) => {
       const [shown, on] = [now.get(), stage.current];
       if (!shown || !on) return;
       const due = time - asked >= PACE_MS;
-      if (due || !calm()) {
+      if (due || !steps) {
         const next = playedAt(
           shown,
           span,
-          before ? Math.min(calm() ? 2 * PACE_MS : LONGEST_FRAME_MS, time - before) : 0,
+          before ? Math.min(steps ? 2 * PACE_MS : LONGEST_FRAME_MS, time - before) : 0,
           speed.current,
         );
         before = time;

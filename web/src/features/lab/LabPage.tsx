@@ -39,7 +39,7 @@ const columns: Column<Task>[] = [
   },
   {
     key: "at",
-    header: `Asked, ${ZONE}`,
+    header: `Submitted, ${ZONE}`,
     numeric: true,
     value: (t) => t.created_at,
     render: (t) => {

@@ -9,31 +9,8 @@ import { Unanswered } from "../../components/Notice";
 import { plural } from "../../lib/format";
 import { isoTime, parseTime } from "../../lib/time";
 import type { LabSearch } from "./address";
-
-const PLACEMENTS = [
-  "as-it-was",
-  "contiguous",
-  "random-node",
-  "random-router",
-  "random-chassis",
-  "random-cabinet",
-  "random-group",
-  "cyclic",
-];
-const ROUTINGS: Record<string, string[]> = {
-  dragonfly: ["adaptive0", "adaptive1", "adaptive2", "adaptive3", "minimal", "valiant", "min-hash"],
-  fat_tree: ["ftree", "hw-adaptive", "valiant"],
-};
-const PATTERNS = [
-  "stencil3d",
-  "stencil27-bspma",
-  "alltoall",
-  "allreduce",
-  "bisection",
-  "bisection-shuffle",
-  "pingpong",
-  "cyclic-stencil",
-];
+import { PATTERNS, PLACEMENTS, ROUTINGS } from "./whatIfChoices";
+import type { Pattern, Placement, Routing } from "./whatIfChoices";
 
 interface Props {
   search: LabSearch;
@@ -66,9 +43,9 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
           ? `Job ${job} has one node and sends nothing over the fabric. Choose another job.`
           : `Job ${job} did not run at ${at === null ? "that time" : `${isoTime(at).replace("T", " ").replace("Z", "")} UTC`}. Choose a moment of its run, or another job.`;
   const routings = ROUTINGS[fabric?.kind ?? "dragonfly"] ?? [];
-  const [placements, setPlacements] = useState(["as-it-was", "random-router"]);
-  const [modes, setModes] = useState(["adaptive0", "adaptive3", "ftree", "hw-adaptive"]);
-  const [pattern, setPattern] = useState("stencil3d");
+  const [placements, setPlacements] = useState<Placement[]>(["as-it-was", "random-router"]);
+  const [modes, setModes] = useState<Routing[]>(["adaptive0", "adaptive3", "ftree", "hw-adaptive"]);
+  const [pattern, setPattern] = useState<Pattern>("stencil3d");
   const [kib, setKib] = useState("100");
   const [seeds, setSeeds] = useState("5");
   const used = modes.filter((mode) => routings.includes(mode));
@@ -90,9 +67,9 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
       onStarted(task.task_id);
     },
   });
-  const toggle = (list: string[], one: string) =>
+  const toggle = <Name extends string>(list: Name[], one: Name) =>
     list.includes(one) ? list.filter((other) => other !== one) : [...list, one];
-  const checks = (title: string, all: string[], list: string[], set: (next: string[]) => void) => (
+  const checks = <Name extends string>(title: string, all: Name[], list: Name[], set: (next: Name[]) => void) => (
     <fieldset className="lab-checks">
       <legend>{title}</legend>
       {all.map((one) => (
@@ -147,7 +124,7 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
         )}
         <label>
           <span>What the job sends (not recorded)</span>
-          <select className="field" value={pattern} onChange={(event) => setPattern(event.target.value)}>
+          <select className="field" value={pattern} onChange={(event) => setPattern(event.target.value as Pattern)}>
             {PATTERNS.map((name) => (
               <option key={name}>{name}</option>
             ))}

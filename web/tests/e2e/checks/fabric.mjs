@@ -238,9 +238,9 @@ export async function fabricPage({ url, check, api, timed, fabricUrl }) {
       assert.ok(png.length > 20_000, `a picture of ${png.length} bytes`);
       if (process.env.KEEP) writeFileSync(`${process.env.KEEP}/export${path.replace(/\W/g, "-")}.png`, png);
     }
-    await page.locator(".time-menu button[aria-haspopup]").click();
-    assert.match((await saved("Table as CSV")).toString(), /^"Time, UTC",stall/);
-    await page.locator(".time-menu button[aria-haspopup]").click();
+    await page.locator(".time-menu button", { hasText: "Table, export" }).click();
+    assert.match((await saved("Table as CSV")).toString(), /^"Time, UTC",stall/m);
+    await page.locator(".time-menu button", { hasText: "Table, export" }).click();
     await page.locator('[role="menuitem"]', { hasText: "Show the table" }).click();
     await page.waitForSelector('[role="dialog"] table[aria-label="The machine over time"] tbody tr[aria-rowindex]');
     assert.deepEqual(await violations(page), []);

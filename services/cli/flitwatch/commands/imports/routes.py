@@ -63,7 +63,7 @@ def _moment(at: str | None, dump: Path | None) -> datetime:
         with suppress(ValueError):
             moment = datetime.fromisoformat(at)
         if moment is None or moment.tzinfo is None:
-            raise BadRequest(f"{at!r} is no time with a zone", advice="Write it as 2026-03-01T14:05:00Z.")
+            raise BadRequest(f"{at!r} is not a time with a zone", advice="Write it as 2026-03-01T14:05:00Z.")
         return moment.astimezone(UTC)
     if dump is None:
         return datetime.now(UTC)

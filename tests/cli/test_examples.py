@@ -1,0 +1,45 @@
+"""Every command has an example that its own parser takes: names of options, their values' kinds, and choices."""
+
+from __future__ import annotations
+
+import shlex
+
+import click
+import pytest
+
+from flitwatch.examples import EXAMPLES
+from flitwatch.manuals import pages
+from flitwatch.reference import commands, reference
+
+COMMANDS = dict(commands())
+
+
+def test_every_command_has_an_example() -> None:
+    assert set(EXAMPLES) == set(COMMANDS)
+
+
+@pytest.mark.parametrize("words", sorted(EXAMPLES))
+def test_an_example_is_what_the_command_takes(words: str) -> None:
+    program, *given = shlex.split(EXAMPLES[words])
+    assert program == "flitwatch" and given[: len(words.split())] == words.split()
+    command = COMMANDS[words]
+    context = click.Context(command, info_name=words)
+    values, left, order = command.make_parser(context).parse_args(given[len(words.split()) :])
+    assert left == []
+    # Files of an example are not here: what names one is taken as it is.
+    for parameter in order:
+        if not isinstance(parameter.type, (click.Path, click.File)):
+            parameter.type_cast_value(context, values[parameter.name])
+    lacking = [one.name for one in command.params if one.required and values.get(one.name) in (None, (), [])]
+    assert not lacking
+
+
+def test_the_reference_shows_them() -> None:
+    text = reference()
+    assert all(f"\n{example}\n" in text for example in EXAMPLES.values())
+
+
+def test_manual_pages_show_them() -> None:
+    made = pages()
+    assert all(".SH EXAMPLES\n" in page for name, page in made.items() if name != "flitwatch.1")
+    assert ".nf\nflitwatch status \\-\\-json\n.fi\n" in made["flitwatch-status.1"]

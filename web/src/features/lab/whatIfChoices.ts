@@ -1,0 +1,63 @@
+/** What a replay can choose from: the values that the API names, each in one place. */
+import type { components } from "../../api/generated/openapi";
+
+type WhatIf = components["schemas"]["WhatIf"];
+export type Placement = WhatIf["placements"][number];
+export type Routing = WhatIf["routings"][number];
+export type Pattern = WhatIf["pattern"];
+
+/** The names of a type, as they are written: one that is missing or that the API does not know fails to compile. */
+const every = <Name extends string>(names: Record<Name, true>) => Object.keys(names) as Name[];
+
+export const PLACEMENTS = every<Placement>({
+  "as-it-was": true,
+  contiguous: true,
+  "random-node": true,
+  "random-router": true,
+  "random-chassis": true,
+  "random-cabinet": true,
+  "random-group": true,
+  "random-rank": true,
+  cyclic: true,
+});
+
+type TreeRouting = "ftree" | "hw-adaptive";
+
+/** Routings by kind of fabric; Valiant's routes serve both. */
+export const ROUTINGS: Record<string, Routing[]> = {
+  dragonfly: every<Exclude<Routing, TreeRouting>>({
+    adaptive0: true,
+    adaptive1: true,
+    adaptive2: true,
+    adaptive3: true,
+    minimal: true,
+    valiant: true,
+    "min-hash": true,
+    "nmin-hash": true,
+    "in-order": true,
+  }),
+  fat_tree: every<TreeRouting | "valiant">({ ftree: true, "hw-adaptive": true, valiant: true }),
+};
+
+export const PATTERNS = every<Pattern>({
+  stencil3d: true,
+  "stencil27-bspma": true,
+  "stencil27-svaf": true,
+  "stencil27-svafp": true,
+  halo3d: true,
+  "cyclic-stencil": true,
+  sweep3d: true,
+  "fill-boundary": true,
+  amg: true,
+  "crystal-router": true,
+  alltoall: true,
+  allreduce: true,
+  broadcast: true,
+  barrier: true,
+  incast: true,
+  permutation: true,
+  bisection: true,
+  "bisection-shuffle": true,
+  pingpong: true,
+  bully: true,
+});
