@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, TypedDict
 
 import numpy as np
@@ -14,12 +13,11 @@ from flitwatch_db.core.events import emit
 from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates import store as estimate_store
 from flitwatch_db.tasks import Handler, TaskContext
-from flitwatch_domain.counters import TABLE_II
 from flitwatch_domain.errors import BadInput, NotEnoughData
-from flitwatch_domain.neighbourhood import DEFINITIONS, OURS, large_job_nodes
+from flitwatch_domain.neighbourhood import DEFINITIONS, OURS, circumstances, large_job_nodes
 from flitwatch_domain.task_models import read_arguments
-from flitwatch_domain.task_models.measured import Application, BlameArguments
-from flitwatch_ml.work.sets import Floats, complete
+from flitwatch_domain.task_models.measured import BlameArguments, EstimateArguments
+from flitwatch_ml.work.sets import LEAST_COUNTED, Floats, complete, only
 
 
 class StoredEstimate(TypedDict):
@@ -52,21 +50,28 @@ def blame(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
 
 
 def deviation(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
-    """What: relevance of counters for the deviation of one application's step times."""
+    """What: relevance of counters, and of how the runs lay, for the deviation of one application's step times."""
     from flitwatch_ml.work import deviation as work
 
-    exe, nodes = _application(args)
+    asked = EstimateArguments.of(args)
+    exe, nodes, definition = asked.exe, asked.nodes, asked.definition or OURS.name
     with connect(context.dsn, role="writer") as conn:
-        runs, counts, names = _step_data(conn, exe, nodes)
-        context.report(1, 2, f"{len(runs.run_id)} runs, {len(names)} counters")
-        return _keep(conn, work.estimate(runs, exe, nodes, counts, names, context.check))
+        runs = complete(estimates.runs_of(conn, exe, nodes))
+        names, counts = estimates.step_features(conn, runs)
+        neighbours = estimates.co_running(conn, runs.run_id)
+        lay = circumstances(neighbours.windows, neighbours.jobs)
+        data = work.step_data(runs, counts, names, lay, definition)
+        context.report(1, 2, f"{len(data['runs'].run_id)} runs, {len(data['names'])} features")
+        technology = estimates.technology(conn, runs.run_id)
+        return _keep(conn, work.estimate(data, exe, nodes, definition, technology, context.check))
 
 
 def forecast(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
     """What next: the backtests of one application; the forecaster with the least error serves."""
     from flitwatch_ml.work import forecast as work
 
-    exe, nodes = _application(args)
+    asked = EstimateArguments.of(args)
+    exe, nodes = asked.exe, asked.nodes
 
     def tell(done: int, total: int, message: str) -> None:
         context.check()
@@ -76,31 +81,24 @@ def forecast(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
         runs, counts, names = _step_data(conn, exe, nodes)
         placement = estimates.placement(conn, runs.run_id)
         series, notes, kept = work.series_of(runs, counts, placement, *estimates.io_and_other_counters(conn, runs))
-        runs = _only(runs, kept)
-        estimate, models = work.estimate(runs, exe, nodes, series, names, tell, notes)
+        runs = only(runs, kept)
+        estimate, models = work.estimate(runs, exe, nodes, series, names, tell, notes, asked.definition or OURS.name)
         return _keep(conn, estimate, models=models)
 
 
-def _application(args: dict[str, Any]) -> tuple[str, int]:
-    asked = Application.of(args)
-    return asked.exe, asked.nodes
-
-
 def _step_data(conn: Any, exe: str, nodes: int) -> tuple[estimates.Runs, Floats, list[str]]:
-    """Runs with the counters that were stored for them, (runs, steps, counters), and these counters' names."""
+    """Runs with what was counted in most of their steps, (runs, steps, features), and the features' names; a lost reading stays NaN."""
     runs = complete(estimates.runs_of(conn, exe, nodes))
-    counts = estimates.step_counters(conn, runs)
+    features, counts = estimates.step_features(conn, runs)
     there = np.isfinite(counts)
-    known = there.mean((0, 1)) >= 0.5
+    known = there.mean((0, 1)) >= LEAST_COUNTED
     if not known.any():
-        raise NotEnoughData("no counters were stored for these runs, neither by themselves nor for their routers")
-    whole = there[:, :, known].all((1, 2))
-    names = [c.abbreviation for c, seen in zip(TABLE_II, known.tolist(), strict=True) if seen]
-    return _only(runs, whole), counts[whole][:, :, known], names
-
-
-def _only(runs: estimates.Runs, chosen: Any) -> estimates.Runs:
-    return replace(runs, run_id=runs.run_id[chosen], start_s=runs.start_s[chosen], step_time_s=runs.step_time_s[chosen])
+        raise NotEnoughData(
+            "no counters were stored for these runs, neither by themselves nor for their routers or network cards"
+        )
+    read = there[:, :, known].any((1, 2))
+    names = [name for name, seen in zip(features, known.tolist(), strict=True) if seen]
+    return only(runs, read), counts[read][:, :, known], names
 
 
 def _keep(conn: Any, estimate: estimate_store.Estimate, **parts: Any) -> StoredEstimate:

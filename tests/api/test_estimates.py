@@ -14,6 +14,7 @@ from fixtures.databases import Server
 
 from api.conftest import Served, serving
 from api.world import T0
+from flitwatch import stored
 from flitwatch.main import main
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
@@ -341,6 +342,58 @@ def test_the_heat_map_has_a_column_for_every_counter_of_the_paper(estimated) -> 
     known = {c["abbreviation"]: value for c, value in zip(rates["counters"], row["rank"], strict=True)}
     assert known["RT_RB_STL"] == 1.0 and known["PT_FLIT_VC0"] is None
     assert row["mape"] == 6.0 and deltas["sets"][0]["mape"] == 3.0
+
+
+def test_an_estimate_of_an_older_version_gives_no_answer_in_words(estimated) -> None:
+    api, _ = estimated
+    (row,) = api.get("/estimates/deviation")["sets"]
+    assert row["groups"] == [] and row["answer"] == ["cannot tell: made by an older version: estimate anew"]
+    assert set(row["place"]) == {None}
+
+
+def test_features_of_any_fabric_have_columns_and_their_groups_an_answer(estimated, capfd) -> None:
+    api, there = estimated
+    group = {"name": "stalls at the network cards", "features": ["nic.tx_wait_cycles"], "explained": 0.6, "low": 0.52, "high": 0.68, "kept": 8, "folds": 10, "verdict": "carries"}  # fmt: skip
+    rates = relevance(6.0) | {"place": [2, 1], "groups": [group]}
+    found = {
+        "counters": ["jobs that met it", "nic.tx_wait_cycles"],
+        "technology": "infiniband",
+        "rates": rates,
+        "deltas": rates,
+    }
+    with connect(there["url"], role="writer") as conn:
+        fat_tree = replace(head("deviation", result=found), exe="/opt/milc", nodes=64)
+        number = estimate_store.save(conn, fat_tree)
+    try:
+        answer = api.get("/estimates/deviation")
+        assert [one["abbreviation"] for one in answer["counters"]][-2:] == found["counters"]
+        lay, card = answer["counters"][-2:]
+        assert (lay["meaning"], card["meaning"]) == ("placement", "stalls at the network cards")
+        assert "PortXmitWait" in card["vendor"] or "port_xmit_wait" in card["vendor"]
+        (row,) = [one for one in answer["sets"] if one["estimate"]["nodes"] == 64]
+        assert row["groups"] == [group] and row["place"][-2:] == [2, 1] and row["rank"][0] is None
+        words = "stalls at the network cards explain 60 % of the deviation (52 to 68 %), kept in 8 of 10 folds"
+        assert row["answer"] == [words]
+        stored.show_drivers({**answer, "sets": [row]})
+        said = capfd.readouterr().out
+        assert words in said and said.index("nic.tx_wait_cycles") < said.index("jobs that met it")
+    finally:
+        with connect(there["url"], role="writer") as conn:
+            conn.execute("DELETE FROM estimate WHERE estimate_id = %s", [number])
+
+
+def test_another_definition_of_what_everybody_sees_takes_an_operator(estimated) -> None:
+    api, there = estimated
+    for kind in ("deviation", "forecast"):
+        asked = {"name": f"ml.{kind}", "args": {"exe": "amg", "nodes": 128, "definition": "paper"}}
+        assert api.http.post("/api/v1/tasks", json=asked).status_code == 403
+        asked["args"] |= {"definition": "theirs"}
+        assert api.http.post("/api/v1/tasks", json=asked).status_code == 422
+        asked["args"] |= {"definition": "ours"}
+        assert api.http.post("/api/v1/tasks", json=asked).status_code == 202
+    with serving(Settings(db=there["url"], web=None, api_anonymous="operator")) as seeing:
+        asked["args"] |= {"exe": EXE, "definition": "paper"}
+        assert seeing.http.post("/api/v1/tasks", json=asked).status_code == 202
 
 
 def test_backtests_say_what_serves_and_why(estimated) -> None:

@@ -15,7 +15,7 @@ from flitwatch_ml.blame.strata import hour_and_weekend
 from flitwatch_research.stress import draw
 
 DAY_S, WEEK_S, MONDAY_S = 86_400.0, 604_800.0, 1_767_571_200.0
-SEEDS = range(300, 306)
+SEEDS = range(300, 320)
 
 
 def judged(world: str, seeds=SEEDS):

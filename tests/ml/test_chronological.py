@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
 from flitwatch_domain.errors import NotEnoughData
-from flitwatch_ml.forecast import RidgeForecaster, StepSeries, chronological
-from flitwatch_ml.forecast.chronological import best_together, relative_gain
+from flitwatch_ml.forecast import RidgeForecaster, StepSeries, backtest, chronological
+from flitwatch_ml.forecast.chronological import best_together, choose_features, relative_gain
 from flitwatch_ml.forecast.intervals import MIN_RUNS, AdaptiveInterval
 from flitwatch_ml.forecast.series import Windows
 
@@ -28,6 +30,23 @@ class Times(BaseEstimator):
 
     def predict(self, windows: Windows) -> np.ndarray:
         return self.now_ * windows.future_s
+
+
+class Lucky(BaseEstimator):
+    """Wrong by 1 % on average, by more or less for each run, as its seed draws."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    def fit(self, windows: Windows) -> Lucky:
+        return self
+
+    def predict(self, windows: Windows) -> np.ndarray:
+        drawn = [
+            np.random.default_rng([self.seed, int(1000 * sum(windows.future_s[windows.run == run]))]).exponential(0.01)
+            for run in windows.run
+        ]
+        return windows.future_s * (1 + np.array(drawn))
 
 
 def series(seed: int = 0, runs: int = RUNS, steps: int = 12) -> StepSeries:
@@ -65,6 +84,39 @@ def test_what_serves_is_chosen_before_its_error_is_known() -> None:
     assert found.chosen == [("was good",), ("was good",)] and found.serves[0] == "is good"
     assert found.mape["is good"] == pytest.approx(0.2) and found.served_mape > 20
     assert found.gain()[0] < -5
+
+
+def test_features_are_chosen_without_the_runs_whose_error_is_reported() -> None:
+    """A planted leak: a feature set that foretells the future exactly, but only in the runs that are tested."""
+    data = series()
+    rng = np.random.default_rng(3)
+    cut = int(0.4 * RUNS)
+    past_means = np.stack([np.repeat(data.times[:, -1:], data.times.shape[1], 1)] * 2, axis=2)
+    leak = np.where(np.arange(RUNS)[:, None, None] >= cut, past_means, rng.lognormal(0, 1, past_means.shape))
+    leaking = replace(data, io=leak)
+    assert choose_features(leaking, np.arange(RUNS), 3, 4, [(), ("io",)]) == ()
+    helps = replace(data, counters=rng.lognormal(0, 1, data.counters.shape), io=data.counters)
+    later = np.where(np.arange(RUNS)[:, None, None] >= cut, 7.0, helps.io)
+    chosen = [choose_features(one, np.arange(RUNS), 1, 8, [(), ("io",)]) for one in (helps, replace(helps, io=later))]
+    assert chosen[0] == chosen[1], "what comes later has a part in the choice"
+
+
+def test_a_forecaster_that_is_asked_for_serves_whatever_its_error() -> None:
+    candidates = {"good": Times(1.001, until=10_000), "bad": Times(1.5, until=10_000)}
+    found = chronological(series(), np.arange(RUNS), 3, 4, learned=candidates, serve=("bad",))
+    assert found.chosen == [("bad",)] * 2 and found.serves == ("bad",)
+    assert found.served_mape == pytest.approx(50) and found.mape["good"] == pytest.approx(0.1)
+
+
+def test_with_few_runs_the_error_is_that_of_what_the_other_folds_choose() -> None:
+    """A planted leak: of many candidates that are right for some runs by chance, the best one's own error flatters."""
+    data = series(runs=30)
+    candidates = {f"lucky {seed}": Lucky(seed) for seed in range(40)}
+    found = backtest(data, 3, 4, learned=candidates)
+    assert found.serves.startswith("lucky") and found.nested_mape > 1.03 * found.mape[found.serves]
+    assert backtest(data, 3, 4, learned={"lucky 0": Lucky(0)}, rounds=1).nested_mape is None
+    named = backtest(data, 3, 4, learned=candidates, serve="lucky 3")
+    assert named.serves == "lucky 3" and named.mape == found.mape
 
 
 def test_candidates_that_cannot_be_told_apart_serve_together() -> None:

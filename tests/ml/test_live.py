@@ -139,7 +139,7 @@ def test_a_running_job_is_foretold_after_every_step_and_told(seeded: str) -> Non
     assert [row[0] for row in made] == list(range(min(models), STEPS)) and len(told) == len(made)
     assert all(low < expected < high and expected > usual for _, _, expected, low, high, usual in made)
     assert told[-1][0]["run_id"] == run_id and told[-1][0]["backtest_mape"] == pytest.approx(
-        answer["score"]["mape"][answer["score"]["serves"]]
+        answer["score"]["served_mape"]
     )
     assert drift["forecasts"] == len(made) and 0 <= drift["coverage90"] <= 1 and drift["mape"] < 15
     assert RUNS >= 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,9 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import sql
 
-from flitwatch_domain.counters import LDMS_FOUR, TABLE_II
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, LDMS_FOUR, TABLE_II
+from flitwatch_domain.counters.features import NIC
+from flitwatch_domain.fabric import Technology
 from flitwatch_domain.neighbourhood import Jobs, Windows
 
 Connection = psycopg.Connection[Any]
@@ -185,6 +188,50 @@ def step_counters(conn: Connection, runs: Runs) -> Floats:
     return counts
 
 
+#: Counters of a run's own that are taken; a program may record any number.
+MOST_OTHERS = 200
+
+
+def step_features(conn: Connection, runs: Runs) -> tuple[list[str], Floats]:
+    """Whatever was counted during each step, (runs, steps, features), and the features' names; NaN where nothing was.
+
+    Table II's counters by their abbreviations, the other ones that the runs recorded under the names they gave them, and the columns of
+    their network cards (`nic.`).
+    """
+    recorded, of_runs = _recorded(conn, runs)
+    cards = np.full((*runs.step_time_s.shape, len(ENDPOINT_COLUMNS)), np.nan)
+    line = {run: i for i, run in enumerate(runs.run_id.tolist())}
+    for run, step, rates in conn.execute(
+        "SELECT run_id, step, rates FROM run_step_nic WHERE run_id = ANY(%s) AND rates IS NOT NULL", [list(line)]
+    ):
+        if step < cards.shape[1]:
+            cards[line[run], step] = np.array(rates, float) * runs.step_time_s[line[run], step]
+    names = [counter.abbreviation for counter in TABLE_II] + recorded + [f"{NIC}{one}" for one in ENDPOINT_COLUMNS]
+    return names, np.concatenate([step_counters(conn, runs), of_runs, cards], axis=2)
+
+
+def _recorded(conn: Connection, runs: Runs) -> tuple[list[str], Floats]:
+    """Counters outside table II that the runs recorded themselves; those of most runs first."""
+    line = {run: i for i, run in enumerate(runs.run_id.tolist())}
+    listed = conn.execute("SELECT run_id, counter_names FROM run WHERE run_id = ANY(%s)", [list(line)]).fetchall()
+    known = {counter.vendor for counter in TABLE_II}
+    often = Counter(name for _, names in listed for name in set(names or ()) - known)
+    chosen = sorted(often, key=lambda name: (-often[name], name))[:MOST_OTHERS]
+    place = {name: at for at, name in enumerate(chosen)}
+    columns = {
+        run: [(at, place[name]) for at, name in enumerate(names or ()) if name in place] for run, names in listed
+    }
+    counts = np.full((*runs.step_time_s.shape, len(chosen)), np.nan)
+    wanted = [run for run, pairs in columns.items() if pairs]
+    for run, step, sums in conn.execute(
+        "SELECT run_id, step, counter_sums FROM run_step WHERE run_id = ANY(%s) AND counter_sums IS NOT NULL", [wanted]
+    ):
+        if step < counts.shape[1] and sums:
+            source, target = zip(*columns[run], strict=True)
+            counts[line[run], step, list(target)] = np.array(sums, float)[list(source)]
+    return chosen, counts
+
+
 def io_and_other_counters(conn: Connection, runs: Runs) -> tuple[Floats, Floats]:
     """Counts per second on routers with I/O nodes, and on those without the runs' nodes, each (runs, steps, 4); NaN where not kept."""
     io, rest = (np.full((*runs.step_time_s.shape, len(LDMS_FOUR)), np.nan) for _ in range(2))
@@ -221,6 +268,16 @@ def machine_nodes(conn: Connection, run_id: NDArray[np.int64]) -> int | None:
         [run_id.tolist()],
     ).fetchone()
     return None if row is None or not row[0] else int(row[0])
+
+
+def technology(conn: Connection, run_id: NDArray[np.int64]) -> Technology | None:
+    """Of the fabric that most of the runs were on; None where that is not known."""
+    row = conn.execute(
+        "SELECT f.technology FROM run r JOIN job_node n USING (job_pk) JOIN fabric f USING (fabric_id)"
+        " WHERE r.run_id = ANY(%s) GROUP BY f.fabric_id ORDER BY count(*) DESC, f.fabric_id LIMIT 1",
+        [run_id.tolist()],
+    ).fetchone()
+    return None if row is None else Technology(row[0])
 
 
 def route_changes_s(conn: Connection, run_id: NDArray[np.int64]) -> Floats:

@@ -1,4 +1,4 @@
-"""What LDMS counted on a run's routers, on routers with I/O nodes, and elsewhere, during each step: kept because seconds are not."""
+"""What was counted on a run's routers and network cards, on routers with I/O nodes, and elsewhere, during each step: kept because seconds are not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from flitwatch_domain.counters import LDMS_FOUR, TABLE_II
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, LDMS_FOUR, TABLE_II
 
 Connection = psycopg.Connection[Any]
 
@@ -15,6 +15,8 @@ Connection = psycopg.Connection[Any]
 LEAST_COVERAGE = 0.9
 #: Steps looked at in one go.
 MOST_STEPS = 400
+#: Seconds are kept for two days; runs that began so long ago may still have counters of their last steps. As many are looked at in one go.
+RECENT_DAYS, MOST_RUNS = 4, 200
 
 
 def _rates(columns: list[str], condition: str) -> sql.Composed:
@@ -31,6 +33,34 @@ def _rates(columns: list[str], condition: str) -> sql.Composed:
         sql.SQL(condition),
         sums,
     )
+
+
+#: The whole seconds that begin within each step that has no row in a table yet and ends before `through`.
+_DUE = """
+    spans AS (
+        SELECT step, time_s, %(start)s + sum(time_s) OVER (ORDER BY step) AS ends FROM run_step WHERE run_id = %(run)s
+    ), due AS (
+        SELECT step, ceil(ends - time_s) AS first, ceil(ends) - 1 AS last FROM spans s
+        WHERE ends <= %(through)s AND NOT EXISTS (SELECT FROM {table} a WHERE a.run_id = %(run)s AND a.step = s.step)
+        ORDER BY step LIMIT {most}
+    )
+"""
+
+
+def _due(table: str) -> sql.Composed:
+    return sql.SQL(_DUE).format(table=sql.Identifier(table), most=sql.Literal(MOST_STEPS))
+
+
+def keep_recent(conn: Connection) -> int:
+    """Keep the steps of the newest runs, whether they are forecast or not; return how many steps were kept."""
+    rows = conn.execute(
+        "SELECT r.run_id FROM run r JOIN job j USING (job_pk) WHERE r.start_ts > now() - make_interval(days => %s)"
+        " AND EXISTS (SELECT FROM run_step s WHERE s.run_id = r.run_id AND s.time_s >= 1"
+        "  AND NOT EXISTS (SELECT FROM run_step_around a WHERE (a.run_id, a.step) = (s.run_id, s.step)))"
+        " ORDER BY r.start_ts DESC LIMIT %s",
+        [RECENT_DAYS, MOST_RUNS],
+    ).fetchall()
+    return sum(keep_steps(conn, run, complete_through_s(conn, run)) for (run,) in rows)
 
 
 def keep_steps(conn: Connection, run_id: int, complete_through_s: float | None) -> int:
@@ -52,13 +82,7 @@ def keep_steps(conn: Connection, run_id: int, complete_through_s: float | None) 
     four = [counter.column for name in LDMS_FOUR for counter in TABLE_II if counter.abbreviation == name]
     query = sql.SQL("""
         INSERT INTO run_step_around (run_id, step, own, io, sys)
-        WITH spans AS (
-            SELECT step, time_s, %(start)s + sum(time_s) OVER (ORDER BY step) AS ends FROM run_step WHERE run_id = %(run)s
-        ), due AS (
-            SELECT step, ceil(ends - time_s) AS first, ceil(ends) - 1 AS last FROM spans s
-            WHERE ends <= %(through)s AND NOT EXISTS (SELECT FROM run_step_around a WHERE a.run_id = %(run)s AND a.step = s.step)
-            ORDER BY step LIMIT {most}
-        ), places AS (
+        WITH {due}, places AS (
             SELECT q.router, EXISTS (SELECT FROM job_node n WHERE n.job_pk = %(job)s AND n.fabric_id = %(fabric)s AND n.router = q.router) AS own,
                    EXISTS (SELECT FROM endpoint e WHERE e.fabric_id = %(fabric)s AND e.router = q.router AND e.role = 'io') AS io
             FROM router q WHERE q.fabric_id = %(fabric)s
@@ -70,17 +94,33 @@ def keep_steps(conn: Connection, run_id: int, complete_through_s: float | None) 
         WHERE g.seconds > 0
         GROUP BY g.step, g.seconds ON CONFLICT DO NOTHING
     """).format(
-        most=sql.Literal(MOST_STEPS),
+        due=_due("run_step_around"),
         own=_rates([counter.column for counter in TABLE_II], "g.own"),
         io=_rates(four, "g.io"),
         rest=_rates(four, "NOT g.own"),
     )
-    with conn.cursor() as cursor:
-        cursor.execute(
-            query,
-            {"start": start_s, "run": run_id, "through": complete_through_s, "job": job_pk, "fabric": fabric_id},
+    given = {"start": start_s, "run": run_id, "through": complete_through_s, "job": job_pk, "fabric": fabric_id}
+    conn.execute(_cards(), given)
+    return conn.execute(query, given).rowcount
+
+
+def _cards() -> sql.Composed:
+    """Rates of the cards of the run's nodes, by step; a row of a card stands for `seconds` of them, so that slow samplers are counted too."""
+    rates = sql.SQL(", ").join(
+        sql.SQL("sum(c.{}) / g.seconds").format(sql.Identifier(column)) for column in ENDPOINT_COLUMNS
+    )
+    return sql.SQL("""
+        INSERT INTO run_step_nic (run_id, step, rates)
+        WITH {due}, cards AS (
+            SELECT DISTINCT n.endpoint FROM job_node n WHERE n.job_pk = %(job)s AND n.fabric_id = %(fabric)s AND n.endpoint IS NOT NULL
+        ), g AS (
+            SELECT d.step, d.first, d.last, greatest(d.last - d.first + 1, 0) AS seconds, k.endpoint FROM due d CROSS JOIN cards k
         )
-        return cursor.rowcount
+        SELECT %(run)s, g.step, CASE WHEN sum(c.seconds) >= {least} * g.seconds * count(DISTINCT g.endpoint) THEN ARRAY[{rates}]::float8[] END
+        FROM g LEFT JOIN endpoint_1s c ON c.fabric_id = %(fabric)s AND c.endpoint = g.endpoint AND c.ts >= to_timestamp(g.first) AND c.ts <= to_timestamp(g.last)
+        WHERE g.seconds > 0
+        GROUP BY g.step, g.seconds ON CONFLICT DO NOTHING
+    """).format(due=_due("run_step_nic"), least=sql.Literal(LEAST_COVERAGE), rates=rates)
 
 
 def complete_through_s(conn: Connection, run_id: int) -> float | None:
@@ -89,7 +129,8 @@ def complete_through_s(conn: Connection, run_id: int) -> float | None:
         "SELECT coalesce("
         " (SELECT extract(epoch FROM (e.payload ->> 'through')::timestamptz) FROM event e WHERE e.kind = 'counters'"
         "  AND (e.payload ->> 'fabric_id')::int = f.fabric_id ORDER BY e.event_id DESC LIMIT 1),"
-        " (SELECT extract(epoch FROM max(ts)) + 1 FROM router_1s c WHERE c.fabric_id = f.fabric_id))::float8"
+        " (SELECT extract(epoch FROM max(ts)) + 1 FROM router_1s c WHERE c.fabric_id = f.fabric_id),"
+        " (SELECT extract(epoch FROM max(ts)) + 1 FROM endpoint_1s c WHERE c.fabric_id = f.fabric_id))::float8"
         " FROM (SELECT n.fabric_id FROM run r JOIN job_node n USING (job_pk) WHERE r.run_id = %s AND n.router IS NOT NULL"
         " GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1) f",
         [run_id],

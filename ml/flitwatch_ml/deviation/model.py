@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
@@ -9,7 +12,8 @@ from sklearn.base import BaseEstimator
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.deviation.curve import MeanCurve
 from flitwatch_ml.deviation.elimination import Elimination, eliminate
-from flitwatch_ml.deviation.learners import make_learner
+from flitwatch_ml.deviation.groups import Explained, explained, places, share_explained
+from flitwatch_ml.deviation.learners import Learner, make_learner
 from flitwatch_ml.folds import distinct_runs, run_folds, too_few
 
 Floats = NDArray[np.float64]
@@ -18,6 +22,15 @@ MIN_RUNS = 8
 LEAST_ROWS = 2
 #: Of a fold's training runs (or rows), one in so many is set aside to choose the subset of counters on.
 CHOOSE_ON = 4
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """What a fold found: of the features that deviate, of the mean curve alone, and of each group (share of the deviation that it explains)."""
+
+    elimination: Elimination
+    baseline: float
+    shares: dict[str, float]
 
 
 class DeviationModel(BaseEstimator):
@@ -46,6 +59,8 @@ class DeviationModel(BaseEstimator):
     chosen_mape_ : float   % error on the runs that the subset was chosen on, which flatters
     baseline_mape_ : float % error of the mean curve alone, held out
     constant_ : bool, shape (counters,)          counters that never deviate; they are left out, with relevance 0
+    explained_ : list of Explained               what each group of features explains; empty where no groups were given
+    place_ : int64, shape (counters,)            from 1: features of the group that explains most first, within a group by rank; by rank alone without groups
     runs_ : int                                  distinct runs used
     folds_ : int                                 folds made; at most one a distinct run
     """
@@ -59,17 +74,33 @@ class DeviationModel(BaseEstimator):
         self.split = split
         self.seed = seed
 
-    def fit(self, counters: ArrayLike, step_time_s: ArrayLike) -> DeviationModel:
+    def fit(
+        self,
+        counters: ArrayLike,
+        step_time_s: ArrayLike,
+        circumstances: ArrayLike | None = None,
+        groups: Sequence[str] = (),
+    ) -> DeviationModel:
         """Learn from counts per step (runs, steps, counters) and times (runs, steps).
 
         NaN marks a missing step among times and a missing reading among counts. LightGBM learns from steps with some readings, "gbr" from
         those with all.
+
+        Parameters
+        ----------
+        circumstances : (runs, k)
+            What is the same during a whole run, such as the groups that it spans; features after the counters.
+        groups
+            The meaning of each feature: those of one meaning are also judged together.
         """
         if self.inputs not in ("rates", "deltas"):
             raise ValueError(f"inputs is 'rates' or 'deltas', not {self.inputs!r}")
         if self.split not in ("run", "row"):
             raise ValueError(f"split is 'run' or 'row', not {self.split!r}")
-        features, times = self._checked(counters, step_time_s)
+        features, times = self._checked(counters, step_time_s, circumstances)
+        if groups and len(groups) != features.shape[2]:
+            raise BadInput(f"{len(groups)} groups for {features.shape[2]} features: give one for each")
+        self._groups = tuple(groups)
         labels = distinct_runs(times)
         canonical = np.argsort(labels, kind="stable")  # learners that draw rows must not depend on the runs' order
         features, times, labels = features[canonical], times[canonical], labels[canonical]
@@ -82,8 +113,20 @@ class DeviationModel(BaseEstimator):
         found = [fold for held in self._held_out(labels, times) if (fold := self._fold(features, times, held))]
         if not found:
             raise NotEnoughData("no step stands in two runs: nothing to compare a held-out run with")
-        self._summarise([fold for fold, _ in found], [baseline for _, baseline in found])
+        self._summarise([fold.elimination for fold in found], [fold.baseline for fold in found])
+        kept = np.zeros((len(found), len(self.constant_)), bool)
+        kept[:, ~self.constant_] = [fold.elimination.survives for fold in found]
+        self.explained_: list[Explained] = explained(self._groups, [fold.shares for fold in found], list(kept))
+        self.place_ = self._places()
         return self
+
+    def _places(self) -> NDArray[np.int64]:
+        """Ranks of counters that stand in for one another hang on which of them a fold drops first; what their group explains on held-out runs does not."""
+        of_group = {one.name: at for at, one in enumerate(sorted(self.explained_, key=lambda one: -one.explained))}
+        group = np.array([of_group[name] for name in self._groups]) if self._groups else np.zeros(len(self.rank_))
+        place = np.empty(len(self.rank_), np.int64)
+        place[np.lexsort((self.rank_, group, self.constant_))] = np.arange(1, len(self.rank_) + 1)
+        return place
 
     def _summarise(self, folds: list[Elimination], baselines: list[float]) -> None:
         active = np.flatnonzero(~self.constant_)
@@ -101,7 +144,9 @@ class DeviationModel(BaseEstimator):
         self.chosen_mape_ = float(np.mean([fold.chosen_error for fold in folds]))
         self.baseline_mape_ = float(np.mean(baselines))
 
-    def _checked(self, counters: ArrayLike, step_time_s: ArrayLike) -> tuple[Floats, Floats]:
+    def _checked(
+        self, counters: ArrayLike, step_time_s: ArrayLike, circumstances: ArrayLike | None
+    ) -> tuple[Floats, Floats]:
         counts, times = np.asarray(counters, float), np.asarray(step_time_s, float)
         if counts.ndim != 3 or times.ndim != 2 or counts.shape[:2] != times.shape:
             raise BadInput(
@@ -110,15 +155,20 @@ class DeviationModel(BaseEstimator):
         if (times <= 0).any():
             run, step = np.argwhere(times <= 0)[0]
             raise BadInput(f"run {run}, step {step}: a step's time must be above zero")
-        if not counts.shape[2]:
+        lay = np.zeros((len(times), 0)) if circumstances is None else np.asarray(circumstances, float)
+        if lay.ndim != 2 or len(lay) != len(times):
+            raise BadInput(f"circumstances (runs, k) do not fit {len(times)} runs: {lay.shape}")
+        if not counts.shape[2] + lay.shape[1]:
             raise NotEnoughData("there are no counters: nothing to relate to step times")
-        read = np.isfinite(counts)
+        read = np.isfinite(counts) if counts.shape[2] else np.ones((*times.shape, 1), bool)
         missing = ~np.isfinite(times) | ~(read.any(2) if self.learner == "lightgbm" else read.all(2))
         if missing.all(1).any():
             raise BadInput(f"run {int(np.argmax(missing.all(1)))} has no complete step", advice="Leave it out")
         times = np.where(missing, np.nan, times)
         counts = np.where(missing[:, :, None], np.nan, counts)
-        return (counts / times[:, :, None] if self.inputs == "rates" else counts), times
+        counted = counts / times[:, :, None] if self.inputs == "rates" else counts
+        alike = np.broadcast_to(lay[:, None, :], (*times.shape, lay.shape[1]))
+        return np.concatenate([counted, np.where(missing[:, :, None], np.nan, alike)], axis=2), times
 
     def _held_out(self, labels: NDArray[np.int64], times: Floats) -> list[NDArray[np.bool_]]:
         """For each fold, which rows (runs, steps) are held out."""
@@ -133,8 +183,8 @@ class DeviationModel(BaseEstimator):
         fold = drawn[labels]  # a step and its copy are held out together
         return [fold == k for k in range(self.folds)]
 
-    def _fold(self, features: Floats, times: Floats, held: NDArray[np.bool_]) -> tuple[Elimination, float] | None:
-        """What one fold found, and the error of the mean curve alone; None where no held-out step can be compared with a training run."""
+    def _fold(self, features: Floats, times: Floats, held: NDArray[np.bool_]) -> _Fold | None:
+        """What one fold found; None where no held-out step can be compared with a training run."""
         curve = MeanCurve().fit(np.where(held[:, :, None], np.nan, features), np.where(held, np.nan, times))
         x, y = curve.deviations(features, times)
         x = x[:, :, ~self.constant_]
@@ -148,8 +198,17 @@ class DeviationModel(BaseEstimator):
         def percentage_error(predicted: Floats, mask: NDArray[np.bool_]) -> float:
             return float(np.mean(np.abs(predicted - rows[1][mask]) / observed[mask]) * 100)
 
-        found = eliminate(lambda: make_learner(self.learner, self.seed), rows, train, choose, test, percentage_error)
-        return found, percentage_error(np.zeros(int(test.sum())), test)
+        def make() -> Learner:
+            return make_learner(self.learner, self.seed)
+
+        found = eliminate(make, rows, train, choose, test, percentage_error)
+        place = np.cumsum(~self.constant_) - 1
+        shares = {}
+        for name, members in places(self._groups).items():
+            columns = [int(place[at]) for at in members if not self.constant_[at]]
+            known_rows = train | choose
+            shares[name] = share_explained(make, rows, columns, known_rows, test, percentage_error) if columns else 0.0
+        return _Fold(found, percentage_error(np.zeros(int(test.sum())), test), shares)
 
     def _aside(self, held: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which training rows (runs, steps) the subset is chosen on: whole runs, or rows where rows are divided."""

@@ -8,7 +8,7 @@ only. All candidates forecast the same windows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -26,6 +26,8 @@ from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
 Floats = NDArray[np.float64]
 #: The first part of the runs, which is only learned from, and the blocks that follow.
 EARLY, BLOCKS = 0.4, 3
+#: Features are chosen on what follows this share of the early part.
+CHOOSE_AFTER = 0.6
 MIN_RUNS = 50
 #: A candidate serves beside the best one unless it is worse by more than so many standard errors of the difference, paired by run.
 APART = 1.64
@@ -85,21 +87,58 @@ def chronological(
     sets: tuple[str, ...] = (),
     learned: Mapping[str, Any] | None = None,
     stride: int = 1,
+    serve: tuple[str, ...] = (),
 ) -> Chronological:
-    """Forecast each block of `series` (runs that started at `start_s`) from the runs before it."""
-    labels = distinct_runs(series.times)
-    first = np.unique(labels, return_index=True)[1]
-    if len(first) < MIN_RUNS:
-        raise too_few(f"a backtest in order of time needs {MIN_RUNS}", labels)
-    order = first[np.argsort(np.asarray(start_s, float)[first], kind="stable")]
-    series = series.runs(order)
-    edges = np.round(np.linspace(EARLY, 1.0, BLOCKS + 1) * len(order)).astype(int)
+    """Forecast each block of `series` (runs that started at `start_s`) from the runs before it.
+
+    With `serve` these candidates serve whatever their errors are.
+    """
+    series = _in_order(series, start_s)
+    edges = _edges(series)
     prototypes = learned_forecasters() if learned is None else learned
     blocks = [
         _block(series, range(int(begin)), range(int(begin), int(end)), m, k, sets, prototypes, stride)
         for begin, end in pairwise(edges)
     ]
-    return _summary(blocks)
+    return _summary(blocks, serve)
+
+
+def choose_features(
+    series: StepSeries, start_s: ArrayLike, m: int, k: int, sets: Sequence[tuple[str, ...]]
+) -> tuple[str, ...]:
+    """Which of `sets` to forecast from: of the runs that `chronological` only learns from, the later ones choose, so that no error that it reports has a part in it.
+
+    These are few, so the first of `sets` stays unless another one has less error by more than `APART` standard errors, paired by run.
+    Ridge and LightGBM choose for all; attention takes seconds a fit.
+    """
+    series = _in_order(series, start_s)
+    early = int(_edges(series)[0])
+    cut = round(CHOOSE_AFTER * early)
+    learned = {name: one for name, one in learned_forecasters().items() if name in ("ridge", "lightgbm")}
+    errors = {
+        one: _block(series, range(cut), range(cut, early), m, k, one, learned, 1).errors for one in dict.fromkeys(sets)
+    }
+    best = {one: min((of[name] for name in learned), key=np.mean) for one, of in errors.items()}
+    chosen = sets[0]
+    for one in sets[1:]:
+        gain = best[chosen] - best[one]
+        if gain.mean() > APART * gain.std() / np.sqrt(len(gain)):
+            chosen = one
+    return chosen
+
+
+def _in_order(series: StepSeries, start_s: ArrayLike) -> StepSeries:
+    """Distinct runs by start."""
+    labels = distinct_runs(series.times)
+    first = np.unique(labels, return_index=True)[1]
+    if len(first) < MIN_RUNS:
+        raise too_few(f"a backtest in order of time needs {MIN_RUNS}", labels)
+    return series.runs(first[np.argsort(np.asarray(start_s, float)[first], kind="stable")])
+
+
+def _edges(series: StepSeries) -> NDArray[np.int64]:
+    """Where the blocks begin and end, in runs."""
+    return np.round(np.linspace(EARLY, 1.0, BLOCKS + 1) * len(series.times)).astype(np.int64)
 
 
 @dataclass
@@ -145,14 +184,14 @@ def _of_runs(values: Floats, windows: Windows) -> list[Floats]:
     return [values[windows.run == run] for run in np.unique(windows.run)]
 
 
-def _summary(blocks: list[_Block]) -> Chronological:
+def _summary(blocks: list[_Block], serve: tuple[str, ...]) -> Chronological:
     names = list(blocks[0].errors)
     chosen, served = [], []
     inside: list[float] = []
     inside_fixed: list[float] = []
     weight: list[int] = []
     for at in range(1, len(blocks)):
-        serving = best_together({name: _errors(blocks[:at], name) for name in names})
+        serving = serve or best_together({name: _errors(blocks[:at], name) for name in names})
         chosen.append(serving)
         first = blocks[0].averaged_residuals(serving)
         fixed = half_width(np.concatenate(first), np.repeat(np.arange(len(first)), [len(one) for one in first]))
@@ -163,7 +202,7 @@ def _summary(blocks: list[_Block]) -> Chronological:
             inside_fixed.append(float((np.abs(run) <= fixed).mean()))
             weight.append(len(run))
     errors = {name: _errors(blocks[1:], name) for name in names}
-    serves = best_together({name: _errors(blocks, name) for name in names})
+    serves = serve or best_together({name: _errors(blocks, name) for name in names})
     return Chronological(
         mape={name: float(values.mean()) for name, values in errors.items()},
         errors=errors,

@@ -12,10 +12,12 @@ from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates.store import Estimate
 from flitwatch_domain.counters import LDMS_FOUR
 from flitwatch_domain.errors import NotEnoughData
+from flitwatch_domain.neighbourhood import OURS, PAPER
 from flitwatch_ml.folds import distinct_runs
 from flitwatch_ml.forecast import FEATURE_SETS, Chronological, StepSeries, backtest, chronological
 from flitwatch_ml.forecast.backtest import ALONE, Backtest, attention_gain, learned_forecasters
 from flitwatch_ml.forecast.chronological import MIN_RUNS as RUNS_IN_ORDER
+from flitwatch_ml.forecast.chronological import choose_features
 from flitwatch_ml.forecast.importance import Importances, importances
 from flitwatch_ml.forecast.serving import Choice, dump, fit
 from flitwatch_ml.work.drift import edges
@@ -28,6 +30,8 @@ FOLDS = 5
 LONG_RUN_STEPS = 40
 #: Past this the paper's long-run mode begins: segments of 40 from the previous 30.
 SEGMENT_STEPS, SEGMENT_M, SEGMENT_K = 200, 30, 40
+#: Why the paper's forecaster serves.
+PAPERS = "the paper's forecaster was asked for"
 
 
 def grid(steps: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -58,6 +62,7 @@ def estimate(
     counters: list[str],
     tell: Callable[[int, int, str], None],
     notes: list[str],
+    definition: str = OURS.name,
 ) -> tuple[Estimate, dict[int, bytes]]:
     """The backtests, and the fitted forecasters by m."""
     (short_m, long_m), (short_k, long_k) = grid(series.times.shape[1])
@@ -79,11 +84,11 @@ def estimate(
             del learned["attention"], learned[ALONE]
         rows[m, k, chosen] = row = backtest(series, m, k, chosen, folds=FOLDS, rounds=1, learned=learned)
         train_s = max(train_s, row.train_s)
-    best_sets = min(sets, key=lambda chosen: min(rows[long_m, long_k, chosen].mape.values()))
+    best_sets = features_of(series, runs.start_s, long_m, long_k)
     models: dict[int, bytes] = {}
     for at, m in enumerate(dict.fromkeys((short_m, long_m))):
         tell(len(combinations) + at, total, f"in order of time, m {m}, k {long_k}, {_features(best_sets)}")
-        rows[m, long_k, best_sets], choice = _choose(series, runs.start_s, m, long_k, best_sets)
+        rows[m, long_k, best_sets], choice = _choose(series, runs.start_s, m, long_k, best_sets, definition)
         models[m] = dump(fit(series, m, long_k, best_sets, choice))
     chosen_row = rows[long_m, long_k, best_sets]
     serves = {
@@ -111,22 +116,51 @@ def estimate(
     score = {
         "mape": chosen_row.mape,
         "serves": choice.name,
+        "served_mape": choice.mape,
         "gain": _gain(chosen_row),
         "coverage90": chosen_row.coverage90,
         "train_s": train_s,
     }
-    parameters = {"m": [short_m, long_m], "k": [short_k, long_k], "features": _features(best_sets), "folds": FOLDS}
+    parameters = {
+        "m": [short_m, long_m],
+        "k": [short_k, long_k],
+        "features": _features(best_sets),
+        "folds": FOLDS,
+        "definition": definition,
+    }
     return result_of("forecast", exe, nodes, runs, parameters, score, result), models
 
 
+def features_of(series: StepSeries, start_s: Floats, m: int, k: int) -> tuple[str, ...]:
+    """What is forecast from: placement where it is known, and more where the earliest runs alone show that it helps."""
+    sets = feature_sets(series)
+    usual = ("placement",) if ("placement",) in sets else ()
+    if len(np.unique(distinct_runs(series.times))) >= RUNS_IN_ORDER:
+        return choose_features(series, start_s, m, k, [usual, *(one for one in sets if len(one) > len(usual))])
+    return usual
+
+
+def in_order(
+    series: StepSeries, start_s: Floats, m: int, k: int, sets: tuple[str, ...], definition: str = OURS.name
+) -> Chronological:
+    """The backtest in order of time of what serves, as the scorecard scores it: ours, or attention alone, the paper's."""
+    return chronological(series, start_s, m, k, sets, serve=(ALONE,) if definition == PAPER.name else ())
+
+
 def _choose(
-    series: StepSeries, start_s: Floats, m: int, k: int, sets: tuple[str, ...]
+    series: StepSeries, start_s: Floats, m: int, k: int, sets: tuple[str, ...], definition: str
 ) -> tuple[Backtest | Chronological, Choice]:
     """By a backtest in order of time; where there are too few runs for that, the one with the least error over held-out runs."""
+    paper = definition == PAPER.name
     if len(np.unique(distinct_runs(series.times))) < RUNS_IN_ORDER:
-        row = backtest(series, m, k, sets, folds=FOLDS)
-        return row, Choice((row.serves,), row.mape[row.serves], row.half_width90, _why(row))
-    found = chronological(series, start_s, m, k, sets)
+        row = backtest(series, m, k, sets, folds=FOLDS, serve=ALONE if paper else None)
+        if paper:
+            return row, Choice((ALONE,), row.mape[ALONE], row.half_width90, PAPERS)
+        mape = row.mape[row.serves] if row.nested_mape is None else row.nested_mape
+        return row, Choice((row.serves,), mape, row.half_width90, _why(row))
+    found = in_order(series, start_s, m, k, sets, definition)
+    if paper:
+        return found, Choice(found.serves, found.served_mape, found.half_width90, PAPERS)
     first, *others = found.serves
     beside = f", together with {', '.join(others)}, which do not differ significantly from it" if others else ""
     why = f"{first} has the least error over {found.runs} later runs{beside}; the error is that of earlier choices, made in the same way"
@@ -263,7 +297,7 @@ def _row(m: int, k: int, sets: tuple[str, ...], row: Backtest | Chronological) -
 
 def _why(row: Backtest) -> str:
     mean, low, high = row.gain
-    text = f"least error over {row.runs} held-out runs"
+    text = f"least error over {row.runs} held-out runs; the error is that of what the other folds choose"
     if math.isnan(mean):
         return f"{text}: none"
     if row.serves != "attention":

@@ -19,7 +19,6 @@ from flitwatch_db.estimates import step_counters
 from flitwatch_db.estimates import store as estimate_store
 from flitwatch_db.estimates.store import Forecast
 from flitwatch_db.runs.waiting import WaitingRun, step_times, waiting_runs
-from flitwatch_domain.counters import TABLE_II
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_ml.forecast.series import StepSeries
 from flitwatch_ml.forecast.serving import Serving, load
@@ -104,8 +103,6 @@ def forecast(
 
 def _series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[WaitingRun]) -> StepSeries:
     """Steps so far with the features that the forecaster takes; what was not counted stays NaN and is taken at its mean."""
-    order = {counter.abbreviation: at for at, counter in enumerate(TABLE_II)}
-    columns = [order[name] for name in waiting[0].counters]
     index = np.array([one.run_id for one in waiting], np.int64)
     times = np.full((len(waiting), waiting[0].steps), np.nan)
     line = {one.run_id: at for at, one in enumerate(waiting)}
@@ -113,7 +110,12 @@ def _series(conn: psycopg.Connection[Any], serving: Serving, waiting: list[Waiti
         if step < times.shape[1]:
             times[line[run], step] = time_s
     runs = estimates.Runs(index, np.array([one.start_s for one in waiting]), times, False)
-    counts = estimates.step_counters(conn, runs)[:, :, columns]
+    features, all_counts = estimates.step_features(conn, runs)
+    place = {name: at for at, name in enumerate(features)}
+    counts = np.full((*times.shape, len(waiting[0].counters)), np.nan)
+    for at, name in enumerate(waiting[0].counters):
+        if name in place:  # a run may lack what others recorded
+            counts[:, :, at] = all_counts[:, :, place[name]]
     parts: dict[str, Floats] = {}
     if "placement" in serving.standard.sets:
         parts["placement"] = estimates.placement(conn, index)

@@ -15,6 +15,8 @@ from flitwatch_db.estimates.store import Estimate
 from flitwatch_domain.errors import NotEnoughData
 
 Floats = NDArray[np.float64]
+#: Of a feature, the share of the steps in which it was counted.
+LEAST_COUNTED = 0.5
 
 
 def complete(runs: estimates.Runs) -> estimates.Runs:
@@ -27,6 +29,11 @@ def complete(runs: estimates.Runs) -> estimates.Runs:
     return replace(
         runs, run_id=runs.run_id[whole], start_s=runs.start_s[whole], step_time_s=runs.step_time_s[whole, :usual]
     )
+
+
+def only(runs: estimates.Runs, chosen: Any) -> estimates.Runs:
+    """Of these runs the chosen ones."""
+    return replace(runs, run_id=runs.run_id[chosen], start_s=runs.start_s[chosen], step_time_s=runs.step_time_s[chosen])
 
 
 def result_of(

@@ -7,6 +7,7 @@ import logging
 from flitwatch_db import connect, tasks
 from flitwatch_db.core.connection import try_lock
 from flitwatch_db.estimates import inputs as estimates
+from flitwatch_db.estimates import step_counters
 from flitwatch_db.estimates import store as estimate_store
 from flitwatch_db.estimates.store import State
 from flitwatch_db.tasks.table import is_open_or_failed_lately
@@ -41,6 +42,7 @@ def look(dsn: str) -> list[int]:
     with connect(dsn, role="writer", application="flitwatch watch") as conn:
         if not try_lock(conn, _LOCK):
             return []
+        step_counters.keep_recent(conn)
         for exe, nodes, runs, newest in estimates.applications(conn):
             known = estimate_store.states_of(conn, exe, nodes)
             for kind, needed in NEEDED.items():

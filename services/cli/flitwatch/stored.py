@@ -257,22 +257,33 @@ def show_drivers(found: Mapping[str, Any]) -> None:
     if _lacking(found):
         return
     for one in found["sets"]:
-        order = sorted(range(len(found["counters"])), key=lambda at: -(one["relevance"][at] or 0.0))
+        order = sorted(
+            range(len(found["counters"])),
+            key=lambda at: (one["place"][at] or len(found["counters"]), -(one["relevance"][at] or 0.0)),
+        )
         rows = [
             [
                 found["counters"][at]["abbreviation"],
                 number(one["relevance"][at], 2),
                 number(one["relevance_spread"][at], 2),
                 number(one["rank"][at], 2),
+                clean(found["counters"][at]["meaning"]),
                 clean(found["counters"][at]["description"]),
             ]
             for at in order[:MOST_COUNTERS]
             if one["relevance"][at] is not None
         ]
+        for sentence in one["answer"]:
+            click.echo(clean(sentence))
         title = (
             f"{_of(one['estimate'])}: error {number(one['mape'])} %, without counters {number(one['baseline_mape'])} %"
         )
-        show(title, ["counter", "relevance", "spread", "rank", "what it counts"], rows, ["counter", "what it counts"])
+        show(
+            title,
+            ["counter", "relevance", "spread", "rank", "what it means", "what it counts"],
+            rows,
+            ["counter", "what it means", "what it counts"],
+        )
     for one in found["lacking"]:
         click.echo(
             f"{clean(one['exe'])} on {one['nodes']} nodes: {CANNOT_TELL}: {clean(one['lacks'] or 'not estimated yet')}"

@@ -63,11 +63,6 @@ class Alternative(TypedDict):
     time_s: float | None
 
 
-class ApplicationInput(TypedDict):
-    exe: str
-    nodes: int
-
-
 class ApplicationsOnAllocations(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
@@ -141,8 +136,8 @@ class Bisections(TypedDict):
 class BlameArguments(TypedDict):
     exe: str
     nodes: int
-    least_nodes: NotRequired[int | None]
     definition: NotRequired[Literal['ours', 'paper'] | None]
+    least_nodes: NotRequired[int | None]
 
 
 class BlameEntry(TypedDict):
@@ -361,6 +356,7 @@ class Counter(TypedDict):
     vendor: str
     column: str
     description: str
+    meaning: str
 
 
 class CreatedToken(TypedDict):
@@ -427,6 +423,12 @@ class Endpoints(TypedDict):
     role: list[str]
 
 
+class EstimateArguments(TypedDict):
+    exe: str
+    nodes: int
+    definition: NotRequired[Literal['ours', 'paper'] | None]
+
+
 class EstimateStatus(TypedDict):
     estimate_id: int | None
     created: str | None
@@ -440,6 +442,17 @@ class ExaminedJobs(TypedDict):
     slow: int
     not_slow: int
     unknown: int
+
+
+class Explained(TypedDict):
+    name: str
+    features: list[str]
+    explained: float
+    low: float
+    high: float
+    kept: int
+    folds: int
+    verdict: Literal['carries', 'cannot tell', 'not used']
 
 
 class Fabric(TypedDict):
@@ -1333,11 +1346,14 @@ class Relevance(TypedDict):
     relevance_spread: list[float | None]
     rank: list[float | None]
     rank_spread: list[float | None]
+    place: list[int | None]
     mape: float
     mape_spread: float
     baseline_mape: float
     row_split_mape: float | None
     folds: int
+    groups: list[Explained]
+    answer: list[str]
 
 
 class Remedy(TypedDict):
@@ -1719,7 +1735,7 @@ class StartCount(TypedDict):
 
 class StartEstimate(TypedDict):
     name: Literal['ml.deviation', 'ml.forecast']
-    args: ApplicationInput
+    args: EstimateArguments
 
 
 class StartLoop(TypedDict):
@@ -2075,7 +2091,7 @@ class AlertDetail(TypedDict):
     notices: list[Notice]
 
 
-class ApplicationOutput(TypedDict):
+class Application(TypedDict):
     exe: str
     nodes: int
     runs: int
@@ -2087,7 +2103,7 @@ class ApplicationOutput(TypedDict):
 
 
 class Applications(TypedDict):
-    items: list[ApplicationOutput]
+    items: list[Application]
 
 
 class Backtest(TypedDict):

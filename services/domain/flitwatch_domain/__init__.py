@@ -8,7 +8,7 @@ Open
   grammar that names either; `cray` and `guids` for names of places and ports;
 - `counters` for the catalogue of counters: canonical name, unit, cumulative or not;
 - `jobs`, `runs`, `hostlist` for the scheduler's jobs, instrumented runs, and lists of hosts;
-- `neighbourhood` for overlap, presence and exposure; `blame` for what counts as found; `several_sets` for names of several sets;
+- `neighbourhood` for overlap, presence and exposure; `blame` for what counts as found; `several_sets` for names of several sets; `drivers` for what carries a deviation, in words;
   `explanation` for why a job is slow; `network_noise` for what network cards say of it; `link_shares` for how much of a link each job uses;
 - `alerts` for rules and the state machine that fires and clears them; `sampling` for packet marks and their estimates;
 - `doors` for the ways by which data come in, and which records came through which;

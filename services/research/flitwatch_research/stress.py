@@ -11,7 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_domain.blame import FOUND_Q, NAMED
 from flitwatch_domain.errors import BadRequest
+from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
+from flitwatch_ml.blame.strata import hour_and_weekend
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -85,6 +88,31 @@ def draw(world: str, seed: int, runs: int = RUNS, users: int = USERS) -> StressC
         extra,
         partner,
     )
+
+
+#: The methods by name; ours is what serves.
+OURS, WITHOUT_CALENDAR, PAPER = "ours", "exposure, without a calendar", "mutual information (the paper's)"
+
+
+def scored(world: str, seed: int) -> dict[str, tuple[float, float, float]]:
+    """(false share, recall of strong users, named) of each method on one draw; recall is NaN where nobody is strong."""
+    drawn = draw(world, seed)
+    plain = ExposureBlame().fit(drawn.exposure, drawn.time_s, hour_and_weekend(drawn.start_s))
+    paper = PresenceBlame(rule="any").fit(drawn.exposure, drawn.time_s)
+    ours = CalendarBlame().fit(drawn.exposure, drawn.time_s, drawn.start_s)
+    named = {
+        OURS: np.array(ours.verdict_) == NAMED,
+        WITHOUT_CALENDAR: plain.q_value_ <= FOUND_Q,
+        PAPER: (paper.q_value_ <= FOUND_Q) & (paper.sign_ > 0),
+    }
+    return {
+        method: (
+            float(found[drawn.null].sum() / max(found.sum(), 1)),
+            float(found[drawn.strong].mean()) if len(drawn.strong) else float("nan"),
+            float(found.sum()),
+        )
+        for method, found in named.items()
+    }
 
 
 def _beside(rng: np.random.Generator, world: str, user: int, start: Floats) -> Floats:

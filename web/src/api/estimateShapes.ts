@@ -98,11 +98,55 @@ export const blameDetailShape = v.object({
 });
 export type BlameDetail = v.InferOutput<typeof blameDetailShape>;
 
+export const severalSetsShape = v.object({
+  definition: v.string(),
+  least_sets: v.number(),
+  sets: v.number(),
+  total: v.number(),
+  caveat: v.string(),
+  items: v.array(
+    v.object({
+      name: v.string(),
+      found_in: v.number(),
+      tested_in: v.number(),
+      q: figure,
+      verdict: v.string(),
+      reasons: v.array(v.string()),
+      evidence: v.array(
+        v.object({
+          exe: v.string(),
+          nodes: v.number(),
+          runs: v.number(),
+          place: v.number(),
+          simulated: v.boolean(),
+          verdict: v.string(),
+          testable: v.boolean(),
+          q: figure,
+          effect_s: figure,
+          effect_low_s: figure,
+          effect_high_s: figure,
+          exposed_runs: v.number(),
+          mi_bits: v.number(),
+          mi_sign: v.number(),
+          mi_q: figure,
+        }),
+      ),
+    }),
+  ),
+});
+export type SeveralSets = v.InferOutput<typeof severalSetsShape>;
+
 export const deviationShape = v.object({
   inputs: v.string(),
   caveat: v.string(),
   counters: v.array(
-    v.object({ abbreviation: v.string(), vendor: v.string(), column: v.string(), description: v.string() }),
+    v.object({
+      abbreviation: v.string(),
+      vendor: v.string(),
+      column: v.string(),
+      description: v.string(),
+      meaning: v.string(),
+    }),
   ),
   sets: v.array(
     v.object({
@@ -111,6 +155,8 @@ export const deviationShape = v.object({
       relevance_spread: figures,
       rank: figures,
       rank_spread: figures,
+      place: v.array(figure),
+      answer: v.array(v.string()),
       mape: v.number(),
       mape_spread: v.number(),
       baseline_mape: v.number(),

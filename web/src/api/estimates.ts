@@ -35,6 +35,14 @@ export const blameDetailQuery = (estimate: number, by: By, place: number) =>
     placeholderData: keepPreviousData,
   });
 
+export const severalQuery = (by: By, definition: "ours" | "paper") =>
+  queryOptions({
+    queryKey: ["estimates", "blame", "several", by, definition],
+    queryFn: ({ signal }) =>
+      getJson(shapes.severalSetsShape, "/estimates/blame/several", { by, definition, limit: 200 }, signal),
+    staleTime: 30_000,
+  });
+
 export type DeviationInputs = "rates" | "deltas";
 export const deviationQuery = (inputs: DeviationInputs) =>
   queryOptions({

@@ -213,12 +213,30 @@ class SeveralSets(BaseModel):
 
 
 class Counter(BaseModel):
-    """A counter of table II."""
+    """A feature: a counter of table II, one of any other fabric, or how a run lay."""
 
-    abbreviation: str
+    abbreviation: str = Field(description="Its name; of table II's counters the abbreviation.")
     vendor: str
     column: str
     description: str
+    meaning: str = Field(description="What it counts and where, for example `stalls on the row bus`.")
+
+
+class Explained(BaseModel):
+    """What the features of one meaning explain of the deviation, on runs that were held out."""
+
+    name: str
+    features: list[str]
+    explained: float = Field(
+        description="1 - error of a model of these features alone / error of the mean curve; mean over folds."
+    )
+    low: float = Field(description="95 % interval over folds that holds for all groups at once.")
+    high: float
+    kept: int = Field(description="Folds in which the elimination kept one of them.")
+    folds: int
+    verdict: Literal["carries", "cannot tell", "not used"] = Field(
+        description="`carries`: the interval lies above zero, and seven of ten folds kept one of them."
+    )
 
 
 class Relevance(BaseModel):
@@ -229,11 +247,18 @@ class Relevance(BaseModel):
     relevance_spread: list[float | None]
     rank: list[float | None] = Field(description="Mean elimination rank; 1 was left last.")
     rank_spread: list[float | None]
+    place: list[int | None] = Field(
+        description="From 1: features of the group that explains most first, within a group by rank; null also in estimates of older versions."
+    )
     mape: float = Field(description="% error of mean curve + predicted deviation on held-out runs.")
     mape_spread: float
     baseline_mape: float = Field(description="% error of the mean curve alone.")
     row_split_mape: float | None = Field(description="With rows of one run on both sides, as in the paper: flatters.")
     folds: int
+    groups: list[Explained] = Field(description="Features of one meaning together, those that carry first.")
+    answer: list[str] = Field(
+        description="The same in words; an estimate of an older version says that it cannot tell."
+    )
 
 
 class MissingEstimate(BaseModel):

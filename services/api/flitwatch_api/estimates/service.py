@@ -13,8 +13,11 @@ from flitwatch_api.parameters import make_cursor, read_page_cursor
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.estimates import reads, several
 from flitwatch_domain.blame import CANNOT_TELL
-from flitwatch_domain.counters import TABLE_II
+from flitwatch_domain.counters import TABLE_II, feature_of
+from flitwatch_domain.counters.features import NIC
+from flitwatch_domain.drivers import answer_in_words
 from flitwatch_domain.errors import NotFound
+from flitwatch_domain.fabric import Technology
 from flitwatch_domain.several_sets import SeveralSets, several_sets
 
 #: Entries of estimates that were made before there were verdicts name nobody.
@@ -195,7 +198,12 @@ async def _runs(conn: Connection, runs: Mapping[str, Any]) -> schemas.BlameRuns:
 async def deviation(conn: Connection, names: Names, inputs: str) -> schemas.Deviation:
     """The heat map: the newest estimate of each application."""
     newest = await reads.newest_of_each(conn, "deviation")
-    sets = [_relevance(row, inputs, names) for row in newest]
+    features: dict[str, Technology | None] = {c.abbreviation: None for c in TABLE_II}
+    for row in newest:
+        found = row["result"].get("technology")
+        for name in row["result"]["counters"]:
+            features.setdefault(name, Technology(found) if found else None)
+    sets = [_relevance(row, inputs, list(features), names) for row in newest]
     there = {(row["exe"], row["nodes"]) for row in newest}
     lacking = []
     for row in await reads.applications(conn):
@@ -203,31 +211,44 @@ async def deviation(conn: Connection, names: Names, inputs: str) -> schemas.Devi
             lacks = ((row["standing"] or {}).get("deviation") or {}).get("lacks")
             exe = names.path(row["exe"])
             lacking.append(shape(schemas.MissingEstimate, exe=exe, nodes=row["nodes"], runs=row["runs"], lacks=lacks))
-    counters = [
-        schemas.Counter(
-            abbreviation=c.abbreviation,
-            vendor=c.vendor,
-            column=c.column,
-            description=f"{c.what}. {c.remark}".removesuffix(". "),
-        )
-        for c in TABLE_II
-    ]
+    counters = [_counter(name, technology) for name, technology in features.items()]
     return shape(
         schemas.Deviation, inputs=inputs, counters=counters, sets=sets, lacking=lacking, caveat=CAVEATS["deviation"]
     )
 
 
-def _relevance(row: reads.Row, inputs: str, names: Names) -> schemas.Relevance:
+def _counter(name: str, technology: Technology | None) -> schemas.Counter:
+    feature = feature_of(name, technology)
+    column = next((c.column for c in TABLE_II if c.abbreviation == name), name.removeprefix(NIC))
+    return schemas.Counter(
+        abbreviation=name,
+        vendor=feature.vendor,
+        column=column,
+        description=feature.description,
+        meaning=feature.group,
+    )
+
+
+def _relevance(row: reads.Row, inputs: str, features: list[str], names: Names) -> schemas.Relevance:
     result = row["result"]
     found = result[inputs]
     place = {name: at for at, name in enumerate(result["counters"])}
 
     def ordered(values: list[float]) -> list[float | None]:
-        return [values[place[c.abbreviation]] if c.abbreviation in place else None for c in TABLE_II]
+        return [values[place[name]] if name in place else None for name in features]
 
     arrays = {name: ordered(found[name]) for name in ("relevance", "relevance_spread", "rank", "rank_spread")}
     figures = {name: found[name] for name in ("mape", "mape_spread", "baseline_mape", "row_split_mape", "folds")}
-    return shape(schemas.Relevance, {**arrays, **figures}, estimate=head(row, names))
+    # Older versions kept neither places nor groups.
+    arrays["place"] = ordered(found["place"]) if "place" in found else [None] * len(features)
+    groups = found.get("groups")
+    return shape(
+        schemas.Relevance,
+        {**arrays, **figures},
+        estimate=head(row, names),
+        groups=groups or [],
+        answer=[f"cannot tell: {_OLDER}"] if groups is None else answer_in_words(groups),
+    )
 
 
 async def forecast(

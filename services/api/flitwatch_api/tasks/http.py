@@ -24,6 +24,7 @@ from flitwatch_db.core.columns import Connection
 from flitwatch_db.runs import reads as runs
 from flitwatch_db.tasks import reads
 from flitwatch_domain.errors import Forbidden, NotFound, TooCostly
+from flitwatch_domain.neighbourhood import OURS
 from flitwatch_domain.task_models import Arguments, NewTask
 from flitwatch_domain.task_models.costs import check_cost
 from flitwatch_domain.task_models.measured import Application
@@ -70,6 +71,12 @@ def _check_named(request: Request, names: Names, name: str, args: dict[str, Any]
     if name == "ml.blame" and args.get("least_nodes") is not None and "operate" not in request.state.caller.scopes:
         raise Forbidden(
             "`least_nodes` changes the estimate that everybody sees, which takes scope operate",
+            advice="Leave it out, or ask an operator.",
+        )
+    changes = name in ("ml.deviation", "ml.forecast") and args.get("definition") not in (None, OURS.name)
+    if changes and "operate" not in request.state.caller.scopes:
+        raise Forbidden(
+            "another `definition` changes the estimate that everybody sees, which takes scope operate",
             advice="Leave it out, or ask an operator.",
         )
 

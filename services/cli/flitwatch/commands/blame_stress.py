@@ -34,49 +34,21 @@ class StressReport(TypedDict):
 
 def stressed(worlds: list[str], draws: int, seed: int) -> StressReport:
     """False share and recall of ours, of exposure without a calendar, and of the paper's method, by world."""
-    from flitwatch_research.stress import WORLDS
+    from flitwatch_research.stress import WORLDS, scored
 
     rows: list[StressRow] = []
     with progress("draws") as bar:
         task = bar.add_task("draws", total=draws * len(worlds))
         for world in worlds:
-            scored: dict[str, list[tuple[float, float, float]]] = {}
+            of_method: dict[str, list[tuple[float, float, float]]] = {}
             for at in range(draws):
-                for method, figures in _scored(world, seed + at).items():
-                    scored.setdefault(method, []).append(figures)
+                for method, figures in scored(world, seed + at).items():
+                    of_method.setdefault(method, []).append(figures)
                 bar.update(task, advance=1)
             rows += [
-                {"world": world, "what": WORLDS[world], "method": name, **_means(of)} for name, of in scored.items()
+                {"world": world, "what": WORLDS[world], "method": name, **_means(of)} for name, of in of_method.items()
             ]
     return {"draws": draws, "seed": seed, "rows": rows, "simulated": True}
-
-
-def _scored(world: str, seed: int) -> dict[str, tuple[float, float, float]]:
-    """(false share, recall of strong users, named) of each method on one draw."""
-    import numpy as np
-
-    from flitwatch_domain.blame import FOUND_Q, NAMED
-    from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
-    from flitwatch_ml.blame.strata import hour_and_weekend
-    from flitwatch_research.stress import draw
-
-    drawn = draw(world, seed)
-    plain = ExposureBlame().fit(drawn.exposure, drawn.time_s, hour_and_weekend(drawn.start_s))
-    paper = PresenceBlame(rule="any").fit(drawn.exposure, drawn.time_s)
-    ours = CalendarBlame().fit(drawn.exposure, drawn.time_s, drawn.start_s)
-    named = {
-        "ours": np.array(ours.verdict_) == NAMED,
-        "exposure, without a calendar": plain.q_value_ <= FOUND_Q,
-        "mutual information (the paper's)": (paper.q_value_ <= FOUND_Q) & (paper.sign_ > 0),
-    }
-    return {
-        method: (
-            float(found[drawn.null].sum() / max(found.sum(), 1)),
-            float(found[drawn.strong].mean()) if len(drawn.strong) else float("nan"),
-            float(found.sum()),
-        )
-        for method, found in named.items()
-    }
 
 
 def _means(figures: list[tuple[float, float, float]]) -> StressMeans:

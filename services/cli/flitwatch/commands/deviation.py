@@ -56,7 +56,10 @@ def deviation(
     """Relevance of each counter for the deviation of step times from the mean behaviour."""
     if (scenario is None) == (steps is None):
         fail("give --scenario NAME or --steps FILE", code=2)
+    from flitwatch_domain.counters import feature_of
+    from flitwatch_domain.drivers import answer_in_words
     from flitwatch_ml.deviation import DeviationModel
+    from flitwatch_ml.work.deviation import group_rows
 
     notes: list[str] = []
     if scenario is not None:
@@ -71,7 +74,9 @@ def deviation(
         names, counts, times = table.counters, table.counts, table.time_s
         notes = table.notes
     begun = time.perf_counter()
-    model = DeviationModel(inputs=inputs, learner=learner, folds=folds, split=split, seed=seed).fit(counts, times)
+    model = DeviationModel(inputs=inputs, learner=learner, folds=folds, split=split, seed=seed)
+    model.fit(counts, times, groups=[feature_of(name).group for name in names])
+    groups = group_rows(model, names)
     ranks = {name: float(value) for name, value in zip(names, model.rank_, strict=True)}
     result = {
         "relevance": {name: float(value) for name, value in zip(names, model.relevance_, strict=True)},
@@ -87,6 +92,8 @@ def deviation(
         "runs": model.runs_,
         "inputs": inputs,
         "split": split,
+        "groups": groups,
+        "answer": answer_in_words(groups),
         "notes": notes,
         "simulated": scenario is not None,
     }

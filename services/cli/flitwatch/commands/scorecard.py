@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 APPLICATIONS = ("amg-128", "milc-128", "amg-512", "milc-512")
 #: Six sets of one machine, pooled.
 POOLED = (*APPLICATIONS, "minivite-128", "umt-128")
-PARTS = ("blame", "deviation", "forecast")
+PARTS = ("blame", "stress", "deviation", "forecast")
+#: Draws of each calendar of the stress, whatever the number of seeds.
+DRAWS = 20
 #: Made on request only.
 EXTRA = ("blame_pooled", "long", "ablation", "timings")
 
@@ -97,7 +99,7 @@ def scorecard(
     ]
     card["lacking"] = []
     if kept:
-        card["lacking"] = [[one.part, *one.arguments[:3]] for one in pieces if not one.kept.exists()]
+        card["lacking"] = [[one.part, *_of(one)] for one in pieces if not one.kept.exists()]
         pieces = [one for one in pieces if one.kept.exists()]
 
     def tell(message: str) -> None:
@@ -128,6 +130,12 @@ def scorecard(
     emit(card, as_json) if as_json else print(markdown(card))
 
 
+def _of(piece: Piece) -> tuple[Any, Any, Any]:
+    """Scenarios, seed and users of a piece; a draw of the calendar stress has no machine."""
+    scenarios, seed, *users = piece.arguments
+    return scenarios if isinstance(scenarios, str) else ",".join(scenarios), seed, users[0] if users else None
+
+
 def _timings(kept: bool, users: int) -> list[TimeBound]:
     """Measured now, or read back where only that is wanted: they depend on the machine, so that an earlier call's do not stand in for them otherwise."""
     from flitwatch_research.scorecard.pieces import folder
@@ -156,23 +164,28 @@ def _command() -> str:
 
 
 def _pieces(seeds: int, worlds: tuple[str, ...], users: int, pooled_users: int) -> Iterator[Piece]:
-    """The longest first, so that no process works on long after the others."""
+    """Seed by seed, the longest of a seed first: what was interrupted is a card of fewer seeds."""
     from flitwatch_research.scorecard.deviation import OURS, VARIANTS
     from flitwatch_research.scorecard.pieces import Piece
     from flitwatch_research.scorecard.worlds import COUNTER_WORLDS
+    from flitwatch_research.stress import CALENDAR
 
-    sets = [(world, _scenario(world, seed), seed) for seed in range(1, seeds + 1) for world in worlds]
-    counted = [one for one in sets if one[0] in COUNTER_WORLDS]
     yield Piece("blame_pooled", "blame.pooled_rows", (POOLED, 1, pooled_users))
     for scenario in reversed(APPLICATIONS):
         yield Piece("ablation", "forecast.ablation_rows", (scenario, 1, users))
     yield Piece("long", "forecast.long_rows", (("milc-128", "long-milc"), 1, users))
-    for _, scenario, seed in counted:
-        yield Piece("forecast", "forecast.rows", (scenario, seed, users))
-    for world, scenario, seed in counted:
-        yield Piece("deviation", "deviation.rows", (scenario, seed, users, VARIANTS if world == "plain" else (OURS,)))
-    for _, scenario, seed in sets:
-        yield Piece("blame", "blame.rows", (scenario, seed, users))
+    for draw in range(1, DRAWS + 1):
+        yield Piece("stress", "blame.stress_rows", (CALENDAR, draw))
+    for seed in range(1, seeds + 1):
+        sets = {world: _scenario(world, seed) for world in worlds}
+        counted = {world: scenario for world, scenario in sets.items() if world in COUNTER_WORLDS}
+        for scenario in counted.values():
+            yield Piece("forecast", "forecast.rows", (scenario, seed, users))
+        for world, scenario in counted.items():
+            variants = VARIANTS if world == "plain" else (OURS,)
+            yield Piece("deviation", "deviation.rows", (scenario, seed, users, variants))
+        for scenario in sets.values():
+            yield Piece("blame", "blame.rows", (scenario, seed, users))
 
 
 def _scenario(world: str, seed: int) -> str:

@@ -19,11 +19,16 @@ class Application(Arguments):
     nodes: int = Field(ge=0, le=2**31 - 1)
 
 
-class BlameArguments(Application):
+class EstimateArguments(Application):
+    """`ml.deviation` and `ml.forecast`; `definition`: ours unless the paper's is asked for."""
+
+    definition: Definition | None = None
+
+
+class BlameArguments(EstimateArguments):
     """`ml.blame`."""
 
     least_nodes: int | None = Field(default=None, ge=1, le=2**31 - 1)
-    definition: Definition | None = None
 
 
 class DryRunArguments(Arguments):

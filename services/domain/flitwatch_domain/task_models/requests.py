@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from flitwatch_domain.task_models.measured import Application, BlameArguments, DryRunArguments
+from flitwatch_domain.task_models.measured import BlameArguments, DryRunArguments, EstimateArguments
 from flitwatch_domain.task_models.routes import Advice, Loop, Optimise
 from flitwatch_domain.task_models.simulations import Collective, Count, Packet, WhatIf
 from flitwatch_domain.task_models.studies import Study
@@ -83,7 +83,7 @@ class StartEstimate(_Request):
     """Estimate what deviates, or what comes next."""
 
     name: Literal["ml.deviation", "ml.forecast"]
-    args: Application
+    args: EstimateArguments
 
 
 class StartDryRun(_Request):

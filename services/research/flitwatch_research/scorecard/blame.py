@@ -12,6 +12,7 @@ from flitwatch_domain.blame import NAMED
 from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame
 from flitwatch_ml.blame.strata import days, hour_and_weekend, normal_scores
 from flitwatch_ml.work.blame import fitted as served
+from flitwatch_research import stress
 from flitwatch_research.scoring import BlameEstimate, BlameFigures, BlameScore, DeviationScore, score_all
 from flitwatch_twin.campaign import Campaign, generate
 
@@ -46,6 +47,20 @@ def rows(scenario: str, seed: int, users: int) -> Rows:
     scores = score_all("blame", scenario, seed, users, [_estimate(one) for one in fitted.values()])
     for name, scored in zip(fitted, scores, strict=True):
         yield {"scenario": scenario, "seed": seed, "users": users, "method": name, **_figures(scored)}
+
+
+def stress_rows(worlds: tuple[str, ...], draw: int) -> Rows:
+    """One row a calendar and method: false share of those named, and recall of strong users, on one draw."""
+    for world in worlds:
+        for method, (false_share, recall, named) in stress.scored(world, draw).items():
+            yield {
+                "scenario": world,
+                "seed": draw,
+                "method": method,
+                "false_share": false_share,
+                "recall": recall,
+                "named": named,
+            }
 
 
 def pooled_rows(scenarios: tuple[str, ...], seed: int, users: int) -> Rows:

@@ -6,24 +6,26 @@ import time
 from collections.abc import Iterator
 from typing import TypedDict, cast
 
-from flitwatch_ml.deviation import DeviationModel
+import numpy as np
+
+from flitwatch_domain.neighbourhood import CIRCUMSTANCES
+from flitwatch_ml.work.deviation import fitted
 from flitwatch_research.scoring import DeviationScore, score_all
 from flitwatch_twin.campaign import COUNTER_NAMES, generate
 
-#: (inputs, split, learner): ours, the paper's counts over a step, and its division by row.
-OURS = ("rates", "run", "lightgbm")
-VARIANTS = (OURS, ("deltas", "run", "lightgbm"), ("deltas", "row", "lightgbm"))
-FOLDS = 5
+#: (inputs, split, definition): ours as served, counts over a step, their division by row, and the paper's learner.
+OURS = ("rates", "run", "ours")
+VARIANTS = (OURS, ("deltas", "run", "ours"), ("deltas", "row", "ours"))
 
 
 class DeviationFit(TypedDict):
-    """A variant's model: errors in percent, also where counters were chosen, and of the mean curve; ranks and relevance by counter."""
+    """A variant's model: errors in percent, also where counters were chosen, and of the mean curve; places and relevance by counter."""
 
     scenario: str
     seed: int
     inputs: str
     split: str
-    learner: str
+    definition: str
     mape: float
     chosen_mape: float
     baseline_mape: float
@@ -40,22 +42,22 @@ def rows(scenario: str, seed: int, users: int, variants: tuple[tuple[str, str, s
     """One row a variant."""
     campaign = generate(scenario, seed, users)
     found: list[DeviationFit] = []
-    for inputs, split, learner in variants:
+    names, lay = [*COUNTER_NAMES, *CIRCUMSTANCES], np.asarray(campaign.circumstances)
+    for inputs, split, definition in variants:
         begun = time.process_time()
-        model = DeviationModel(inputs=inputs, split=split, learner=learner, folds=FOLDS, seed=seed)
-        model.fit(campaign.counters, campaign.times_s)
+        model = fitted(campaign.counters, campaign.times_s, lay, names, inputs, definition, split)
         found.append(
             {
                 "scenario": scenario,
                 "seed": seed,
                 "inputs": inputs,
                 "split": split,
-                "learner": learner,
+                "definition": definition,
                 "mape": model.mape_,
                 "chosen_mape": model.chosen_mape_,
                 "baseline_mape": model.baseline_mape_,
-                "rank": dict(zip(COUNTER_NAMES, map(float, model.rank_), strict=True)),
-                "relevance": dict(zip(COUNTER_NAMES, map(float, model.relevance_), strict=True)),
+                "rank": dict(zip(names, map(float, model.place_), strict=True)),
+                "relevance": dict(zip(names, map(float, model.relevance_), strict=True)),
                 "cpu_s": time.process_time() - begun,
             }
         )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from flitwatch_ml.forecast import StepSeries, backtest, backtest_unseen, chronological
+from flitwatch_ml.forecast import StepSeries, backtest, backtest_unseen
 from flitwatch_ml.forecast.backtest import ALONE, learned_forecasters
 from flitwatch_ml.forecast.chronological import relative_gain
-from flitwatch_twin.campaign import Campaign, generate, split
+from flitwatch_ml.work.forecast import features_of, grid, in_order
+from flitwatch_twin.campaign import Campaign, generate
 
 Rows = Iterator[dict[str, Any]]
 
@@ -21,10 +22,11 @@ SETS: tuple[tuple[str, ...], ...] = ((), ("placement",), ("placement", "io"), ("
 def rows(scenario: str, seed: int, users: int) -> Rows:
     """One row: every candidate and what served, on the same later runs."""
     campaign = generate(scenario, seed, users)
-    kind = split(scenario)[0].split("-")[0]
-    m, k = HEADLINE[kind]
-    sets = SETS[-1] if kind == "milc" else SETS[1]
-    result = chronological(_series(campaign), campaign.run_start_s, m, k, sets)
+    series = _series(campaign)
+    (_, m), (_, k) = grid(series.times.shape[1])
+    start_s = campaign.run_start_s.astype(float)
+    sets = features_of(series, start_s, m, k)
+    result = in_order(series, start_s, m, k, sets)
     best = min(result.mape, key=result.mape.__getitem__)
     gains = {name: _gain(result.served, errors) for name, errors in result.errors.items()}
     yield {

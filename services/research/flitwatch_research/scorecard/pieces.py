@@ -20,6 +20,8 @@ from threadpoolctl import threadpool_limits
 from flitwatch_db.tasks.executors import Executor
 
 Rows = list[dict[str, Any]]
+#: The part that reads no set of the twin.
+STRESS = "stress"
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,8 @@ class PieceResult:
 class Piece:
     """One call of a function of this package, `module.name`, whose rows belong to a part of the scorecard.
 
-    Its arguments begin with a scenario or several, their seed, and the number of users.
+    Its arguments begin with a scenario or several, their seed, and the number of users; those of the calendar stress, which simulates no machine, are
+    its worlds and the number of the draw.
     """
 
     part: str
@@ -46,6 +49,8 @@ class Piece:
     @property
     def scenarios(self) -> tuple[str, ...]:
         """The simulated sets that it reads."""
+        if self.part == STRESS:
+            return ()
         named = self.arguments[0]
         return (named,) if isinstance(named, str) else tuple(named)
 
@@ -91,7 +96,7 @@ def simulated(pieces: Iterable[Piece], executor: Executor) -> Iterator[str]:
     from flitwatch_twin.campaign.__main__ import main as simulate
 
     machines: dict[tuple[int, int], dict[str, None]] = {}
-    for piece in pieces:
+    for piece in (one for one in pieces if one.scenarios):
         seed, users = piece.arguments[1:3]
         machines.setdefault((seed, users), {}).update(dict.fromkeys(piece.scenarios))
     lacking = {machine: found for machine, names in machines.items() if (found := _lacking(tuple(names), *machine))}
@@ -136,12 +141,13 @@ def folder() -> Path:
 def _code(word: str) -> str:
     """A digest of what the rows of one word depend on: its estimators, the twin, and how they are scored; comments and layout play no part."""
     import flitwatch_ml
-    from flitwatch_research import scoring
+    from flitwatch_research import scoring, stress
     from flitwatch_twin.campaign.cache import code_version, plain_code
 
     estimators = Path(str(flitwatch_ml.__file__)).parent
     own = [Path(__file__).parent / f"{word}.py", estimators / "folds.py", Path(str(scoring.__file__))]
     own += [path for path in [estimators / "work" / f"{word}.py"] if path.exists()]
+    own += [Path(str(stress.__file__))] if word == "blame" else []
     digest = hashlib.sha256(code_version().encode())
     for path in [*own, *sorted((estimators / word).glob("*.py"))]:
         digest.update(f"{path.name}\n{plain_code(ast.parse(path.read_bytes()))}\n".encode())

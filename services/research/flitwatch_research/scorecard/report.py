@@ -6,9 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from flitwatch_ml.work.deviation import FOLDS
 from flitwatch_research.scorecard import worlds
-from flitwatch_research.scorecard.deviation import FOLDS
 from flitwatch_research.scorecard.verdict import checks
+from flitwatch_research.stress import CALENDAR
+from flitwatch_research.stress import WORLDS as CALENDARS
 from flitwatch_twin.campaign import WORLDS
 
 HEAD = """# Scorecard
@@ -33,6 +35,7 @@ def markdown(card: Card) -> str:
         + _checks(card)
         + _worlds()
         + _blame(card)
+        + _stress(card)
         + _deviation(card)
         + _forecast(card)
         + _timings(card)
@@ -169,10 +172,34 @@ def _deviation(card: Card) -> str:
         "mean curve's MAPE %",
     )
     text = (
-        f"{FOLDS} folds, 13 counters. In each fold the counters are chosen on a part of the training runs, and the error is that of the held-out runs. Rows divided at random (the paper's "
+        f"{FOLDS} folds, 13 counters and how the runs lay. In each fold the counters are chosen on a part of the training runs, and the error is that of the held-out runs. Rows divided at random (the paper's "
         "split) are shown to say how much that flatters. A count over a step contains the step's duration, so errors from deltas say little.\n\n"
     )
     return "## What: deviation\n\n" + text + table(heads, lines) + "\n"
+
+
+def _stress(card: Card) -> str:
+    if not card["stress"]:
+        return ""
+    lines = [
+        (
+            f"{world}: {CALENDARS[world]}",
+            method,
+            one["draws"],
+            worlds.said(one["false_share"]),
+            worlds.said(one["recall"]),
+            one["named"],
+        )
+        for (world, method), one in sorted(
+            worlds.stress_lines(card["stress"]).items(), key=lambda item: CALENDAR.index(item[0][0])
+        )
+    ]
+    heads = ("calendar", "method", "draws", "false share of those named", "recall of strong users", "named in a draw")
+    text = (
+        "Eight strong users, twelve weak ones, and 220 who slow nobody and are there for three to eight weeks; in two of the calendars an upgrade on one day "
+        "slows all runs. `flitwatch blame --stress all` has harder calendars.\n\n"
+    )
+    return "## Who: calendar stress\n\n" + text + table(heads, lines) + "\n"
 
 
 def _forecast(card: Card) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from flitwatch_research import stress
 from flitwatch_research.scorecard import worlds
 from flitwatch_research.scorecard.worlds import OURS, PAPER
 
@@ -28,6 +29,7 @@ def checks(card: Card) -> Iterator[Check]:
     """Every demand on blame, deviation, forecast and speed, as far as the card has the part."""
     for part, found in (
         ("blame", _blame),
+        ("stress", _stress),
         ("blame_pooled", _pooled),
         ("deviation", _deviation),
         ("forecast", _forecast),
@@ -66,6 +68,28 @@ def _blame(card: Card) -> Iterator[Check]:
             f"{worlds.said(ours)}; best: {best}",
             ours[0] >= of[best]["average_precision"][0] - 1e-9,
             f"the paper's method here {worlds.said(of[PAPER]['average_precision'])}",
+        )
+
+
+def _stress(card: Card) -> Iterator[Check]:
+    """An upgrade that slows all runs may neither name innocents nor hide the guilty."""
+    of = worlds.stress_lines(card["stress"])
+    calm = of["none", stress.OURS]["recall"][0]
+    for world in stress.CALENDAR:
+        ours, theirs = of[world, stress.OURS], of[world, stress.PAPER]
+        yield Check(
+            f"blame, calendar {world}, {ours['draws']} draws: false share",
+            "at most 0.10",
+            worlds.said(ours["false_share"]),
+            ours["false_share"][0] <= 0.1,
+            f"the paper's method here {worlds.said(theirs['false_share'])}",
+        )
+        yield Check(
+            f"blame, calendar {world}, {ours['draws']} draws: recall of strong users",
+            f"at least three quarters of {calm:.2f}, without stress",
+            worlds.said(ours["recall"]),
+            ours["recall"][0] >= 0.75 * calm,
+            f"the paper's method here {worlds.said(theirs['recall'])}",
         )
 
 

@@ -85,6 +85,30 @@ def blame_line(rows: Rows) -> BlameLine:
     }
 
 
+class StressLine(TypedDict):
+    """One method on one calendar, over draws."""
+
+    draws: int
+    false_share: Interval
+    recall: Interval
+    named: float
+
+
+def stress_lines(rows: Rows) -> dict[tuple[str, str], StressLine]:
+    """By (calendar, method)."""
+    keys = dict.fromkeys((row["scenario"], row["method"]) for row in rows)
+    of = {key: [row for row in rows if (row["scenario"], row["method"]) == key] for key in keys}
+    return {
+        key: {
+            "draws": len(some),
+            "false_share": interval([row["false_share"] for row in some]),
+            "recall": interval([row["recall"] for row in some]),
+            "named": sum(row["named"] for row in some) / len(some),
+        }
+        for key, some in of.items()
+    }
+
+
 def methods(rows: Rows) -> dict[str, Rows]:
     """The rows of each method."""
     return {

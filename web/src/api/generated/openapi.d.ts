@@ -2076,19 +2076,9 @@ export interface components {
         };
         /**
          * Application
-         * @description An application as runs name it: an executable, and on how many nodes.
-         */
-        "Application-Input": {
-            /** Exe */
-            exe: string;
-            /** Nodes */
-            nodes: number;
-        };
-        /**
-         * Application
          * @description An instrumented application on as many nodes, and what is estimated of it.
          */
-        "Application-Output": {
+        Application: {
             /** Exe */
             exe: string;
             /** Nodes */
@@ -2112,7 +2102,7 @@ export interface components {
          */
         Applications: {
             /** Items */
-            items: components["schemas"]["Application-Output"][];
+            items: components["schemas"]["Application"][];
         };
         /** ApplicationsOnAllocations */
         ApplicationsOnAllocations: {
@@ -2420,10 +2410,10 @@ export interface components {
             exe: string;
             /** Nodes */
             nodes: number;
-            /** Least Nodes */
-            least_nodes?: number | null;
             /** Definition */
             definition?: ("ours" | "paper") | null;
+            /** Least Nodes */
+            least_nodes?: number | null;
         };
         /**
          * BlameDetail
@@ -3115,10 +3105,13 @@ export interface components {
         };
         /**
          * Counter
-         * @description A counter of table II.
+         * @description A feature: a counter of table II, one of any other fabric, or how a run lay.
          */
         Counter: {
-            /** Abbreviation */
+            /**
+             * Abbreviation
+             * @description Its name; of table II's counters the abbreviation.
+             */
             abbreviation: string;
             /** Vendor */
             vendor: string;
@@ -3126,6 +3119,11 @@ export interface components {
             column: string;
             /** Description */
             description: string;
+            /**
+             * Meaning
+             * @description What it counts and where, for example `stalls on the row bus`.
+             */
+            meaning: string;
         };
         /**
          * CreatedToken
@@ -3464,6 +3462,18 @@ export interface components {
             role: string[];
         };
         /**
+         * EstimateArguments
+         * @description `ml.deviation` and `ml.forecast`; `definition`: ours unless the paper's is asked for.
+         */
+        EstimateArguments: {
+            /** Exe */
+            exe: string;
+            /** Nodes */
+            nodes: number;
+            /** Definition */
+            definition?: ("ours" | "paper") | null;
+        };
+        /**
          * EstimateStatus
          * @description How one kind of estimate stands for an application.
          */
@@ -3503,6 +3513,41 @@ export interface components {
              * @description Not comparable with earlier runs.
              */
             unknown: number;
+        };
+        /**
+         * Explained
+         * @description What the features of one meaning explain of the deviation, on runs that were held out.
+         */
+        Explained: {
+            /** Name */
+            name: string;
+            /** Features */
+            features: string[];
+            /**
+             * Explained
+             * @description 1 - error of a model of these features alone / error of the mean curve; mean over folds.
+             */
+            explained: number;
+            /**
+             * Low
+             * @description 95 % interval over folds that holds for all groups at once.
+             */
+            low: number;
+            /** High */
+            high: number;
+            /**
+             * Kept
+             * @description Folds in which the elimination kept one of them.
+             */
+            kept: number;
+            /** Folds */
+            folds: number;
+            /**
+             * Verdict
+             * @description `carries`: the interval lies above zero, and seven of ten folds kept one of them.
+             * @enum {string}
+             */
+            verdict: "carries" | "cannot tell" | "not used";
         };
         /**
          * Explanation
@@ -6473,6 +6518,11 @@ export interface components {
             /** Rank Spread */
             rank_spread: (number | null)[];
             /**
+             * Place
+             * @description From 1: features of the group that explains most first, within a group by rank; null also in estimates of older versions.
+             */
+            place: (number | null)[];
+            /**
              * Mape
              * @description % error of mean curve + predicted deviation on held-out runs.
              */
@@ -6491,6 +6541,16 @@ export interface components {
             row_split_mape: number | null;
             /** Folds */
             folds: number;
+            /**
+             * Groups
+             * @description Features of one meaning together, those that carry first.
+             */
+            groups: components["schemas"]["Explained"][];
+            /**
+             * Answer
+             * @description The same in words; an estimate of an older version says that it cannot tell.
+             */
+            answer: string[];
         };
         /**
          * Remedy
@@ -7721,7 +7781,7 @@ export interface components {
              * @enum {string}
              */
             name: "ml.deviation" | "ml.forecast";
-            args: components["schemas"]["Application-Input"];
+            args: components["schemas"]["EstimateArguments"];
         };
         /**
          * StartLoop

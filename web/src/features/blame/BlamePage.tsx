@@ -17,22 +17,19 @@ import { ApplicationMenu, applicationText } from "../estimates/ApplicationMenu";
 import "../estimates/estimates.css";
 import { Lacking } from "../estimates/Lacking";
 import { useApplication } from "../estimates/useApplication";
+import { chance, signed } from "./numbers";
 import { RunsBehind } from "./RunsBehind";
+import { SeveralSets } from "./SeveralSets";
 import { address } from "../../api/client";
 import { TableExport } from "../../components/TableExport";
 import { saveCsv } from "../../components/tableFile";
 
-/** q and p as people read them: never a bare zero. */
 /** Three decimals, and no sign before a zero. */
 const bits = (value: number): string =>
   value
     .toFixed(3)
     .replace(/^-(?=0\.000$)/, "")
     .replace("-", "\u2212");
-export const chance = (value: number | null): string =>
-  value === null ? "–" : value < 0.001 ? "< 0.001" : value.toFixed(3);
-
-const signed = (seconds: number): string => seconds.toFixed(1).replace("-", "\u2212");
 const interval = (e: Pick<BlameEntry, "effect_low_s" | "effect_high_s">): string =>
   e.effect_low_s === null || e.effect_high_s === null
     ? ""
@@ -168,6 +165,7 @@ export function BlamePage() {
           />
         </section>
       )}
+      {applications.filter((one) => one.blame.estimate_id !== null).length > 1 && <SeveralSets by={by} />}
     </div>
   );
 }

@@ -7,6 +7,10 @@ export interface BlameSearch {
   /** Place in the ranking of whom the runs are shown. */
   who?: number;
   q?: string;
+  /** What "found in several sets" means. */
+  found?: "paper";
+  /** Of the names found in several sets, the one whose evidence is shown. */
+  name?: string;
   sort?: string;
 }
 
@@ -17,6 +21,8 @@ export function blameSearch(raw: Record<string, unknown>): BlameSearch {
     by: oneOf(raw.by, ["application"]),
     who: wholeNumber(raw.who),
     q: text(raw.q),
+    found: oneOf(raw.found, ["paper"]),
+    name: text(raw.name),
     sort: text(raw.sort),
   };
   return all;

@@ -80,6 +80,7 @@ interface Row {
   set: string;
   counter: string;
   vendor: string;
+  meaning: string;
   relevance: number | null;
   relevanceSpread: number | null;
   rank: number | null;
@@ -92,6 +93,7 @@ const rowsOf = ({ sets, counters }: Deviation): Row[] =>
       set: applicationText(one.estimate),
       counter: counter.abbreviation,
       vendor: counter.vendor,
+      meaning: counter.meaning,
       relevance: one.relevance[c] ?? null,
       relevanceSpread: one.relevance_spread[c] ?? null,
       rank: one.rank[c] ?? null,
@@ -104,6 +106,7 @@ const columns: Column<Row>[] = [
   { key: "set", header: "Application", value: (r) => r.set },
   { key: "counter", header: "Counter", value: (r) => r.counter },
   { key: "vendor", header: "Vendor's name", value: (r) => r.vendor },
+  { key: "meaning", header: "Means", value: (r) => r.meaning },
   { key: "relevance", header: "relevance", numeric: true, value: (r) => r.relevance, render: (r) => two(r.relevance) },
   { key: "rs", header: "±", numeric: true, value: (r) => r.relevanceSpread, render: (r) => two(r.relevanceSpread) },
   { key: "rank", header: "rank", numeric: true, value: (r) => r.rank, render: (r) => two(r.rank) },
@@ -131,6 +134,7 @@ function counterColumns(deviation: Deviation, set: number): Column<number>[] {
       value: (c) => one?.rank[c],
       render: (c) => spread(one?.rank[c], one?.rank_spread[c]),
     },
+    { key: "meaning", header: "Means", value: (c) => deviation.counters[c]?.meaning },
     { key: "what", header: "Counts", value: (c) => deviation.counters[c]?.description },
   ];
 }
@@ -147,16 +151,15 @@ function Drivers({ deviation }: { deviation: Deviation }) {
   const named = deviation.counters.findIndex((counter) => counter.abbreviation === search.counter);
   const chosen = named >= 0 ? named : (order[0] ?? 0);
   const counter = deviation.counters[chosen];
-  const best = order
-    .slice(0, 3)
-    .map((c) => deviation.counters[c]?.abbreviation)
-    .join(", ");
   return (
     <>
       <section className="card verdict-line" aria-label="Result">
         <h2>
-          {applicationText(one.estimate)}: {best || "no counter"} {order.length > 1 ? "go" : "goes"} with slow steps
+          {applicationText(one.estimate)}: {one.answer[0] ?? "cannot tell what goes with slow steps"}
         </h2>
+        {one.answer.slice(1).map((sentence) => (
+          <p key={sentence}>{sentence}</p>
+        ))}
         <p className="muted">
           error {error(one.mape)} ± {one.mape_spread.toFixed(1)} on runs held out, {error(one.baseline_mape)} by the
           mean curve alone ({change(one.mape / one.baseline_mape)}) · {plural(one.estimate.runs, "run")},{" "}
@@ -240,7 +243,9 @@ function Drivers({ deviation }: { deviation: Deviation }) {
                 <dt>Counts</dt>
                 <dd>{counter.description}</dd>
                 <dt>Vendor's name</dt>
-                <dd>{counter.vendor}</dd>
+                <dd>{counter.vendor || "–"}</dd>
+                <dt>Means</dt>
+                <dd>{counter.meaning}</dd>
                 <dt>Relevance</dt>
                 <dd>
                   {two(one.relevance[chosen] ?? null)} ± {two(one.relevance_spread[chosen] ?? null)}
@@ -265,12 +270,13 @@ function Drivers({ deviation }: { deviation: Deviation }) {
           <HowToRead
             lines={[
               <>
-                Each column is a network counter, each row an application and size. A high figure (a strong shade)
-                means: models that predict how far a step deviates from its mean keep this counter.
+                Each column is a counter or how a run lay, each row an application and size. A high figure (a strong
+                shade) means: models that predict how far a step deviates from its mean keep it.
               </>,
               <>
                 Relevance is the share of folds that keep it; folds are whole runs, so that no run is on both sides. The
-                spread over folds is shown beside it.
+                spread over folds is shown beside it. Counters of one meaning stand in for one another, so the sentences
+                above are of all of them together: a model of these alone, on runs that were held out.
               </>,
               <>
                 “Deltas” contain the step's own duration and therefore look better than they are; rates are the honest

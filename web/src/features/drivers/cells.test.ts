@@ -19,6 +19,7 @@ const counter = (abbreviation: string) => ({
   vendor: abbreviation,
   column: abbreviation,
   description: "",
+  meaning: "traffic",
 });
 const deviation: Deviation = {
   inputs: "rates",
@@ -32,6 +33,8 @@ const deviation: Deviation = {
       relevance_spread: [0.1, 0, null],
       rank: [2, 1, null],
       rank_spread: [0.4, 0, null],
+      place: [null, null, null],
+      answer: [],
       mape: 4,
       mape_spread: 1,
       baseline_mape: 9,
@@ -45,4 +48,9 @@ test("a counter that a set does not have stays unknown, not irrelevant", () => {
   expect(driverCells(deviation, "relevance").map((cell) => cell.weight)).toEqual([0.2, 1, null]);
   expect(driverCells(deviation, "rank").map((cell) => cell.weight)).toEqual([0, 1, null]);
   expect(ranked(deviation, 0)).toEqual([1, 0]);
+});
+
+test("features stand by what their group explains, not by the rank of one of them", () => {
+  const sets = deviation.sets.map((one) => ({ ...one, place: [1, 2, null] }));
+  expect(ranked({ ...deviation, sets }, 0)).toEqual([0, 1]);
 });

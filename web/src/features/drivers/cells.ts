@@ -29,7 +29,11 @@ export function driverCells(deviation: Deviation, show: "relevance" | "rank"): D
 export function ranked(deviation: Deviation, set: number): number[] {
   const one = deviation.sets[set];
   if (!one) return [];
-  const key = (counter: number): [number, number] => [one.rank[counter] ?? Infinity, -(one.relevance[counter] ?? 0)];
+  // Estimates of older versions have no places.
+  const key = (counter: number): [number, number] => [
+    one.place[counter] ?? one.rank[counter] ?? Infinity,
+    -(one.relevance[counter] ?? 0),
+  ];
   return deviation.counters
     .map((_, counter) => counter)
     .filter((counter) => one.rank[counter] != null || one.relevance[counter] != null)

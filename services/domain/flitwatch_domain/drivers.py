@@ -1,0 +1,39 @@
+"""Drivers in words: what a group of features explains of the deviation of step times, and how far that can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from flitwatch_domain.counters.features import Meaning
+
+CARRIES, CANNOT_TELL, NOT_USED = "carries", "cannot tell", "not used"
+_PLURAL = (Meaning.STALLS, Meaning.ERRORS, Meaning.OTHER)
+
+
+def in_words(group: Mapping[str, Any]) -> str:
+    """A group {name, explained, low, high, kept, folds, verdict} as a sentence: "stalls on the row bus explain 60 % of the deviation (52 to 68 %), kept in 8 of 10 folds"."""
+    name, kept = group["name"], f"kept in {group['kept']} of {group['folds']} folds"
+    explain = "explain" if str(name).startswith(_PLURAL) else "explains"
+    share = (
+        f"{_percent(group['explained'])} % of the deviation ({_percent(group['low'])} to {_percent(group['high'])} %)"
+    )
+    if group["verdict"] == NOT_USED:
+        return f"{name}: not used, {kept}"
+    if group["verdict"] == CARRIES:
+        return f"{name} {explain} {share}, {kept}"
+    doubt = "folds disagree" if group["low"] > 0 else "within chance"
+    return f"{name}: cannot tell, {doubt}: {share}, {kept}"
+
+
+def answer_in_words(groups: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A sentence for each group that is used, the strongest first; one that says so where none carries."""
+    used = [in_words(group) for group in groups if group["verdict"] != NOT_USED]
+    if any(group["verdict"] == CARRIES for group in groups):
+        return used
+    return ["cannot tell what carries the deviation: no group explains it beyond chance in most folds", *used]
+
+
+def _percent(share: float) -> str:
+    # Infinite where there is one fold only.
+    return f"{100 * share:.0f}".replace("-", "\u2212").replace("inf", "∞")

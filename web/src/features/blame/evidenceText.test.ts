@@ -1,0 +1,41 @@
+import { expect, test } from "vitest";
+import { evidenceText, type Evidence } from "./evidenceText";
+
+const one: Evidence = {
+  exe: "amg",
+  nodes: 128,
+  runs: 190,
+  place: 2,
+  simulated: true,
+  verdict: "named",
+  testable: true,
+  q: 0.0004,
+  effect_s: 12,
+  effect_low_s: -1.5,
+  effect_high_s: 25.5,
+  exposed_runs: 40,
+  mi_bits: 0.0312,
+  mi_sign: -1,
+  mi_q: 0.2,
+};
+
+test("a set says its verdict, how sure, and what it costs", () => {
+  expect(evidenceText(one, "ours")).toBe(
+    "named, q < 0.001, 12.0 s in an exposed run (\u22121.5 to 25.5 s), beside 40 of 190 runs, simulated",
+  );
+  expect(evidenceText({ ...one, effect_s: null, effect_low_s: null, simulated: false }, "ours")).toBe(
+    "named, q < 0.001, beside 40 of 190 runs",
+  );
+});
+
+test("by the published method it says mutual information and its direction", () => {
+  expect(evidenceText(one, "paper")).toBe(
+    "mutual information 0.031 bits, faster with, q 0.200, beside 40 of 190 runs, simulated",
+  );
+});
+
+test("what cannot be tested shows no figure", () => {
+  expect(evidenceText({ ...one, testable: false, q: null }, "ours")).toBe(
+    "too few shared runs, beside 40 of 190 runs, simulated",
+  );
+});
