@@ -63,7 +63,12 @@ class Alternative(TypedDict):
     time_s: float | None
 
 
+Size: TypeAlias = int
+
+
 class ApplicationsOnAllocations(TypedDict):
+    detour_interval_us: NotRequired[float]
+    detour_us: NotRequired[float]
     seed: NotRequired[int]
     threads: NotRequired[int]
     runs: NotRequired[int | None]
@@ -71,8 +76,13 @@ class ApplicationsOnAllocations(TypedDict):
     topology: NotRequired[str]
     repeats: NotRequired[int | None]
     ranks: NotRequired[int]
-    kbytes: NotRequired[float]
-    applications: NotRequired[list[Literal['fft', 'milc', 'sweep', 'amg']] | None]
+    iterations: NotRequired[int]
+    latency_factor: NotRequired[float]
+    stall_factor: NotRequired[float]
+    sizes: NotRequired[list[Size]]
+    applications: NotRequired[
+        list[Literal['fft', 'milc', 'halo3d', 'hpcg', 'sweep', 'amg']] | None
+    ]
 
 
 class AttentionWeights(TypedDict):
@@ -199,6 +209,20 @@ class BlameRuns(TypedDict):
     slow: list[bool]
 
 
+class Calibration(TypedDict):
+    seed: NotRequired[int]
+    threads: NotRequired[int]
+    runs: NotRequired[int | None]
+    load_gib_per_s: NotRequired[float]
+    topology: NotRequired[str]
+    repeats: NotRequired[int | None]
+    ranks: NotRequired[int]
+    sizes: NotRequired[list[Size]]
+    patterns: NotRequired[
+        list[Literal['allreduce', 'alltoall', 'broadcast', 'halo3d', 'sweep3d']] | None
+    ]
+
+
 class Carried(TypedDict):
     traffic_bytes: list[float | None]
     congested: list[float | None]
@@ -314,6 +338,8 @@ class Collective(TypedDict):
 
 
 class Collectives(TypedDict):
+    detour_interval_us: NotRequired[float]
+    detour_us: NotRequired[float]
     seed: NotRequired[int]
     threads: NotRequired[int]
     runs: NotRequired[int | None]
@@ -321,7 +347,10 @@ class Collectives(TypedDict):
     topology: NotRequired[str]
     repeats: NotRequired[int | None]
     ranks: NotRequired[int]
-    kbytes: NotRequired[float]
+    iterations: NotRequired[int]
+    latency_factor: NotRequired[float]
+    stall_factor: NotRequired[float]
+    sizes: NotRequired[list[Size]]
     patterns: NotRequired[
         list[
             Literal[
@@ -370,6 +399,11 @@ class DeSensiApplications(TypedDict):
     parameters: NotRequired[ApplicationsOnAllocations]
 
 
+class DeSensiCalibration(TypedDict):
+    study: Literal['desensi-calibration']
+    parameters: NotRequired[Calibration]
+
+
 class DeSensiCollectives(TypedDict):
     study: Literal['desensi-fig8-collectives']
     parameters: NotRequired[Collectives]
@@ -395,6 +429,18 @@ class DeadLetterList(TypedDict):
 class DeadLetters(TypedDict):
     total: int
     recent: list[DeadLetter]
+
+
+class DetourSizes(TypedDict):
+    seed: NotRequired[int]
+    threads: NotRequired[int]
+    runs: NotRequired[int | None]
+    load_gib_per_s: NotRequired[float]
+    topology: NotRequired[str]
+    repeats: NotRequired[int | None]
+    largest_bytes: NotRequired[int]
+    detour_interval_us: NotRequired[float]
+    detour_us: NotRequired[float]
 
 
 class DoorRefusal(TypedDict):
@@ -976,6 +1022,7 @@ class MiniGhost(TypedDict):
     variables: NotRequired[int]
     compute: NotRequired[float]
     imbalance: NotRequired[float]
+    congested_after_ns: NotRequired[float]
 
 
 class MissingEstimate(TypedDict):
@@ -983,9 +1030,6 @@ class MissingEstimate(TypedDict):
     nodes: int
     runs: int
     lacks: str | None
-
-
-Size: TypeAlias = int
 
 
 class Model(TypedDict):
@@ -1100,6 +1144,17 @@ class NextSteps(TypedDict):
 
 class NoParameters(TypedDict):
     threads: NotRequired[int | None]
+
+
+class NodeSizes(TypedDict):
+    seed: NotRequired[int]
+    threads: NotRequired[int]
+    runs: NotRequired[int | None]
+    repeats: NotRequired[int | None]
+    sizes: NotRequired[list[Size] | None]
+    topology: NotRequired[str]
+    detour_interval_us: NotRequired[float]
+    detour_us: NotRequired[float]
 
 
 class NoiseFigure(TypedDict):
@@ -1286,6 +1341,7 @@ class Pf3d(TypedDict):
     threads: NotRequired[int]
     topology: NotRequired[str | None]
     mbytes: NotRequired[float]
+    congested_after_ns: NotRequired[float]
 
 
 class Plane(TypedDict):
@@ -1571,6 +1627,11 @@ SampleMap = TypedDict(
 class Sampling(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
+    topology: NotRequired[str | None]
+    kbytes: NotRequired[float]
+    variables: NotRequired[int]
+    compute: NotRequired[float]
+    imbalance: NotRequired[float]
     mpackets: NotRequired[float]
     leaves: NotRequired[int]
     nodes: NotRequired[int]
@@ -1748,6 +1809,14 @@ class StartOptimise(TypedDict):
     args: Optimise
 
 
+class Stencil(TypedDict):
+    seed: NotRequired[int]
+    threads: NotRequired[int]
+    topology: NotRequired[str]
+    mbytes: NotRequired[float]
+    optimise_s: NotRequired[float]
+
+
 class StoredBlame(TypedDict):
     estimate_id: int
     q: float | None
@@ -1793,6 +1862,11 @@ class TaffetTable21(TypedDict):
 class TaffetTable51(TypedDict):
     study: Literal['taffet-table5.1']
     parameters: NotRequired[Bisections]
+
+
+class TaffetTable52(TypedDict):
+    study: Literal['taffet-table5.2']
+    parameters: NotRequired[Stencil]
 
 
 class Task(TypedDict):
@@ -2227,6 +2301,16 @@ class DeSensiFig3(TypedDict):
     parameters: NotRequired[Fig3]
 
 
+class DeSensiFig4(TypedDict):
+    study: Literal['desensi-fig4']
+    parameters: NotRequired[NodeSizes]
+
+
+class DeSensiFig5(TypedDict):
+    study: Literal['desensi-fig5']
+    parameters: NotRequired[DetourSizes]
+
+
 class DeSensiFig7(TypedDict):
     study: Literal['desensi-fig7']
     parameters: NotRequired[Fig7]
@@ -2238,7 +2322,7 @@ class DeSensiModel(TypedDict):
 
 
 class DeSensiSizes(TypedDict):
-    study: Literal['desensi-fig5', 'desensi-fig8']
+    study: Literal['desensi-fig8']
     parameters: NotRequired[Sizes]
 
 
@@ -2768,6 +2852,7 @@ class StartStudy(TypedDict):
         | HoeflerBisection
         | TaffetTable21
         | TaffetTable51
+        | TaffetTable52
         | TaffetPf3d
         | TaffetMiniGhost
         | WangFig2
@@ -2775,7 +2860,10 @@ class StartStudy(TypedDict):
         | WangLoads
         | WangFig8
         | DeSensiFig3
+        | DeSensiFig4
+        | DeSensiFig5
         | DeSensiSizes
+        | DeSensiCalibration
         | DeSensiFig7
         | DeSensiModel
         | DeSensiCollectives

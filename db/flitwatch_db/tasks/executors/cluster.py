@@ -49,10 +49,8 @@ class DaskExecutor:
         self, calls: Sequence[Callable[[], T]], cancelled: Callable[[], bool] = lambda: False
     ) -> Iterator[tuple[int, T]]:
         """See `Executor.completed`."""
-        from distributed import Event
-
-        stop = Event(f"flitwatch-stop-{uuid.uuid4().hex}", client=self._client)
-        ended: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        stop: Any = _event(f"flitwatch-stop-{uuid.uuid4().hex}", self._client)
+        ended: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         waiting: dict[Any, int] = {}
         workerless_s = 0.0
         try:
@@ -105,7 +103,8 @@ class DaskExecutor:
     def _end(self, stop: Any, waiting: dict[Any, int]) -> None:
         try:
             stop.set()
-            self._client.cancel(list(waiting), force=True)
+            cancel: Any = self._client.cancel  # without types of its own
+            cancel(list(waiting), force=True)
         except (OSError, TimeoutError) as gone:
             log.warning("calls on the Dask cluster could not be cancelled: %s", gone)
 
@@ -118,7 +117,7 @@ def _run(call: Callable[[], T], stop: str, build: str) -> T:
     Unavailable
         Where the worker has another build of Flitwatch, whose results could differ.
     """
-    from distributed import Event, get_client
+    from distributed import get_client
 
     if build != build_name():
         raise Unavailable(
@@ -126,12 +125,8 @@ def _run(call: Callable[[], T], stop: str, build: str) -> T:
             advice="Install the same build on both.",
         )
     # The worker's client is known in a call's own thread alone.
-    event, lock, over, thread = (
-        Event(stop, client=get_client()),
-        threading.Lock(),
-        threading.Event(),
-        threading.get_ident(),
-    )
+    event, thread = _event(stop, get_client()), threading.get_ident()
+    lock, over = threading.Lock(), threading.Event()
 
     def watch() -> None:
         while not over.wait(WORKER_LOOK_S):
@@ -147,6 +142,12 @@ def _run(call: Callable[[], T], stop: str, build: str) -> T:
     finally:
         with lock:
             over.set()
+
+
+def _event(name: str, client: Client) -> Any:
+    """A flag of the cluster; the library gives its class no types."""
+    event: Any = _library("distributed").Event
+    return event(name, client=client)
 
 
 @contextmanager

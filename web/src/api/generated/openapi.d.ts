@@ -2107,6 +2107,18 @@ export interface components {
         /** ApplicationsOnAllocations */
         ApplicationsOnAllocations: {
             /**
+             * Detour Interval Us
+             * @description 0: none.
+             * @default 0
+             */
+            detour_interval_us: number;
+            /**
+             * Detour Us
+             * @description Mean length; 0: a hundredth of the interval.
+             * @default 0
+             */
+            detour_us: number;
+            /**
              * Seed
              * @default 1
              */
@@ -2137,12 +2149,31 @@ export interface components {
              */
             ranks: number;
             /**
-             * Kbytes
-             * @default 32
+             * Iterations
+             * @default 4
              */
-            kbytes: number;
+            iterations: number;
+            /**
+             * Latency Factor
+             * @description Lambda of the choice.
+             * @default 0.8
+             */
+            latency_factor: number;
+            /**
+             * Stall Factor
+             * @description Sigma of the choice.
+             * @default 1.5
+             */
+            stall_factor: number;
+            /**
+             * Sizes
+             * @default [
+             *       32768
+             *     ]
+             */
+            sizes: number[];
             /** Applications */
-            applications?: ("fft" | "milc" | "sweep" | "amg")[] | null;
+            applications?: ("fft" | "milc" | "halo3d" | "hpcg" | "sweep" | "amg")[] | null;
         };
         /**
          * Arrivals
@@ -2619,6 +2650,52 @@ export interface components {
             slow: boolean[];
         };
         /**
+         * Calibration
+         * @description Pairs of runs that lambda and sigma are fitted on.
+         */
+        Calibration: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Runs */
+            runs?: number | null;
+            /**
+             * Load Gib Per S
+             * @default 1
+             */
+            load_gib_per_s: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default dragonfly:4,6,16,24
+             */
+            topology: string;
+            /** Repeats */
+            repeats?: number | null;
+            /**
+             * Ranks
+             * @default 32
+             */
+            ranks: number;
+            /**
+             * Sizes
+             * @default [
+             *       4096,
+             *       32768
+             *     ]
+             */
+            sizes: number[];
+            /** Patterns */
+            patterns?: ("allreduce" | "alltoall" | "broadcast" | "halo3d" | "sweep3d")[] | null;
+        };
+        /**
          * Candidate
          * @description A candidate list of nodes.
          */
@@ -2940,6 +3017,18 @@ export interface components {
         /** Collectives */
         Collectives: {
             /**
+             * Detour Interval Us
+             * @description 0: none.
+             * @default 0
+             */
+            detour_interval_us: number;
+            /**
+             * Detour Us
+             * @description Mean length; 0: a hundredth of the interval.
+             * @default 0
+             */
+            detour_us: number;
+            /**
              * Seed
              * @default 1
              */
@@ -2970,10 +3059,31 @@ export interface components {
              */
             ranks: number;
             /**
-             * Kbytes
-             * @default 32
+             * Iterations
+             * @default 4
              */
-            kbytes: number;
+            iterations: number;
+            /**
+             * Latency Factor
+             * @description Lambda of the choice.
+             * @default 0.8
+             */
+            latency_factor: number;
+            /**
+             * Stall Factor
+             * @description Sigma of the choice.
+             * @default 1.5
+             */
+            stall_factor: number;
+            /**
+             * Sizes
+             * @default [
+             *       1024,
+             *       16384,
+             *       131072
+             *     ]
+             */
+            sizes: number[];
             /** Patterns */
             patterns?: ("allreduce" | "alltoall" | "barrier" | "broadcast" | "halo3d" | "sweep3d")[] | null;
         };
@@ -3149,15 +3259,44 @@ export interface components {
             study: "desensi-fig10";
             /**
              * @default {
+             *       "detour_interval_us": 0,
+             *       "detour_us": 0,
              *       "seed": 1,
              *       "threads": 1,
              *       "load_gib_per_s": 1,
              *       "topology": "dragonfly:4,6,16,24",
              *       "ranks": 64,
-             *       "kbytes": 32
+             *       "iterations": 4,
+             *       "latency_factor": 0.8,
+             *       "stall_factor": 1.5,
+             *       "sizes": [
+             *         32768
+             *       ]
              *     }
              */
             parameters: components["schemas"]["ApplicationsOnAllocations"];
+        };
+        /** DeSensiCalibration */
+        DeSensiCalibration: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "desensi-calibration";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "load_gib_per_s": 1,
+             *       "topology": "dragonfly:4,6,16,24",
+             *       "ranks": 32,
+             *       "sizes": [
+             *         4096,
+             *         32768
+             *       ]
+             *     }
+             */
+            parameters: components["schemas"]["Calibration"];
         };
         /** DeSensiCollectives */
         DeSensiCollectives: {
@@ -3168,12 +3307,21 @@ export interface components {
             study: "desensi-fig8-collectives";
             /**
              * @default {
+             *       "detour_interval_us": 0,
+             *       "detour_us": 0,
              *       "seed": 1,
              *       "threads": 1,
              *       "load_gib_per_s": 1,
              *       "topology": "dragonfly:4,6,16,24",
              *       "ranks": 64,
-             *       "kbytes": 32
+             *       "iterations": 4,
+             *       "latency_factor": 0.8,
+             *       "stall_factor": 1.5,
+             *       "sizes": [
+             *         1024,
+             *         16384,
+             *         131072
+             *       ]
              *     }
              */
             parameters: components["schemas"]["Collectives"];
@@ -3194,6 +3342,44 @@ export interface components {
              *     }
              */
             parameters: components["schemas"]["Fig3"];
+        };
+        /** DeSensiFig4 */
+        DeSensiFig4: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "desensi-fig4";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "topology": "dragonfly:4,6,16,24",
+             *       "detour_interval_us": 5,
+             *       "detour_us": 1
+             *     }
+             */
+            parameters: components["schemas"]["NodeSizes"];
+        };
+        /** DeSensiFig5 */
+        DeSensiFig5: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "desensi-fig5";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "load_gib_per_s": 1,
+             *       "topology": "dragonfly:4,6,16,24",
+             *       "largest_bytes": 1048576,
+             *       "detour_interval_us": 5,
+             *       "detour_us": 1
+             *     }
+             */
+            parameters: components["schemas"]["DetourSizes"];
         };
         /** DeSensiFig7 */
         DeSensiFig7: {
@@ -3236,7 +3422,7 @@ export interface components {
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            study: "desensi-fig5" | "desensi-fig8";
+            study: "desensi-fig8";
             /**
              * @default {
              *       "seed": 1,
@@ -3297,6 +3483,51 @@ export interface components {
             total: number;
             /** Recent */
             recent: components["schemas"]["DeadLetter"][];
+        };
+        /** DetourSizes */
+        DetourSizes: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Runs */
+            runs?: number | null;
+            /**
+             * Load Gib Per S
+             * @default 1
+             */
+            load_gib_per_s: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default dragonfly:4,6,16,24
+             */
+            topology: string;
+            /** Repeats */
+            repeats?: number | null;
+            /**
+             * Largest Bytes
+             * @default 1048576
+             */
+            largest_bytes: number;
+            /**
+             * Detour Interval Us
+             * @description 0: no OS noise.
+             * @default 5
+             */
+            detour_interval_us: number;
+            /**
+             * Detour Us
+             * @description Mean length.
+             * @default 1
+             */
+            detour_us: number;
         };
         /**
          * Deviation
@@ -5430,6 +5661,12 @@ export interface components {
              * @default 0.05
              */
             imbalance: number;
+            /**
+             * Congested After Ns
+             * @description A link is congested where a packet waits longer, ns; 0: where its queue exceeds its credits.
+             * @default 0
+             */
+            congested_after_ns: number;
         };
         /**
          * MissingEstimate
@@ -5754,6 +5991,46 @@ export interface components {
         NoParameters: {
             /** Threads */
             threads?: number | null;
+        };
+        /**
+         * NodeSizes
+         * @description An all-to-all inside one node.
+         */
+        NodeSizes: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /** Runs */
+            runs?: number | null;
+            /** Repeats */
+            repeats?: number | null;
+            /** Sizes */
+            sizes?: number[] | null;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default dragonfly:4,6,16,24
+             */
+            topology: string;
+            /**
+             * Detour Interval Us
+             * @description 0: none.
+             * @default 5
+             */
+            detour_interval_us: number;
+            /**
+             * Detour Us
+             * @description Mean length.
+             * @default 1
+             */
+            detour_us: number;
         };
         /**
          * NoiseFigure
@@ -6227,6 +6504,12 @@ export interface components {
              * @default 4
              */
             mbytes: number;
+            /**
+             * Congested After Ns
+             * @description A link is congested where a packet waits longer, ns; 0: where its queue exceeds its credits.
+             * @default 0
+             */
+            congested_after_ns: number;
         };
         /**
          * Plane
@@ -7240,7 +7523,10 @@ export interface components {
             simulated: boolean;
             links: components["schemas"]["SampleLinks"];
         };
-        /** Sampling */
+        /**
+         * Sampling
+         * @description Bernoulli's congestion on a tree of its own size, and that of miniGhost's simulation.
+         */
         Sampling: {
             /**
              * Seed
@@ -7252,6 +7538,30 @@ export interface components {
              * @default 1
              */
             threads: number;
+            /** Topology */
+            topology?: string | null;
+            /**
+             * Kbytes
+             * @default 10000
+             */
+            kbytes: number;
+            /**
+             * Variables
+             * @default 5
+             */
+            variables: number;
+            /**
+             * Compute
+             * @description Computation over the time of a node's bytes on its link.
+             * @default 7
+             */
+            compute: number;
+            /**
+             * Imbalance
+             * @description Of the computation, from node to node.
+             * @default 0.05
+             */
+            imbalance: number;
             /**
              * Mpackets
              * @default 4
@@ -7830,7 +8140,7 @@ export interface components {
              */
             name: "sim.study";
             /** Args */
-            args: components["schemas"]["Tables-Input"] | components["schemas"]["HoeflerFig11"] | components["schemas"]["HoeflerFig13"] | components["schemas"]["HoeflerFig15"] | components["schemas"]["HoeflerFig16"] | components["schemas"]["HoeflerBisection"] | components["schemas"]["TaffetTable21"] | components["schemas"]["TaffetTable51"] | components["schemas"]["TaffetPf3d"] | components["schemas"]["TaffetMiniGhost"] | components["schemas"]["WangFig2"] | components["schemas"]["WangTable2"] | components["schemas"]["WangLoads"] | components["schemas"]["WangFig8"] | components["schemas"]["DeSensiFig3"] | components["schemas"]["DeSensiSizes"] | components["schemas"]["DeSensiFig7"] | components["schemas"]["DeSensiModel"] | components["schemas"]["DeSensiCollectives"] | components["schemas"]["DeSensiApplications"];
+            args: components["schemas"]["Tables-Input"] | components["schemas"]["HoeflerFig11"] | components["schemas"]["HoeflerFig13"] | components["schemas"]["HoeflerFig15"] | components["schemas"]["HoeflerFig16"] | components["schemas"]["HoeflerBisection"] | components["schemas"]["TaffetTable21"] | components["schemas"]["TaffetTable51"] | components["schemas"]["TaffetTable52"] | components["schemas"]["TaffetPf3d"] | components["schemas"]["TaffetMiniGhost"] | components["schemas"]["WangFig2"] | components["schemas"]["WangTable2"] | components["schemas"]["WangLoads"] | components["schemas"]["WangFig8"] | components["schemas"]["DeSensiFig3"] | components["schemas"]["DeSensiFig4"] | components["schemas"]["DeSensiFig5"] | components["schemas"]["DeSensiSizes"] | components["schemas"]["DeSensiCalibration"] | components["schemas"]["DeSensiFig7"] | components["schemas"]["DeSensiModel"] | components["schemas"]["DeSensiCollectives"] | components["schemas"]["DeSensiApplications"];
         };
         /**
          * StartWhatIf
@@ -7866,6 +8176,38 @@ export interface components {
              * @description Since the writer last moved a position.
              */
             position_age_s: number | null;
+        };
+        /**
+         * Stencil
+         * @description Large and small messages; routes are optimised first.
+         */
+        Stencil: {
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
+            /**
+             * Threads
+             * @default 1
+             */
+            threads: number;
+            /**
+             * Topology
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @default quartz1
+             */
+            topology: string;
+            /**
+             * Mbytes
+             * @default 0.25
+             */
+            mbytes: number;
+            /**
+             * Optimise S
+             * @default 30
+             */
+            optimise_s: number;
         };
         /**
          * StoredBlame
@@ -7946,7 +8288,8 @@ export interface components {
              *       "kbytes": 2000,
              *       "variables": 5,
              *       "compute": 7,
-             *       "imbalance": 0.05
+             *       "imbalance": 0.05,
+             *       "congested_after_ns": 0
              *     }
              */
             parameters: components["schemas"]["MiniGhost"];
@@ -7962,7 +8305,8 @@ export interface components {
              * @default {
              *       "seed": 1,
              *       "threads": 1,
-             *       "mbytes": 4
+             *       "mbytes": 4,
+             *       "congested_after_ns": 0
              *     }
              */
             parameters: components["schemas"]["Pf3d"];
@@ -7978,6 +8322,10 @@ export interface components {
              * @default {
              *       "seed": 1,
              *       "threads": 1,
+             *       "kbytes": 10000,
+             *       "variables": 5,
+             *       "compute": 7,
+             *       "imbalance": 0.05,
              *       "mpackets": 4,
              *       "leaves": 16,
              *       "nodes": 32,
@@ -8004,6 +8352,24 @@ export interface components {
              *     }
              */
             parameters: components["schemas"]["Bisections"];
+        };
+        /** TaffetTable52 */
+        TaffetTable52: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            study: "taffet-table5.2";
+            /**
+             * @default {
+             *       "seed": 1,
+             *       "threads": 1,
+             *       "topology": "quartz1",
+             *       "mbytes": 0.25,
+             *       "optimise_s": 30
+             *     }
+             */
+            parameters: components["schemas"]["Stencil"];
         };
         /**
          * Task
