@@ -142,7 +142,7 @@ def test_fig11_takes_imported_machines(shared: Path) -> None:
         name: LocalText(f"file:{shared}/data/infiniband/{name}") for name in ("selene.storage.txt", "loginoff-topo.txt")
     }
     fabrics = [{"name": name, "spec": spec} for name, spec in machines.items()]
-    points = run("fig11", runs=150, ratios=[0.2, 0.8], fabrics=fabrics, proxy_users=False, semantics="orcs")["points"]
+    points = run("fig11", runs=150, ratios=[0.2, 0.8], fabrics=fabrics, stand_ins=False, semantics="orcs")["points"]
     for name in machines:
         low, high = [p for p in points if p["series"] == name]
         assert interval(low)[1] < interval(high)[0]

@@ -2406,7 +2406,7 @@ class Fig11(TypedDict):
     ]
     ratios: NotRequired[list[Ratio] | None]
     fabrics: NotRequired[list[Machine]]
-    proxy_users: NotRequired[bool]
+    stand_ins: NotRequired[bool]
 
 
 class ForecastBasis(TypedDict):

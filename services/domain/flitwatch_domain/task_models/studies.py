@@ -50,7 +50,7 @@ class Machine(Arguments):
 class Fig11(Flow):
     ratios: Ratios | None = None
     fabrics: list[Machine] = Field(default=[], max_length=100)
-    proxy_users: bool = True
+    stand_ins: bool = True
 
 
 class Fig13(Flow):

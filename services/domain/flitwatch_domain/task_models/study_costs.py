@@ -53,7 +53,7 @@ def _sweep(name: str, parameters: Parameters) -> Needs:
     sizes: list[float]
     match name:
         case "fig11":
-            own = [float(nodes) for nodes in _FIG11] if parameters.get("proxy_users", True) else []
+            own = [float(nodes) for nodes in _FIG11] if parameters.get("stand_ins", True) else []
             sizes = [*own, *(nodes_of(one["spec"]) for one in parameters.get("fabrics", []))]
         case "fig13":
             given = parameters.get("topologies")

@@ -87,7 +87,7 @@ class Sweep:
 
 def fig11_places(parameters: Parameters) -> list[Place]:
     """Machines: stand-ins, and the fabrics in `fabrics`, a list of {"name", "spec"} (file:PATH reads ibnetdiscover output)."""
-    machines = dict(STAND_INS) if parameters.get("proxy_users", True) else {}
+    machines = dict(STAND_INS) if parameters.get("stand_ins", True) else {}
     fabrics = parameters.get("fabrics", [])
     if not isinstance(fabrics, list) or not (fabrics or machines):
         raise BadRequest(f"fabrics must list objects with name and spec, not {fabrics!r}")
@@ -125,7 +125,7 @@ def fig16_places(parameters: Parameters) -> list[Place]:
     return places
 
 
-FIG11 = Sweep("hoefler-fig11", "perturbation ratio", fig11_places, ("ratios", "fabrics", "proxy_users"))
+FIG11 = Sweep("hoefler-fig11", "perturbation ratio", fig11_places, ("ratios", "fabrics", "stand_ins"))
 FIG13 = Sweep("hoefler-fig13", "endpoints", fig13_places, ("ratio", "topologies"))
 FIG15 = Sweep("hoefler-fig15", "perturbation ratio", fig15_places, ("ratios", "topologies"))
 FIG16 = Sweep("hoefler-fig16", "endpoints", fig16_places, ("ratio", "k_2d", "k_3d"))

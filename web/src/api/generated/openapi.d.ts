@@ -4046,10 +4046,10 @@ export interface components {
              */
             fabrics: components["schemas"]["Machine"][];
             /**
-             * Proxy Users
+             * Stand Ins
              * @default true
              */
-            proxy_users: boolean;
+            stand_ins: boolean;
         };
         /** Fig13 */
         Fig13: {
@@ -4552,7 +4552,7 @@ export interface components {
              *       "runs": 1000,
              *       "pattern": "binomial-bcast",
              *       "fabrics": [],
-             *       "proxy_users": true
+             *       "stand_ins": true
              *     }
              */
             parameters: components["schemas"]["Fig11"];
