@@ -103,7 +103,7 @@ def test_a_database_that_is_away_is_said_once_a_try_and_told_to_end_the_writer_e
         until(lambda: any("WARNING" in line for line in writer.lines()), "nothing was said")
         assert writer.process.poll() is None
         assert writer.end() == 0
-        assert any("will be read again" in line for line in writer.lines())
+        assert any("will be re-read" in line for line in writer.lines())
         assert "Traceback" not in writer.said.read_text()
         server.start()
         writer = Running(server.url, kafka, f"^{feed.topic}$", place / "said")

@@ -139,8 +139,11 @@ def _pack(table: Table, sums: Sums) -> bytes:
     )
 
 
-def merge_arrays(conn: psycopg.Connection[Any], table: Table, name: str, sums: Sums) -> None:
-    """Add sums whose keys are unique and whose values are the table's arrays side by side; an array of which nothing is known is left out."""
+def merge_arrays(conn: psycopg.Connection[Any], table: Table, name: str, sums: Sums, whole: int = 0) -> None:
+    """Add sums whose keys are unique and whose values are the table's arrays side by side.
+
+    An array of which nothing is known is left out, but for the first `whole` ones: their readers go by their length.
+    """
     n, arrays = len(sums.ts_s), table.columns - 4
     width = sums.values.shape[1] // arrays
     parts = [sums.values[:, k * width : (k + 1) * width] for k in range(arrays)]
@@ -149,7 +152,10 @@ def merge_arrays(conn: psycopg.Connection[Any], table: Table, name: str, sums: S
         packing.timestamptz(sums.ts_s),
         packing.int4(sums.device),
         packing.float8(sums.seconds),
-        *(packing.float8_array(None if np.isnan(part).all() else part, n) for part in parts),
+        *(
+            packing.float8_array(None if k >= whole and np.isnan(part).all() else part, n)
+            for k, part in enumerate(parts)
+        ),
         columns=table.columns,
     )
     ensure_chunks(conn, name, sums.ts_s)

@@ -173,7 +173,7 @@ def _write_ports(conn: psycopg.Connection[Any], rows: PortRows) -> None:
     sums = additive.add_up(
         additive.Sums(rows.fabric_id, rows.ts_s, rows.router, None, rows.seconds, np.concatenate(parts, axis=1))
     )
-    additive.merge_arrays(conn, additive.arrays_table("router", additive.PORT_ARRAYS), "port_10s", sums)
+    additive.merge_arrays(conn, additive.arrays_table("router", additive.PORT_ARRAYS), "port_10s", sums, whole=2)
 
 
 def _write_lanes(conn: psycopg.Connection[Any], device: str, rows: LaneRows) -> None:
