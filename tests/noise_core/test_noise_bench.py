@@ -109,7 +109,7 @@ def test_bad_options_say_what_to_do(binary: Path) -> None:
         ("", "no measurement"),
         ("{", "1:"),
         ('{"kind":"other"}', "version 1"),
-        ('{"kind":"noise-bench","version":1,"world":-4}', "whole number"),
+        ('{"kind":"noise-bench","version":1,"world":-4}', "is not an integer"),
     ],
 )
 def test_what_is_no_measurement_is_refused_by_line(tmp_path: Path, text: str, reason: str) -> None:

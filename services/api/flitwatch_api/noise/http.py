@@ -38,22 +38,25 @@ async def measured_noise(conn: Reader, network: Text = None, collective: Text = 
     return answer({"items": items, "fits": [fit for one in series if (fit := _fit(one)) is not None]})
 
 
-def _box(five: list[float] | None, measurements: int | None) -> dict[str, Any] | None:
-    return None if not five or not measurements else asdict(notched_box(five, measurements))
+def _box(five: list[float] | None, measurements: int | None) -> schemas.NotchedBox | None:
+    return None if not five or not measurements else schemas.NotchedBox(**asdict(notched_box(five, measurements)))
 
 
-def _fit(row: Mapping[str, Any]) -> dict[str, Any] | None:
+def _fit(row: Mapping[str, Any]) -> schemas.Fit | None:
     line = fitted_line(row["ratios"], row["slowdowns"])
     if line is None:
         return None
-    return {
-        **{key: row[key] for key in ("network", "collective", "collective_bytes", "perturbation_bytes", "world")},
-        "splits": line.points,
-        "slope": line.slope,
-        "slope_ci95": line.slope_ci95,
-        "intercept": line.intercept,
-        "band": [dict(zip(("ratio", "low", "fitted", "high"), at, strict=True)) for at in line.band],
-    }
+    names = ("network", "collective", "collective_bytes", "perturbation_bytes", "world")
+    return schemas.Fit(
+        **{key: row[key] for key in names},
+        splits=line.points,
+        slope=line.slope,
+        slope_ci95=line.slope_ci95,
+        intercept=line.intercept,
+        band=[
+            schemas.BandPoint(ratio=ratio, low=low, fitted=fitted, high=high) for ratio, low, fitted, high in line.band
+        ],
+    )
 
 
 @http.get("/simulated", response_model=schemas.SimulatedList)
