@@ -204,7 +204,7 @@ def test_counters_that_contradict_one_another_tell_nothing(embedded_db: str) -> 
     load = load_of(by_one_spine())
     load[np.argmax(load)] *= 3
     made = looped(embedded_db, load)
-    assert made.verdict == "cannot tell" and "contradict" in made.reason and made.routes is None
+    assert made.verdict == "cannot tell" and "counters conflict" in made.reason and made.routes is None
 
 
 def test_a_simulated_fabric_is_labelled(embedded_db: str) -> None:

@@ -183,7 +183,7 @@ ByteSizes = Annotated[list[Annotated[int, Field(ge=64, le=100_000_000)]], Field(
 class NodeSizes(SeededStudy):
     """An all-to-all inside one node."""
 
-    runs: Repeats | None = None
+    runs: Annotated[int, Field(ge=4, le=10_000)] | None = None
     repeats: Annotated[int, Field(ge=4, le=10_000)] | None = None
     sizes: list[Annotated[int, Field(ge=1, le=1 << 24)]] | None = Field(default=None, min_length=1, max_length=1000)
     topology: PacketTopology = "dragonfly:4,6,16,24"

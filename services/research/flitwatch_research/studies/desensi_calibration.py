@@ -24,6 +24,8 @@ from flitwatch_simulation.packet.machine import build
 from flitwatch_simulation.workloads.placement import place
 
 #: Microbenchmarks whose pairs are fitted; a barrier's messages are too small to read counters for.
+#: Of the interval of a factor.
+LEVEL = 0.95
 FITTED = ("allreduce", "alltoall", "broadcast", "halo3d", "sweep3d")
 
 
@@ -70,7 +72,7 @@ def fit(adaptive: NDArray[np.float64], biased: NDArray[np.float64], seed: int) -
         return None
     ratio = second / first
     drawn = np.random.default_rng(seed).integers(0, ratio.size, (2000, ratio.size))
-    low, high = np.percentile(np.median(ratio[drawn], axis=1), [2.5, 97.5]).tolist()
+    low, high = np.quantile(np.median(ratio[drawn], axis=1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
     others = np.array([np.median(np.delete(ratio, k)) for k in range(ratio.size)])
     error = np.abs(others * first - second) / second
     return {

@@ -29,8 +29,6 @@ SHORT = {"crystal-router": "CR", "fill-boundary": "FB", "amg": "AMG"}
 PLACEMENTS = ("contiguous", "random-cabinet", "random-chassis", "random-router", "random-node")
 ROUTINGS = ("minimal", "adaptive")
 BACKGROUNDS = ("none", "uniform", "bursty")
-#: Every packet of a job that runs alone is sampled, for the hops of each rank: any wait longer than this marks it.
-_SAMPLED_NS = 1000.0
 #: Figure 2: ranks of a block of the matrix are as many as make at most so many blocks; intervals of time.
 _BLOCKS, _INTERVALS = 64, 60
 
@@ -55,14 +53,14 @@ def _draw(
     background = case.get("background", "none")
     generators = _background(machine, case["application"], background, case, endpoints) if background != "none" else []
     workload = packet.Workload(ops=to_ops([(made, endpoints)]), generators=generators, default_mode=machine.mode)
-    sampled = not generators
+    sampled = not generators  # every packet of a job that runs alone, for the hops of each rank
     result = execute(
         machine,
         workload,
         cancelled=stop,
         packet_bytes=packet_bytes,
         seed=seed + number,
-        mark_after_ns=_SAMPLED_NS if sampled else 0.0,
+        sampling=sampled,
     )
     return draw_of(machine, result, endpoints, sampled)
 

@@ -106,7 +106,8 @@ def draw_of(machine: Machine, result: packet.Result, endpoints: NDArray[np.int64
     if sampled:
         source = result.raw["sample_src"]
         packets = np.bincount(source, minlength=machine.endpoints)[endpoints]
-        passed = np.bincount(source, result.raw["sample_hops"], machine.endpoints)[endpoints]
+        # Routers passed: a path's links begin with the NIC's own.
+        passed = np.bincount(source, result.raw["sample_links"], machine.endpoints)[endpoints] - packets
         hops = np.divide(passed, packets, out=hops, where=packets > 0)
     return {
         "time_ms": result.raw["rank_end_ps"] * 1e-9,
