@@ -142,7 +142,7 @@ def test_counters_that_cannot_be(tmp_path: Path) -> None:
         solve(fabric, ports, with_counters(m.counters[0][:-1]))
     lost = m.counters[0].copy()
     lost[int(np.argmax(lost.sum(axis=1)))] = 0
-    with pytest.raises(BadInput, match="contradict"):
+    with pytest.raises(BadInput, match="counters conflict"):
         solve(fabric, ports, with_counters(lost))
     holed = ports.copy()
     holed[int(fabric.endpoints.router[0]), 31] = -1

@@ -14,8 +14,8 @@ MACHINE = {"topology": "dragonfly:4,4,8,16", "ranks": 125}
 def test_random_nodes_overtake_contiguous_ones_as_messages_grow(seed: int) -> None:
     points = wang.run_fig7({**MACHINE, "seed": seed}, lambda *_: None, lambda: False)["points"]
     assert all(point["conserved"] for point in points)
-    # As the figure: the longest communication time of a rank.
-    time = {(p["application"], p["placement"], p["routing"], p["scale"]): p["time_ms"]["max"] for p in points}
+    # As the figure: the longest communication time of a rank, mean over draws.
+    time = {(p["application"], p["placement"], p["routing"], p["scale"]): p["slowest_ms"]["mean"] for p in points}
     best = {
         key: min(time[key[0], key[1], routing, key[2]] for routing in ("minimal", "adaptive"))
         for key in {(a, p, s) for a, p, _, s in time}

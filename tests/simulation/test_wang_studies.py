@@ -30,7 +30,7 @@ def one_message(size: int, to: int) -> tuple[Messages, packet.Result, Draw]:
     made = in_rounds(2, [(np.array([0]), np.array([1]), size)])
     endpoints = np.array([0, to])
     workload = packet.Workload(ops=to_ops([(made, endpoints)]), default_mode=machine.mode)
-    result = execute(machine, workload, packet_bytes=1024, seed=1, mark_after_ns=1000.0)
+    result = execute(machine, workload, packet_bytes=1024, seed=1, sampling=True)
     return made, result, draw_of(machine, result, endpoints, sampled=True)
 
 
