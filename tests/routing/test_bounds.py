@@ -18,6 +18,7 @@ from flitwatch_domain.generators import quartz1, xgft
 from flitwatch_routing.bounds import bounds, whole_loads
 from flitwatch_routing.optimise import optimise
 from flitwatch_routing.patterns import traffic
+from flitwatch_routing.tree import as_tree
 
 #: Two and three levels, tapered and not.
 TREES = [
@@ -94,6 +95,14 @@ def exact(fabric: Fabric, items: dict[tuple[int, int], float], one_port: bool) -
     rules = [LinearConstraint(np.array(below), -np.inf, limits), LinearConstraint(equal, 1, 1)]
     box = Box(np.zeros(width), np.r_[np.ones(width - 1), np.inf])
     return float(milp(cost, constraints=rules, integrality=whole, bounds=box).fun)
+
+
+@pytest.mark.parametrize("tree", [one for one in TREES if one[0] == 3])
+def test_a_core_whose_cable_lost_one_direction_is_no_leaf(tree: tuple) -> None:
+    fabric = xgft(*tree)
+    links = np.arange(len(fabric.links))
+    shapes = {as_tree(keeping(fabric, links != lost)).shape for lost in np.flatnonzero(fabric.router_links())}
+    assert shapes == {as_tree(fabric).shape}
 
 
 @settings(max_examples=60, deadline=None)

@@ -180,7 +180,8 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
 def _leaves_without_hosts(routers: int, is_leaf: Bools, is_spine: Bools, is_core: Bools, edges: Ints) -> Bools:
     """Of the switches that seem to be cores, those whose spines all belong to one pod: they join nothing that the pod's spines do not join themselves."""
     pod = _components(routers, edges[is_leaf[edges].any(axis=1)], is_leaf | is_spine)
-    up = edges[is_spine[edges[:, 0]] & is_core[edges[:, 1]]]
+    both = np.concatenate([edges, edges[:, ::-1]])  # of a cable one direction may be lost
+    up = both[is_spine[both[:, 0]] & is_core[both[:, 1]]]
     low, high = np.full(routers, routers), np.full(routers, -1)
     np.minimum.at(low, up[:, 1], pod[up[:, 0]])
     np.maximum.at(high, up[:, 1], pod[up[:, 0]])
