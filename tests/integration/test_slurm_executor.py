@@ -39,9 +39,10 @@ def test_a_sweep_in_slurm_jobs_is_that_of_this_machine(slurm: SlurmSite, tmp_pat
     there, here = answer(environment, "--executor", "slurm:4"), answer(environment)
     assert there["points"] == here["points"] and len(there["points"]) == 6
     slurm.wait_idle(180.0)
+    # Node first: a job's name may hold the separator.
     ran = [
-        line.split("|") for line in slurm.run("sacct", "-X", "-n", "-P", "-a", "-o", "JobName,NodeList").splitlines()
+        line.split("|", 1) for line in slurm.run("sacct", "-X", "-n", "-P", "-a", "-o", "NodeList,JobName").splitlines()
     ]
     # A job that came to a node late found nothing to do, or was taken back before.
-    nodes = [node for name, node in ran if name == "dask-worker"]
+    nodes = [node for node, name in ran if name == "dask-worker"]
     assert len(nodes) == 4 and any(node.startswith("nid0000") for node in nodes), ran
