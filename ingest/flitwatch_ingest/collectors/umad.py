@@ -88,7 +88,8 @@ class Port:
         wait_ms = max(1, int(timeout_s * 1000))
         agent = self._library.umad_recv(self._fd, self._answer, ctypes.byref(length), wait_ms)
         if agent < 0:
-            if -agent in _LATER:
+            # A signal ends the wait with another result, and its own number of the system.
+            if -agent in _LATER or ctypes.get_errno() in _LATER:
                 return None
             raise Unavailable(f"{NAME} lost the port: {self._said(agent)}")
         status = self._library.umad_status(self._answer)
