@@ -13,13 +13,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from e2e.test_page import browser  # noqa: F401
 
+from packages import edison
 from packages.conftest import ROOT, free_port
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
+PATHS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 #: What systemd does for the unit: its user, its folder, its command. The shell stays: with it the whole namespace ends.
 START = """set -e
 mkdir -p /dev/shm; mount -t tmpfs none /dev/shm
@@ -46,29 +51,49 @@ def packages(wheels: dict[str, Path]) -> dict[str, Path]:
     return {Path(line).suffix[1:]: Path(line) for line in done.stdout.split()}
 
 
-@pytest.fixture
-def debian() -> Iterator[Path]:
-    """The folder of a minimal Debian of this machine's release."""
+@pytest.fixture(scope="session")
+def bare_debian() -> Path:
+    """The archive of a minimal Debian of this machine's release."""
     if os.geteuid() != 0 or shutil.which("debootstrap") is None:
         pytest.skip("needs root and debootstrap: make test installs it")
     release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
     if release.get("ID") != "debian":
         pytest.skip("needs Debian")
     kept = ROOT / ".cache" / "deb" / f"{release['VERSION_CODENAME']}.tar"
-    with tempfile.TemporaryDirectory(prefix="flitwatch-debian-", ignore_cleanup_errors=True) as place:
-        folder = Path(place, "root")
-        folder.mkdir(mode=0o755)
-        Path(place).chmod(0o755)
-        if kept.exists():
-            subprocess.run(["tar", "-C", folder, "-xf", kept], check=True)
-        else:
+    if not kept.exists():
+        with folder_of_root() as folder:
             command = ["debootstrap", "--variant=minbase", "--include=python3", release["VERSION_CODENAME"], folder]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
                 pytest.skip(f"debootstrap failed: {done.stdout.splitlines()[-1:]}")
             kept.parent.mkdir(parents=True, exist_ok=True)
             subprocess.run(["tar", "-C", folder, "-cf", f"{kept}.part", "."], check=True)
-            Path(f"{kept}.part").replace(kept)
+        Path(f"{kept}.part").replace(kept)
+    return kept
+
+
+@contextmanager
+def folder_of_root() -> Iterator[Path]:
+    """An empty folder that every user may enter."""
+    with tempfile.TemporaryDirectory(prefix="flitwatch-debian-", ignore_cleanup_errors=True) as place:
+        Path(place).chmod(0o755)
+        folder = Path(place, "root")
+        folder.mkdir(mode=0o755)
+        yield folder
+
+
+@contextmanager
+def cloned(archive: Path) -> Iterator[Path]:
+    """The folder of a fresh Debian."""
+    with folder_of_root() as folder:
+        subprocess.run(["tar", "-C", folder, "-xf", archive], check=True)
+        yield folder
+
+
+@pytest.fixture
+def debian(bare_debian: Path) -> Iterator[Path]:
+    """The folder of a fresh Debian."""
+    with cloned(bare_debian) as folder:
         yield folder
 
 
@@ -82,31 +107,55 @@ def answer(port: int, path: str) -> bytes:
         return b""
 
 
-def started(debian: Path, install: str) -> tuple[bytes, str]:
-    """Install in that Debian and start the platform: its first page, and what was printed until then."""
+@dataclass(frozen=True)
+class Running:
+    """A platform that answers, started in a Debian of its own: `init` is the first process of its namespace, `said` what was printed until it was ready."""
+
+    root: Path
+    port: int
+    init: int
+    said: str
+
+    def flitwatch(self, *words: str) -> str:
+        """What `flitwatch` prints in there, called by the service's user."""
+        inside = ["nsenter", "--target", f"{self.init}", "--mount", "--pid", "--root", "--wdns=/"]
+        user = ["setpriv", "--reuid", "flitwatch", "--regid", "flitwatch", "--init-groups"]
+        done = subprocess.run(
+            [*inside, *user, "env", "FLITWATCH_HOME=/var/lib/flitwatch", "flitwatch", *words],
+            capture_output=True,
+            text=True,
+            timeout=240,
+            env=PATHS,
+        )
+        assert done.returncode == 0, f"flitwatch {' '.join(words)}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+
+@contextmanager
+def started(debian: Path, install: str) -> Iterator[Running]:
+    """Install in that Debian and start the platform; it ends with the block."""
     port = free_port()
     (debian / "root" / "start.sh").write_text(START.format(port=port, install=install))
     inside = ["unshare", "--mount", "--pid", "--fork", "--kill-child", f"--mount-proc={debian / 'proc'}"]
     said = debian / "root" / "said"
     with said.open("wb") as output:
         process = subprocess.Popen(
-            [*inside, "chroot", debian, "sh", "/root/start.sh"],
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+            [*inside, "chroot", debian, "sh", "/root/start.sh"], stdout=output, stderr=subprocess.STDOUT, env=PATHS
         )
     try:
         while not answer(port, "/readyz").startswith(b"HTTP/1.1 200"):
             assert process.poll() is None, said.read_text()
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(0.3)
-        return answer(port, "/"), said.read_text()
+        (init,) = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        yield Running(debian, port, int(init), said.read_text())
     finally:
         process.kill()
         process.wait(60)
 
 
-def check(page: bytes, shown: str, root: Path) -> None:
+def check(running: Running) -> None:
+    page, shown, root = answer(running.port, "/"), running.said, running.root
     # Passwords of databases may be in the file's addresses: only root and the service read it.
     assert "-rw-r----- flitwatch" in shown
     assert "starting twin" not in shown, "an installed platform waits for real sources"
@@ -116,11 +165,37 @@ def check(page: bytes, shown: str, root: Path) -> None:
         assert "_FLITWATCH_COMPLETE" in (root / "usr/share" / place).read_text()
 
 
-def test_the_deb_starts_the_platform_and_its_units_are_sound(packages: dict[str, Path], debian: Path) -> None:
-    shutil.copy(packages["deb"], debian / "root" / "flitwatch.deb")
-    check(*started(debian, "dpkg --install /root/flitwatch.deb"), debian)
+@pytest.fixture(scope="module")
+def deb(packages: dict[str, Path], bare_debian: Path) -> Iterator[Running]:
+    """The platform of the DEB, installed and started once."""
+    with cloned(bare_debian) as debian:
+        shutil.copy(packages["deb"], debian / "root" / "flitwatch.deb")
+        with started(debian, "dpkg --install /root/flitwatch.deb") as running:
+            yield running
+
+
+def test_the_deb_starts_the_platform(deb: Running) -> None:
+    check(deb)
+
+
+def test_the_deb_imports_and_shows_its_page(
+    deb: Running,
+    shared: Path,
+    browser: dict[str, str],  # noqa: F811
+) -> None:
+    inside = Path("/srv/data")
+    for name in edison.FILES.values():
+        file = deb.root / inside.relative_to("/") / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(shared / "data" / name, file)
+    deb.flitwatch(*edison.importing(inside))
+    edison.look(f"http://127.0.0.1:{deb.port}", browser)
+
+
+def test_the_units_of_the_deb_are_sound(deb: Running) -> None:
     if shutil.which("systemd-analyze") is None:
-        pytest.skip("the units were not verified: needs systemd-analyze")
+        pytest.skip("needs systemd-analyze")
+    debian = deb.root
     folder = debian / "usr/lib/systemd/system"
     units = sorted(unit.name for unit in folder.glob("flitwatch*.service"))
     assert len(units) == 6
@@ -152,4 +227,5 @@ def test_the_rpm_starts_the_platform(packages: dict[str, Path], debian: Path) ->
     assert (done.returncode, done.stdout) == (0, "")
     wanted = subprocess.run([*rpm, "--query", "--requires", "flitwatch"], capture_output=True, text=True, check=True)
     assert {"libstdc++", "shadow-utils"} <= set(wanted.stdout.split("\n"))
-    check(*started(debian, "true"), debian)
+    with started(debian, "true") as running:
+        check(running)

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from e2e.test_page import browser, run  # noqa: F401
+from e2e.test_page import browser  # noqa: F401
 
+from packages import edison
 from packages.conftest import ROOT, free_port
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
@@ -127,13 +128,8 @@ def test_the_platform_starts_imports_and_shows_its_page(
 ) -> None:
     port = str(free_port())
     up = json.loads(server.flitwatch("up", "--twin", "none", "--port", port, "--json").stdout)
-    data = shared / "data"
-    edison = data / "edison-dragonview"
-    server.flitwatch(
-        *("import", "dragonview", "--links", data / "cray-wiring" / "links-edison.txt"),
-        *("--counters", edison / "dnd_net_counters.21.csv", "--jobs", edison / "dnd_jobs.21.csv"),
-    )
-    run("installed.mjs", {**browser, "FLITWATCH_URL": up["url"]}, timeout_s=120)
+    server.flitwatch(*edison.importing(shared / "data"))
+    edison.look(up["url"], browser)
     server.flitwatch("down")
     assert (server.home / ".local" / "state" / "flitwatch" / "pg").is_dir()
 
