@@ -6,8 +6,6 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
-import numpy as np
-
 from flitwatch_db import connect
 from flitwatch_db.core.events import emit
 from flitwatch_db.estimates import inputs as estimates
@@ -17,7 +15,7 @@ from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_domain.neighbourhood import DEFINITIONS, OURS, circumstances, large_job_nodes
 from flitwatch_domain.task_models import read_arguments
 from flitwatch_domain.task_models.measured import BlameArguments, EstimateArguments
-from flitwatch_ml.work.sets import LEAST_COUNTED, Floats, complete, only
+from flitwatch_ml.work.sets import complete
 
 
 class StoredEstimate(TypedDict):
@@ -78,27 +76,12 @@ def forecast(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
         context.report(done, total, message)
 
     with connect(context.dsn, role="writer") as conn:
-        runs, counts, names = _step_data(conn, exe, nodes)
+        runs = complete(estimates.runs_of(conn, exe, nodes))
+        names, counts = estimates.step_features(conn, runs)
         placement = estimates.placement(conn, runs.run_id)
-        series, notes, kept = work.series_of(runs, counts, placement, *estimates.io_and_other_counters(conn, runs))
-        runs = only(runs, kept)
-        estimate, models = work.estimate(runs, exe, nodes, series, names, tell, notes, asked.definition or OURS.name)
+        data = work.series_data(runs, counts, names, placement, *estimates.io_and_other_counters(conn, runs))
+        estimate, models = work.estimate(data, exe, nodes, tell, asked.definition or OURS.name)
         return _keep(conn, estimate, models=models)
-
-
-def _step_data(conn: Any, exe: str, nodes: int) -> tuple[estimates.Runs, Floats, list[str]]:
-    """Runs with what was counted in most of their steps, (runs, steps, features), and the features' names; a lost reading stays NaN."""
-    runs = complete(estimates.runs_of(conn, exe, nodes))
-    features, counts = estimates.step_features(conn, runs)
-    there = np.isfinite(counts)
-    known = there.mean((0, 1)) >= LEAST_COUNTED
-    if not known.any():
-        raise NotEnoughData(
-            "no counters were stored for these runs, neither by themselves nor for their routers or network cards"
-        )
-    read = there[:, :, known].any((1, 2))
-    names = [name for name, seen in zip(features, known.tolist(), strict=True) if seen]
-    return only(runs, read), counts[read][:, :, known], names
 
 
 def _keep(conn: Any, estimate: estimate_store.Estimate, **parts: Any) -> StoredEstimate:

@@ -370,12 +370,14 @@ async def test_a_database_that_hangs_is_not_waited_for_by_whom_it_knew(
     def request() -> Request:
         return Request({"type": "http", "headers": headers, "client": ("127.0.0.1", 1), "state": {}})
 
-    known = callers.Callers(Platform(Settings(db=embedded_db, web=None, api_anonymous="none")))
+    platform = Platform(Settings(db=embedded_db, web=None, api_anonymous="none"))
+    await platform.gate.open()
+    known = callers.Callers(platform)
     caller = await known.of(request(), from_memory=True)
     monkeypatch.setattr(callers, "BELIEVED_S", 0.0)
-    # The token's row is locked: whoever asks about it hangs.
+    # The table is locked: whoever asks about a token hangs.
     with connect(embedded_db, role="owner") as conn:
-        conn.execute("SELECT 1 FROM token FOR UPDATE")
+        conn.execute("LOCK TABLE token")
         waiting = request()
         assert await known.of(waiting, from_memory=True) == caller and waiting.state.from_memory
         conn.execute("UPDATE token SET revoked_at = now() WHERE token_id = %s", [number])
@@ -383,6 +385,7 @@ async def test_a_database_that_hangs_is_not_waited_for_by_whom_it_knew(
     with pytest.raises(Unauthenticated):
         while await known.of(request(), from_memory=True) is not None:
             await asyncio.sleep(0.05)
+    await platform.gate.close()
 
 
 def _until(holds: Callable[[], bool]) -> None:

@@ -236,6 +236,38 @@ def test_a_stream_ends_with_what_it_was_opened_by(
             assert goes_on(others, 30)
 
 
+def test_streams_of_many_sessions_share_one_connection(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is checked ten times a second here; none of the checks opens a connection."""
+    monkeypatch.setattr(callers, "BELIEVED_S", 0.1)
+    monkeypatch.setattr(http, "CHECK_S", 0.1)
+    many = 40
+    with connect(embedded_db, role="gate", autocommit=True) as conn:
+        secrets = []
+        for number in range(many):
+            people.add(conn, f"viewer{number}", "viewer")
+            (account_id,) = conn.execute(
+                "SELECT account_id FROM account WHERE name = %s", [f"viewer{number}"]
+            ).fetchone() or (0,)
+            secrets.append(people.begin_session(conn, account_id)[0])
+    opened = "SELECT sessions FROM pg_stat_database WHERE datname = current_database()"
+    gates = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'flitwatch api callers'"
+    settings = Settings(
+        db=embedded_db, web=None, api_anonymous="none", api_heartbeat_s=0.05, api_streams_max=many, api_streams_each=1
+    )
+    with serving(settings) as api, ExitStack() as stack, connect(embedded_db, autocommit=True) as watching:
+        streams = [
+            stack.enter_context(following(api, headers={"Cookie": f"flitwatch-session={secret}"})) for secret in secrets
+        ]
+        before = watching.execute(opened).fetchone()
+        assert all(goes_on(lines, 30) for lines in streams)
+        after = watching.execute(opened).fetchone()
+        assert before is not None and after is not None and after[0] - before[0] <= 1
+        assert watching.execute(gates).fetchone() == (1,)
+        watching.execute("DELETE FROM account WHERE name = 'viewer7'")
+        assert not goes_on(streams[7], 200)
+        assert all(goes_on(lines, 5) for number, lines in enumerate(streams) if number != 7)
+
+
 def test_events_come_again_after_the_database_was_away(live: Served, embedded_db: str) -> None:
     wait_until_listening(live)
     with following(live) as lines:

@@ -56,6 +56,13 @@ def test_patterns_answer_with_all_keys(capfd, tmp_path, traffic):
     assert injected == answer["delivered_bytes"]
 
 
+def test_replicas_are_runs_with_the_next_seeds(capfd):
+    asked = ["--traffic", "uniform", "--bytes", "50000"]
+    alone = [run(capfd, *asked, "--seed", seed)["time_s"] for seed in ("3", "4", "5")]
+    together = run(capfd, *asked, "--replicas", "3")
+    assert together["replica_time_s"] == alone and together["time_s"] == alone[0] and len(set(alone)) == 3
+
+
 def test_csv_traffic_and_background(capfd, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("src,dst,bytes\n0,50,100000\n50,0,70000\n")
@@ -107,7 +114,7 @@ def test_more_jobs_than_the_engine_numbers_are_refused(capfd, tmp_path):
 
 @pytest.mark.parametrize("replicas", ["1", "2"])
 def test_an_interrupt_ends_a_run_in_one_line(replicas):
-    endless = [*SMALL, "--traffic", "uniform", "--bytes", "100000000000", "--threads", replicas, "--json"]
+    endless = [*SMALL, "--traffic", "uniform", "--bytes", "100000000000", "--replicas", replicas, "--json"]
     # A shell that starts this in the background has it ignore interrupts.
     heed = "signal.signal(signal.SIGINT, signal.default_int_handler)"
     program = f"import signal, sys; {heed}; from flitwatch.main import main; main(sys.argv[1:])"
@@ -160,7 +167,7 @@ def test_several_jobs(capfd, tmp_path):
         (["--traffic", "bisection", "--bytes", "9", "--links-csv", "/nonexistent/x.csv"], "cannot be written"),
         (["--traffic", "bisection", "--bytes", "9", "--jobs", "jobs.csv"], "both say what is sent"),
         (["--traffic", "bisection", "--bytes", "9", "--seed", "9" * 23], "not in the range"),
-        (["--traffic", "bisection", "--bytes", "9", "--threads", "0"], "not in the range"),
+        (["--traffic", "bisection", "--bytes", "9", "--replicas", "0"], "not in the range"),
         (["--traffic", "bisection", "--bytes", "9", "--ranks", "4000"], "do not fit"),
         (["--traffic", "bisection", "--bytes", "9", "--packet-bytes", "9"], "expected 64 to 8192"),
         (["--traffic", "bisection", "--bytes", "9", "--background", "sine"], "unknown background"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 import numpy as np
@@ -9,9 +11,13 @@ import pytest
 
 from flitwatch import simulated_past
 from flitwatch_db import connect
+from flitwatch_db.core.events import emit
 from flitwatch_db.counters import rollups
+from flitwatch_db.counters import store as counters
 from flitwatch_db.estimates import recommendations
 from flitwatch_db.fabrics import store as fabrics
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.generators import xgft
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.minutes import ROUTER_SUMS, MinuteSums
 from flitwatch_twin.run import Past, TwinRun
@@ -70,3 +76,33 @@ def test_the_tree_has_a_day_of_counters_and_a_loop_that_found_its_shared_cable(e
     before, after = (busy[1][side]["max_load_bytes"] for side in ("before", "after"))
     spared = np.array(simulated_past.TREE_RATES) * simulated_past.PORTS_S
     assert before == pytest.approx(spared.sum(), rel=0.01) and after == pytest.approx(spared.max(), rel=0.01)
+
+
+@pytest.mark.parametrize("device", ["router", "endpoint"])
+def test_a_writer_that_makes_the_days_first_partitions_meets_the_tree_in_no_deadlock(
+    embedded_db: str, device: str
+) -> None:
+    """The writer has made partitions of one device and has yet to write the other and to emit, when the tree comes to the same partitions."""
+    with connect(embedded_db, role="writer") as writer, ThreadPoolExecutor(1) as pool:
+        fabric_id = fabrics.save(writer, xgft(2, [2, 2], [1, 1]))
+        writer.commit()
+        routers, endpoints = (
+            counters.Rows(
+                np.array([fabric_id], np.int32), np.zeros(1, np.int32), np.array([UNTIL_S - 60]), np.ones(1, np.int32),
+                np.ones(1), np.ones((1, len(columns))),
+            )
+            for columns in (ROUTER_COLUMNS, ENDPOINT_COLUMNS)
+        )  # fmt: skip
+        counters.write_batch(writer, counters.Batch(routers=routers))
+        if device == "endpoint":
+            counters.write_batch(writer, counters.Batch(endpoints=endpoints))
+        made = pool.submit(simulated_past.tree, embedded_db, UNTIL_S)
+        with connect(embedded_db, autocommit=True) as looking:
+            while not made.done() and looking.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchone() == (
+                0,
+            ):
+                time.sleep(0.05)
+        counters.write_batch(writer, counters.Batch(endpoints=endpoints))
+        emit(writer, "counters", {"fabric_id": fabric_id, "through": "2026-11-25T00:00:00+00:00", "routers": 1})
+        writer.commit()
+        assert made.result(60) > 0

@@ -107,6 +107,12 @@ def test_a_run_at_any_time_is_as_one_that_begins_at_nought() -> None:
         assert np.array_equal(circumstances(windows, table), [[2, 0.75, beside[0]], [np.nan, np.nan, beside[1]]], True)
 
 
+def test_a_run_on_one_node_lies_in_one_group_also_where_it_is_the_first_of_the_jobs() -> None:
+    table = jobs((-1, 0, 100, 1, [1, 0]), (-1, 0, 100, 2, [1, 1]))
+    windows = Windows(np.zeros(2), np.full(2, 100.0), np.array([0, 1]))
+    assert circumstances(windows, table).tolist() == [[1, 1, 2], [2, 0.5, 2]]
+
+
 def test_throughout_is_all_but_a_thousandth_of_a_run_and_any_is_any_part_of_it() -> None:
     overlap = np.array([[0.0, 1e-9, THROUGHOUT - 1e-9, THROUGHOUT, 1.0]])
     assert present(overlap, "throughout").tolist() == [[False, False, False, True, True]]

@@ -21,6 +21,8 @@ class Subnet:
 
     def __init__(self, folder: Path, fabric: Fabric, *arguments: str) -> None:
         self.folder = folder
+        #: Whether libibumad in a process of ours reaches the simulator; without it, only perfquery does.
+        self.by_library = False
         switches, ports = lft.guids(fabric)
         self.switches = [f"S-{guid:016x}" for guid in switches]
         self.adapters = [f"H-{guid - 1:016x}" for guid in ports]
@@ -76,10 +78,18 @@ class Subnet:
 
     def set_counters(self, counters: dict[tuple[str, int], dict[str, int]], attribute: str = "PortCounters") -> None:
         """Let ports, by device and number, have counted this."""
+        self.command(
+            *(
+                f'PerformanceSet "{device}"[{port}] {attribute}.{name}={value}'
+                for (device, port), values in counters.items()
+                for name, value in values.items()
+            )
+        )
+
+    def command(self, *lines: str) -> None:
+        """Tell the simulator."""
         assert self.simulator.stdin is not None
-        for (device, port), values in counters.items():
-            for name, value in values.items():
-                self.simulator.stdin.write(f'PerformanceSet "{device}"[{port}] {attribute}.{name}={value}\n')
+        self.simulator.stdin.write("".join(f"{line}\n" for line in lines))
         self.simulator.stdin.flush()
         time.sleep(0.3)
 
@@ -91,9 +101,11 @@ class Subnet:
 
     def flitwatch(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a command of ours, with `--json`."""
+        inside = {"LD_PRELOAD": str(flow_ibsim.UMAD2SIM)} if self.by_library else {}
         return subprocess.run(
             [sys.executable, "-m", "flitwatch.main", *words, "--json"],
-            env=self.environment,
+            env=self.environment | inside,
+            cwd=self.folder,
             capture_output=True,
             text=True,
             timeout=300,

@@ -1,7 +1,9 @@
-"""`flitwatch collect infiniband` against a real OpenSM, ibnetdiscover and perfquery over ibsim."""
+"""`flitwatch collect infiniband` against a real OpenSM, ibnetdiscover, libibumad and perfquery over ibsim."""
 
 from __future__ import annotations
 
+import json
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,13 +22,19 @@ from flitwatch_ingest.writer.drain import drain
 pytestmark = pytest.mark.integration
 
 FABRIC = xgft(2, [4, 4], [1, 2])
+#: The largest values of some 32-bit counters, and extended counters, as ibsim names them.
+NARROW = {"PortXmitData": 2**32, "PortRcvPkts": 2**32, "PortXmitWait": 2**32, "SymbolErrorCounter": 2**16}
+NARROW |= {"VL15Dropped": 2**16, "PortXmitConstraintErrors": 2**8, "LocalLinkIntegrityErrors": 2**4}
+WIDE = ("XmitData", "RcvData", "XmitPkts", "RcvPkts", "UnicastXmitPkts", "UnicastRcvPkts", "MultiCastXmitPkts")
 SATURATED = 0xFFFFFFFF
 
 
-@pytest.fixture
-def subnet(tmp_path: Path) -> Iterator[Subnet]:
+@pytest.fixture(params=["libibumad", "perfquery"])
+def subnet(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Subnet]:
+    """Read by libibumad in the collector's process, and by perfquery where that reaches no adapter."""
     flow_ibsim.require()
     found = Subnet(tmp_path, FABRIC)
+    found.by_library = request.param == "libibumad"
     yield found
     found.close()
 
@@ -44,6 +52,8 @@ def waited(url: str) -> dict[tuple[str, int], int]:
 def test_counters_reach_the_ports_of_the_topology(embedded_db: str, subnet: Subnet) -> None:
     first = subnet.collect(embedded_db)
     assert (first["switches"], first["endpoints"], first["ports"]) == (6, 16, 32)
+    assert first["asked_by"] == ("libibumad" if subnet.by_library else "perfquery")
+    assert ("asked by perfquery" in first["said"]) is not subnet.by_library
     assert first["counters"] == 32 * 9 and not first["saturated"] and not first["failed"] and first["seconds"] > 0
     time.sleep(1.1)
     subnet.count(0, 1, PortXmitWait=700)
@@ -112,6 +122,39 @@ def test_words_by_service_level_are_read_as_perfquery_prints_them() -> None:
     assert perfquery.saturated(found[12] | {"XmtDataSL9": 0xFFFFFFFF}) == {"XmtDataSL9"}
 
 
+@pytest.mark.parametrize("subnet", ["libibumad"], indirect=True)
+def test_both_ways_read_the_same(embedded_db: str, subnet: Subnet) -> None:
+    """Bit by bit: every counter of the library lies between perfquery's before and after, which are equal but for the questions' own traffic."""
+    ports = [(switch, port) for switch in subnet.switches for port in (1, 2, 3)]
+    subnet.set_counters({at: {name: most - 7 for name, most in NARROW.items()} for at in ports})
+    wide = {at: {f"Port{name}": (n << 40) + n for n, name in enumerate(WIDE)} for at in ports}
+    subnet.set_counters(wide, "PortCountersExtended")
+    waits = {at: {f"PortVLXmitWaitCounters{lane}": 60_000 + lane + at[1] for lane in range(LANES)} for at in ports}
+    subnet.set_counters(waits, "PortVLXmitWaitCounters")
+    script = str(Path(__file__).parent / "subnet_reader.py")
+    before, found, after = (json.loads(subnet.inside(sys.executable, script, way)) for way in ("tools", "", "tools"))
+    assert found.keys() == before.keys() == after.keys() and len(found) == 32 * (8 + 17 + LANES)
+    assert all(before[counter] <= found[counter] <= after[counter] for counter in found)
+    moving = {counter.rpartition(" ")[2] for counter in found if before[counter] != after[counter]}
+    assert moving <= {"PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts"}
+    still = [counter for counter in found if before[counter] == after[counter] and found[counter]]
+    assert len(still) > 32 * LANES / 2
+
+
+@pytest.mark.parametrize("subnet", ["libibumad"], indirect=True)
+def test_an_agent_that_is_silent_is_named(embedded_db: str, subnet: Subnet) -> None:
+    """The simulator drops questions for its abilities; the rest of the subnet is read."""
+    subnet.command(f'Error "{subnet.switches[2]}" 100 1')
+    found = subnet.collect(embedded_db)
+    assert found["asked_by"] == "libibumad" and list(found["failed"].values()) == [1]
+    assert len(found["unanswered"]) == 1 and found["unanswered"][0] in found["said"]
+    assert found["devices"] == 6 and 0 < found["ports"] < 32
+    subnet.command(f'Error "{subnet.switches[2]}" 0 1')
+    again = subnet.collect(embedded_db)
+    assert again["ports"] == 32 and not again["failed"] and not again["unanswered"]
+
+
+@pytest.mark.parametrize("subnet", ["perfquery"], indirect=True)
 def test_what_does_not_answer_is_told(embedded_db: str, subnet: Subnet) -> None:
     subnet.collect(embedded_db)
     tool = Path(subnet.environment["PATH"].split(":")[0]) / "perfquery"

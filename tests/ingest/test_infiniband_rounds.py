@@ -6,10 +6,13 @@ import threading
 from dataclasses import replace
 from typing import Any, cast
 
+import pytest
+
 from flitwatch_domain.errors import BadInput, Unavailable
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import xgft
 from flitwatch_domain.heartbeat import Heartbeat
+from flitwatch_ingest.collectors import umad
 from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools
 
 
@@ -31,6 +34,9 @@ class Subnet(Tools):
             case 3:
                 raise BadInput("line 7 is no switch")
         return cast(Fabric, self.fabric)  # type: ignore[attr-defined]
+
+    def port(self) -> umad.Port:
+        raise Unavailable("no adapter")
 
     def counters(self, lid: int, ports: Any, extended: bool) -> Any:
         return {port: {"PortXmitData": 1, "PortXmitWait": 2} for port in ports}, ""
@@ -64,4 +70,16 @@ def test_ports_are_read_while_the_topology_cannot_be() -> None:
         "waiting for the subnet's topology: ibnetdiscover failed",
         "waiting for the subnet's topology: line 7 is no switch",
     ]
+    assert said.count("asked by perfquery, which takes longer: no adapter") == 1
     assert len(stored) == 2
+
+
+def test_without_the_library_perfquery_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = threading.Event()
+    log = Log(1, stop)
+    subnet = Subnet()
+    monkeypatch.setattr(Subnet, "port", Tools.port)
+    monkeypatch.setattr(umad, "LIBRARY", "libibumad.so.0")
+    found = InfinibandCollector(subnet, cast(Any, log), "ib").read(subnet.discover("ib"))
+    assert found.asked_by == "perfquery" and found.slow.startswith("libibumad cannot be loaded: libibumad.so.0")
+    assert found.ports == 12 and found.devices == 4 and not found.failed

@@ -29,6 +29,14 @@ def test_every_port_has_its_counters() -> None:
     assert perfquery.parse("") == perfquery.parse("perfquery: iberror: failed: perfquery\n") == {}
 
 
+def test_what_a_device_does_not_count_is_left_out() -> None:
+    """Without the capability perfquery prints 0 waits; and libibmad reads QP1Dropped where VL15Dropped stands."""
+    counted = perfquery.parse(TWO_PORTS.replace("0x1300", "0x0300") + "QP1Dropped:......................7\n")
+    assert counted[36] == {"PortXmitData": 4294967294}
+    wide = "# Port extended counters: Lid 2 port 1 (CapMask: 0x0300 CapMask2: 0x0000002)\nPortXmitWait:...5\n"
+    assert perfquery.parse(wide) == {1: {"PortXmitWait": 5}}
+
+
 def test_captures_of_real_switches(shared: Path) -> None:
     folder = shared / "samples" / "doors" / "infiniband_exporter"
     captures = [perfquery.parse(path.read_text()) for path in sorted(folder.glob("perfquery_*.out"))]

@@ -92,6 +92,9 @@ def test_the_chance_of_a_score_is_a_partial_correlations() -> None:
     z = np.array([r * math.sqrt(11)] * 3)
     carried = chance(z, 11, np.array([4.0, 1.0, 99.0]))
     assert carried == pytest.approx([student.sf(t, 3), student.sf(t, 1), student.sf(t, 10)])
+    three = pearsonr(x[:3], y[:3], alternative="greater")  # one degree of freedom is left, the fewest there are
+    assert chance(np.array([three.statistic * math.sqrt(2)]), 2) == pytest.approx([three.pvalue])
+    assert chance(np.array([r]), 1) == pytest.approx([student.sf(r / math.sqrt(1 - r * r), 1)])
     assert chance(np.array([9.0]), 1)[0] > 0  # one run's freedom is one, whatever it scores
     assert chance(np.array([0.0]), 5)[0] == 0.5
 

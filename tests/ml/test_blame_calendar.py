@@ -147,6 +147,14 @@ def test_shuffled_run_times_hardly_ever_give_a_name() -> None:
     assert found["share"] <= 0.15 and found["shuffles"] == 60 and done[-1] == 60
 
 
+def test_sets_with_a_name_are_counted_from_none() -> None:
+    """Of users who meet one run each nobody can be named, however the times are dealt out."""
+    _, start, _, time_s = one_user()
+    found = calibrate(np.eye(len(start))[:, :3], time_s, start, shuffles=3)
+    assert (found["sets_with_a_name"], found["share"]) == (0, 0)
+    assert calibrate(np.eye(len(start)), time_s, start, shuffles=0)["share"] is None
+
+
 @pytest.mark.parametrize("runs", [8, 19])
 def test_fewer_than_twenty_runs_get_one_clear_line(runs: int) -> None:
     _, start, exposure, time_s = one_user()

@@ -119,3 +119,9 @@ def test_the_chance_of_a_score_is_that_of_the_correlation(count: int) -> None:
     problem = Problem(columns, outcome, np.full((count, 1), count**-0.5), (columns**2).sum(0), ())
     wanted = [pearsonr(column, outcome, alternative="greater").pvalue for column in columns.T]
     assert np.allclose(chance(problem.scores(), problem.degrees_of_freedom), wanted)
+
+
+@pytest.mark.parametrize("kind", [CalendarBlame, ExposureBlame, PresenceBlame])
+def test_scikit_learn_is_told_that_amounts_are_not_negative_and_times_are_needed_and_above_zero(kind) -> None:
+    tags = kind().__sklearn_tags__()
+    assert tags.input_tags.positive_only and tags.target_tags.positive_only and tags.target_tags.required

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from mutants.changes import changed_tree, changes
 
-ROOT = Path(__file__).resolve().parents[2]
+HERE, ROOT = Path(__file__).parent, Path(__file__).resolve().parents[2]
 MODULE = '''"""Number 7 in a docstring is no code."""
 
 def share(part: int, whole: int = 4) -> float:
@@ -89,3 +90,11 @@ def test_a_suite_that_does_not_exist_is_named() -> None:
 def test_texts_and_annotations_are_left_alone(tmp_path: Path, text: str) -> None:
     (tmp_path / "toy.py").write_text(text + "\n")
     assert list(changes(tmp_path, "toy.py")) == []
+
+
+def test_what_is_argued_to_be_equivalent_can_still_be_drawn() -> None:
+    """A function with another name has changes of other names: what was argued of the old ones holds of nothing."""
+    suites, argued = (tomllib.loads((HERE / name).read_text()) for name in ("suites.toml", "equivalents.toml"))
+    paths = {path for suite in suites.values() for pattern in suite["code"] for path in ROOT.glob(pattern)}
+    drawable = {change.key for path in paths for change in changes(ROOT, str(path.relative_to(ROOT)))}
+    assert not {one["change"] for one in argued["equivalent"]} - drawable

@@ -113,15 +113,27 @@ def pool(
 
 
 def async_pool(
-    url: str, role: Role | None = None, min_size: int = 1, max_size: int = 4, application: str = "flitwatch"
+    url: str,
+    role: Role | None = None,
+    min_size: int = 1,
+    max_size: int = 4,
+    application: str = "flitwatch",
+    reconnect_s: float = 300.0,
 ) -> AsyncConnectionPool:
-    """Return a closed pool of asynchronous connections; `await pool.open()` before use."""
+    """Return a closed pool of asynchronous connections; `await pool.open()` before use.
+
+    Parameters
+    ----------
+    reconnect_s : float
+        How long a connection is tried again, at longer and longer intervals; then the next who asks begins anew.
+    """
     return AsyncConnectionPool(
         conninfo(url, role=role, application=application),
         min_size=min_size,
         max_size=max_size,
         open=False,
         timeout=CONNECT_TIMEOUT_S,
+        reconnect_timeout=reconnect_s,
         check=AsyncConnectionPool.check_connection,
     )
 

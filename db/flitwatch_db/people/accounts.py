@@ -232,29 +232,42 @@ def end_session(conn: Conn, secret: str) -> None:
     conn.execute("DELETE FROM session WHERE digest = %s", [digest(secret)])
 
 
+#: Sessions and tokens by their digests, with whom they stand for. That a token was used is noted only where nobody holds its row, so that many are asked together
+#: and none waits.
+OF_SESSIONS = (
+    "SELECT s.digest, a.name, a.role, a.account_id, a.issuer, s.expires_at FROM session s JOIN account a USING (account_id)"
+    " WHERE s.digest = ANY(%s) AND s.expires_at > now() AND NOT a.disabled AND a.role <> 'service'"
+)
+OF_TOKENS = (
+    "WITH good AS (SELECT t.digest, a.name, a.role, t.scopes, t.token_id, t.expires_at FROM token t JOIN account a USING (account_id)"
+    " WHERE t.digest = ANY(%s) AND t.revoked_at IS NULL AND t.expires_at > now() AND NOT a.disabled), free AS"
+    " (SELECT token_id FROM token WHERE token_id IN (SELECT token_id FROM good) FOR NO KEY UPDATE SKIP LOCKED), used AS"
+    " (UPDATE token SET used_at = now() WHERE token_id IN (SELECT token_id FROM free)) SELECT * FROM good"
+)
+
+
+def session_caller(row: Sequence[Any]) -> Caller:
+    """The caller that a row of OF_SESSIONS tells of."""
+    _, name, role, account_id, issuer, ends = row
+    return Caller(name, role, "session", frozenset(SCOPES_OF[role]), f"account {account_id}", issuer, ends)
+
+
+def token_caller(row: Sequence[Any]) -> Caller:
+    """The caller that a row of OF_TOKENS tells of."""
+    _, name, role, given, token_id, ends = row
+    return Caller(name, role, "token", frozenset(given) & frozenset(SCOPES_OF[role]), f"token {token_id}", ends=ends)
+
+
 def of_session(conn: Conn, secret: str) -> Caller | None:
     """The caller of a session; None where it ended, or its account is disabled or a service's."""
-    row = conn.execute(
-        "SELECT a.name, a.role, a.account_id, a.issuer, s.expires_at FROM session s JOIN account a USING (account_id)"
-        " WHERE s.digest = %s AND s.expires_at > now() AND NOT a.disabled AND a.role <> 'service'",
-        [digest(secret)],
-    ).fetchone()
-    if row is None:
-        return None
-    return Caller(row[0], row[1], "session", frozenset(SCOPES_OF[row[1]]), f"account {row[2]}", row[3], row[4])
+    row = conn.execute(OF_SESSIONS, [[digest(secret)]]).fetchone()
+    return None if row is None else session_caller(row)
 
 
 def of_token(conn: Conn, secret: str) -> Caller | None:
     """The caller of a token; None where it is unknown, revoked or expired, or its account is disabled."""
-    row = conn.execute(
-        "UPDATE token t SET used_at = now() FROM account a WHERE a.account_id = t.account_id AND t.digest = %s"
-        " AND t.revoked_at IS NULL AND t.expires_at > now() AND NOT a.disabled RETURNING a.name, a.role, t.scopes, t.token_id, t.expires_at",
-        [digest(secret)],
-    ).fetchone()
-    if row is None:
-        return None
-    scopes = frozenset(row[2]) & frozenset(SCOPES_OF[row[1]])
-    return Caller(row[0], row[1], "token", scopes, f"token {row[3]}", ends=row[4])
+    row = conn.execute(OF_TOKENS, [[digest(secret)]]).fetchone()
+    return None if row is None else token_caller(row)
 
 
 def add_token(

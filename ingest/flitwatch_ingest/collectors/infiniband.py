@@ -11,29 +11,31 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
 import orjson
 
 from flitwatch_domain.errors import BadInput, MissingDependency, Unavailable
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers import ibnetdiscover
+from flitwatch_ingest.collectors import umad
+from flitwatch_ingest.collectors.conversations import Conversations
+from flitwatch_ingest.collectors.devices import WAIT, Answer, Device, devices_of, incomplete
 from flitwatch_ingest.collectors.publisher import Publisher
-from flitwatch_ingest.sources import perfquery
+from flitwatch_ingest.sources import perfquery, pma
 from flitwatch_stream.topics import ldms_topic
 
 #: A record a port, of a switch or an adapter.
 TOPIC = ldms_topic("ib_port")
-#: On most devices a 32-bit counter, which stops at its largest value: then it is left out.
-WAIT = "PortXmitWait"
 #: Records of a port's lanes, one of each attribute that the device has: data by service level, waits by virtual lane.
 LANE_TOPIC = ldms_topic("ib_lane")
-LANE_ATTRIBUTES = ("--xmtsl", "--vlxmitcounters")
+_LANE_OPTIONS = {pma.DATA_BY_LEVEL: "--xmtsl", pma.WAITS_BY_LANE: "--vlxmitcounters"}
 _DATA = ("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts")
 #: Debian and Red Hat put the tools here, where a service's PATH may not look.
 _PLACES = ("/usr/sbin", "/sbin")
 DISCOVERY_S, DEVICE_S = 600, 60
+#: Devices that a warning names.
+_NAMED = 5
 #: The tools put their process id into their messages.
 _PROCESS = re.compile(r"\[\d+\]\s*")
 
@@ -70,10 +72,14 @@ class Tools:
         found = perfquery.parse(answer.stdout)
         return found, "" if len(found) == len(ports) else _why(answer) or "some ports did not answer"
 
-    def lanes(self, lid: int, port: int, attribute: str) -> perfquery.Counters:
-        """Counters of a port's lanes, one of `LANE_ATTRIBUTES`; empty where the device does not answer, as one that has no such counters."""
+    def port(self) -> umad.Port:
+        """The adapter's port for many questions in this process; raises as `umad.Port`."""
+        return umad.Port(self.ca, self.ca_port)
+
+    def lanes(self, lid: int, port: int, attribute: int) -> perfquery.Counters:
+        """Counters of a port's lanes, one of `pma.LANE_ATTRIBUTES`; empty where the device does not answer, as one that has no such counters."""
         try:
-            answer = self._run("perfquery", [attribute, str(lid), str(port)], DEVICE_S)
+            answer = self._run("perfquery", [_LANE_OPTIONS[attribute], str(lid), str(port)], DEVICE_S)
         except Unavailable:
             return {}
         return perfquery.parse(answer.stdout).get(port, {})
@@ -107,62 +113,27 @@ def _why(answer: subprocess.CompletedProcess[str]) -> str:
     return next((line for line in lines if line), f"status {answer.returncode}")
 
 
-@dataclass(frozen=True)
-class Device:
-    """A switch or an adapter's port, and which of its ports are asked."""
-
-    name: str
-    guid: str
-    lid: int
-    ports: tuple[int, ...]
-
-
-def devices_of(fabric: Fabric, adapters: bool) -> list[Device]:
-    """The switches with their cabled ports, with `adapters` also the endpoints; without a LID nothing can be asked."""
-    routers, links = len(fabric.routers), fabric.links
-    ports: list[set[int]] = [set() for _ in range(routers)]
-    for vertex, port in zip(links.src.tolist(), links.src_port.tolist(), strict=True):
-        if vertex < routers and port > 0:
-            ports[vertex].add(port)
-    about = fabric.attributes
-    found = [
-        Device(
-            str(fabric.routers.name[r]), str(fabric.routers.guid[r]), about["switch_lids"][r], tuple(sorted(ports[r]))
-        )
-        for r in range(routers)
-        if ports[r]
-    ]
-    if adapters:
-        ends = fabric.endpoints
-        found += [
-            Device(str(ends.node[e]), str(ends.guid[e]), about["lids"][e], (about["adapter_ports"][e],))
-            for e in range(len(ends))
-        ]
-    return [device for device in found if device.lid]
-
-
 @dataclass
 class Round:
-    """What one reading of the subnet found; `saturated` and `failed` count ports by counter and devices by reason, `lanes` counters of lanes."""
+    """What one reading of the subnet found.
+
+    `saturated` counts ports by counter, `lanes` counters of lanes; `failed` are names of devices by reason, `stuck` ports with a saturated counter.
+    `asked_by` says what asked, and `slow` why it was not the library.
+    """
 
     devices: int = 0
     lanes: int = 0
     ports: int = 0
     counters: int = 0
     saturated: Counter[str] = field(default_factory=Counter)
-    failed: Counter[str] = field(default_factory=Counter)
-    stuck: list[tuple[int, int]] = field(default_factory=list)
+    failed: dict[str, list[str]] = field(default_factory=dict)
+    stuck: dict[Device, list[int]] = field(default_factory=dict)
+    asked_by: str = umad.NAME
+    slow: str = ""
 
-
-class Answer(NamedTuple):
-    """Counters of a device by port, of 64 and of 32 bits; `why` some are missing; and those of its lanes by attribute and port."""
-
-    device: Device
-    at_s: float
-    wide: dict[int, perfquery.Counters]
-    narrow: dict[int, perfquery.Counters]
-    why: str
-    lanes: dict[tuple[str, int], perfquery.Counters]
+    def fail(self, device: Device, why: str) -> None:
+        """Keep a device that left something out."""
+        self.failed.setdefault(why, []).append(device.name)
 
 
 class InfinibandCollector:
@@ -201,19 +172,39 @@ class InfinibandCollector:
         self._clear = clear
         self._parallel = parallel
         self._lanes = lanes
-        self._without: set[tuple[str, str]] = set()
+        self._without: set[tuple[str, int]] = set()
 
     def discover(self) -> Fabric:
         """The topology as it is now; raises as `Tools.discover`."""
         return self._tools.discover(self._name)
 
     def read(self, fabric: Fabric) -> Round:
-        """Read every port once and publish what it counted.
+        """Read every port once and publish what it counted: by the library in this process, or where that cannot be by a process of perfquery a question.
 
-        What did not answer is asked again, fewer at a time, and where that helps also in later rounds: a subnet, or a simulator of one, takes so many
-        questions at a time. What does not answer then either is counted and asked again in the next round.
+        What does not answer is counted by reason and asked again in the next round.
         """
-        found, waiting, parallel = Round(), devices_of(fabric, self._adapters), self._parallel
+        found, devices = Round(), devices_of(fabric, self._adapters)
+        try:
+            port = self._tools.port()
+        except (MissingDependency, Unavailable) as away:
+            found.asked_by, found.slow = "perfquery", away.message
+            self._by_perfquery(devices, found)
+            return found
+        with port:
+            talk = Conversations(port, self._parallel, self._lanes, self._without)
+            for answer in talk.read(devices):
+                self._take(answer, found)
+            self._publisher.flush()
+            if self._clear:
+                for answer in talk.clear(replace(device, ports=tuple(ports)) for device, ports in found.stuck.items()):
+                    if answer.why:
+                        found.fail(answer.device, f"not cleared: {answer.why}")
+        return found
+
+    def _by_perfquery(self, devices: list[Device], found: Round) -> None:
+        """What did not answer is asked again, fewer at a time, and where that helps also in later rounds: a subnet, or a simulator of one, takes so many
+        questions at a time."""
+        waiting, parallel = devices, self._parallel
         while waiting:
             last, asked, waiting = parallel == 1, waiting, []
             with ThreadPoolExecutor(parallel, "perfquery") as pool:
@@ -228,9 +219,9 @@ class InfinibandCollector:
             parallel = max(1, parallel // 4)
         self._publisher.flush()
         if self._clear:
-            for lid, port in found.stuck:
-                self._tools.clear(lid, port)
-        return found
+            for device, ports in found.stuck.items():
+                for port in ports:
+                    self._tools.clear(device.lid, port)
 
     def run(
         self,
@@ -245,7 +236,7 @@ class InfinibandCollector:
         A topology that cannot be read is tried again in the next round; meanwhile the ports of the one before are read.
         """
         fabric: Fabric | None = None
-        discovered_at = 0.0
+        discovered_at, slow = 0.0, ""
         while not stop.is_set():
             begun = time.monotonic()
             if fabric is None or begun - discovered_at >= discovery_s:
@@ -255,29 +246,30 @@ class InfinibandCollector:
                 except (BadInput, Unavailable) as problem:
                     say(f"waiting for the subnet's topology: {problem.message}")
             if fabric is not None:
-                for text in warnings_of(self.read(fabric)):
+                found = self.read(fabric)
+                for text in ([slow_of(found)] if found.slow not in ("", slow) else []) + warnings_of(found):
                     say(text)
+                slow = found.slow
             self._publisher.heartbeat.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))
 
     def _ask(self, device: Device) -> Answer:
         wide, why = self._tools.counters(device.lid, device.ports, extended=True)
         narrow: dict[int, perfquery.Counters] = {}
-        # Newer devices have all of them in 64 bits.
-        if len(wide) < len(device.ports) or any(WAIT not in counted for counted in wide.values()):
+        if incomplete(device, wide):
             narrow, why = self._tools.counters(device.lid, device.ports, extended=False)
         at_s = time.time()
-        return Answer(device, at_s, wide, narrow, why, {} if why or not self._lanes else self._lanes_of(device))
+        return Answer(device, at_s, wide, narrow, why, [] if why or not self._lanes else self._lanes_of(device))
 
-    def _lanes_of(self, device: Device) -> dict[tuple[str, int], perfquery.Counters]:
+    def _lanes_of(self, device: Device) -> list[tuple[int, perfquery.Counters]]:
         """Counters of lanes; a device whose first port does not have an attribute is not asked for it again."""
-        found = {}
-        for attribute in LANE_ATTRIBUTES:
+        found = []
+        for attribute in pma.LANE_ATTRIBUTES:
             if (device.guid, attribute) in self._without:
                 continue
             for port in device.ports:
                 counted = self._tools.lanes(device.lid, port, attribute)
                 if counted:
-                    found[attribute, port] = counted
+                    found.append((port, counted))
                 elif port == device.ports[0]:
                     self._without.add((device.guid, attribute))
                     break
@@ -285,14 +277,15 @@ class InfinibandCollector:
 
     def _take(self, answer: Answer, found: Round) -> None:
         device, at_s, wide, narrow, why, lanes = answer
+        self._publisher.heartbeat.beat()
         found.devices += 1
         if why:
-            found.failed[why] += 1
+            found.fail(device, why)
         for port in device.ports:
             full = perfquery.saturated(narrow.get(port, {})) - wide.get(port, {}).keys()
             found.saturated.update(full)
             if full:
-                found.stuck.append((device.lid, port))
+                found.stuck.setdefault(device, []).append(port)
             counted = wide.get(port)
             if counted is None:
                 counted = {name: narrow[port][name] for name in _DATA if name in narrow.get(port, {})}
@@ -305,7 +298,7 @@ class InfinibandCollector:
             found.ports += bool(counted)
             if counted:
                 self._publish(TOPIC, at_s, device, port, counted)
-        for (_, port), counted in lanes.items():
+        for port, counted in lanes:
             # One that stands still would make an instance of its own of each choice of lanes: none of the attribute is kept.
             full = perfquery.saturated(counted)
             found.saturated.update(full)
@@ -325,4 +318,12 @@ def warnings_of(found: Round) -> list[str]:
         f"{count} ports have a saturated {name}, which counts no more until it is cleared"
         for name, count in sorted(found.saturated.items())
     ]
-    return lines + [f"{count} devices: {why}" for why, count in sorted(found.failed.items())]
+    for why, names in sorted(found.failed.items()):
+        others = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        lines.append(f"{len(names)} devices: {why} ({', '.join(sorted(names)[:_NAMED])}{others})")
+    return lines
+
+
+def slow_of(found: Round) -> str:
+    """Why perfquery asked, which takes a process a question."""
+    return f"asked by perfquery, which takes longer: {found.slow}"

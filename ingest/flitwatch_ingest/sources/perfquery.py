@@ -6,10 +6,13 @@ import re
 
 from flitwatch_domain.counters import LANES
 
-_HEAD = re.compile(r"#\s*Port\w*( extended)? counters:.*\bport\s+(\d+)", re.IGNORECASE)
+_HEAD = re.compile(r"#\s*Port\w*( extended)? counters:.*\bport\s+(\d+)(?: \(CapMask: (0x\w+)\))?", re.IGNORECASE)
 _VALUE = re.compile(r"(\w+):\.*(0x[0-9a-fA-F]+|\d+)\s*$")
 #: Fields that say what was asked, and count nothing.
 _ASKED = frozenset({"PortSelect", "CounterSelect", "CounterSelect2"})
+#: libibmad takes PortCounters' QP1Dropped from where VL15Dropped stands. Without the capability there are no waits, and perfquery prints 0.
+_FALSE = _ASKED | {"QP1Dropped"}
+_WAITS = 1 << 12
 #: Counters of PortCounters stop at their largest value (InfiniBand specification 1.4, 16.1.3.5): bits of each.
 _BITS = {
     **dict.fromkeys(
@@ -23,7 +26,6 @@ _BITS = {
             "PortRcvRemotePhysicalErrors",
             "PortRcvSwitchRelayErrors",
             "PortXmitDiscards",
-            "QP1Dropped",
             "VL15Dropped",
         ),
         16,
@@ -40,10 +42,13 @@ def parse(text: str) -> dict[int, Counters]:
     """Counters by port; what is not a counter's line is left out."""
     found: dict[int, Counters] = {}
     port: Counters | None = None
+    absent = _ASKED
     for line in text.splitlines():
         if head := _HEAD.match(line):
             port = found.setdefault(int(head.group(2)), {})
-        elif port is not None and (value := _VALUE.match(line)) and value.group(1) not in _ASKED:
+            waits = int(head.group(3) or "-1", 0) & _WAITS
+            absent = _ASKED if head.group(1) else _FALSE if waits else _FALSE | {"PortXmitWait"}
+        elif port is not None and (value := _VALUE.match(line)) and value.group(1) not in absent:
             port[value.group(1)] = int(value.group(2), 0)
     return found
 

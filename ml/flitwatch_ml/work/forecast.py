@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -21,7 +21,7 @@ from flitwatch_ml.forecast.chronological import choose_features
 from flitwatch_ml.forecast.importance import Importances, importances
 from flitwatch_ml.forecast.serving import Choice, dump, fit
 from flitwatch_ml.work.drift import edges
-from flitwatch_ml.work.sets import Floats, result_of
+from flitwatch_ml.work.sets import LEAST_COUNTED, Floats, only, result_of
 
 NDArrayBool = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -32,6 +32,17 @@ LONG_RUN_STEPS = 40
 SEGMENT_STEPS, SEGMENT_M, SEGMENT_K = 200, 30, 40
 #: Why the paper's forecaster serves.
 PAPERS = "the paper's forecaster was asked for"
+#: Of the runs, the share that must carry a further set of features whole.
+LEAST_WHOLE = 0.9
+
+
+class SeriesData(TypedDict):
+    """Runs as a series, the names of its counters, and what had to be left out."""
+
+    runs: estimates.Runs
+    series: StepSeries
+    names: list[str]
+    notes: list[str]
 
 
 def grid(steps: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -55,16 +66,14 @@ def feature_sets(series: StepSeries) -> list[tuple[str, ...]]:
 
 
 def estimate(
-    runs: estimates.Runs,
+    data: SeriesData,
     exe: str,
     nodes: int,
-    series: StepSeries,
-    counters: list[str],
     tell: Callable[[int, int, str], None],
-    notes: list[str],
     definition: str = OURS.name,
 ) -> tuple[Estimate, dict[int, bytes]]:
     """The backtests, and the fitted forecasters by m."""
+    runs, series, counters = data["runs"], data["series"], data["names"]
     (short_m, long_m), (short_k, long_k) = grid(series.times.shape[1])
     sets = feature_sets(series)
     combinations = [
@@ -111,7 +120,7 @@ def estimate(
         "curve_s": curve.tolist(),
         "rests_on": rests,
         "rests_on_lacks": rests_on_lacks,
-        "notes": notes + list(_shapes(rows, short_m, long_m, long_k, best_sets)),
+        "notes": data["notes"] + list(_shapes(rows, short_m, long_m, long_k, best_sets)),
     }
     score = {
         "mape": chosen_row.mape,
@@ -319,22 +328,35 @@ def _shapes(
         yield f"features beyond app do not help: {together:.1f} % against {alone:.1f} %"
 
 
-def series_of(
-    runs: estimates.Runs, counts: Floats, placement: Floats, io: Floats, rest: Floats
-) -> tuple[StepSeries, list[str], NDArrayBool]:
-    """Runs as a series with every feature set that nearly all of them carry; what is left out is said; and which runs remain."""
+def series_data(
+    runs: estimates.Runs, counts: Floats, names: Sequence[str], placement: Floats, io: Floats, rest: Floats
+) -> SeriesData:
+    """What a forecast takes of the runs, as the task and the scorecard do: features counted in most steps, runs with readings, and each further set of
+    `FEATURE_SETS` that nearly all of them carry whole.
+
+    `counts` (runs, steps, features) are increments within a step; `io` and `rest` (runs, steps, counters) are per second; a lost reading stays NaN.
+
+    Raises
+    ------
+    NotEnoughData
+        Nothing was counted in most of the steps.
+    """
+    there: NDArrayBool = np.isfinite(counts)
+    known = there.mean((0, 1)) >= LEAST_COUNTED
+    if not known.any():
+        raise NotEnoughData(
+            "no counters were stored for these runs, neither by themselves nor for their routers or network cards"
+        )
+    read: NDArrayBool = np.logical_or.reduce(there[:, :, known], axis=(1, 2))
     notes: list[str] = []
-    kept = np.ones(len(runs.run_id), bool)
-    parts: dict[str, Floats] = {}
+    kept, parts = read.copy(), {}
     for name, values in (("placement", placement), ("io", io), ("sys", rest)):
-        there: NDArrayBool = np.logical_and.reduce(np.isfinite(values.reshape(len(values), -1)), axis=1)
-        if there.mean() >= 0.9:
-            parts[name], kept = values, kept & there
+        whole: NDArrayBool = np.logical_and.reduce(np.isfinite(values.reshape(len(values), -1)), axis=1)
+        if whole[read].mean() >= LEAST_WHOLE:
+            parts[name], kept = values, kept & whole
         else:
-            notes.append(f"without {name}: known of {int(there.sum())} of {len(there)} runs")
-    series = StepSeries(
-        runs.step_time_s[kept],
-        (counts / runs.step_time_s[:, :, None])[kept],
-        **{name: v[kept] for name, v in parts.items()},
-    )
-    return series, notes, kept
+            notes.append(f"without {name}: known of {int(whole[read].sum())} of {int(read.sum())} runs")
+    rates = counts[:, :, known] / runs.step_time_s[:, :, None]
+    series = StepSeries(runs.step_time_s[kept], rates[kept], **{name: values[kept] for name, values in parts.items()})
+    listed = [name for name, seen in zip(names, known.tolist(), strict=True) if seen]
+    return {"runs": only(runs, kept), "series": series, "names": listed, "notes": notes}

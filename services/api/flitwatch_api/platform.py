@@ -25,6 +25,9 @@ from flitwatch_domain.errors import Unavailable
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
+#: How long a lost connection about callers is tried again before the next caller begins anew: beyond, the pauses would outlast the outage.
+RECONNECT_S = 2.0
+
 
 class Platform:
     """The parts that requests share.
@@ -52,6 +55,10 @@ class Platform:
         self.pool = async_pool(
             bounded, role="reader", min_size=1, max_size=settings.api_pool_max, application="flitwatch api"
         )
+        # One connection asks about all callers; without logins there is none.
+        self.gate = async_pool(
+            bounded, role="gate", min_size=0, max_size=1, application="flitwatch api callers", reconnect_s=RECONNECT_S
+        )
         self.log_ends = LogEnds(settings.log.get_secret_value())
         self.hub = Hub(url, settings.api_streams_max, settings.api_streams_each)
         self.topologies = Topologies(self.hub, self.in_thread)
@@ -63,6 +70,7 @@ class Platform:
     async def start(self) -> None:
         """Begin to connect; a database that is away now is found when it comes."""
         await self.pool.open(wait=False)
+        await self.gate.open(wait=False)
         self.hub.start()
 
     async def stop(self) -> None:
@@ -70,11 +78,18 @@ class Platform:
         await self.advice.stop()
         await self.hub.stop()
         await self.pool.close(timeout=5)
+        await self.gate.close(timeout=5)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[Connection]:
         """A connection as reader, in a transaction of its own."""
         async with self.pool.connection(timeout=self.settings.api_connect_timeout_s) as conn:
+            yield conn
+
+    @asynccontextmanager
+    async def asking(self) -> AsyncIterator[Connection]:
+        """The connection that knows sessions and tokens, in a transaction of its own."""
+        async with self.gate.connection(timeout=self.settings.api_connect_timeout_s) as conn:
             yield conn
 
     async def in_thread(self, role: Any, work: Callable[[psycopg.Connection[Any]], T]) -> T:

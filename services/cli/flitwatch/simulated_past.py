@@ -117,9 +117,12 @@ def tree(url: str, until_s: int) -> int:
     with connect(url, role="writer", application="flitwatch past") as conn:
         fabric_id = fabrics.save(conn, fabric, replace=True)
         opened = datetime.fromtimestamp(until_s - DAY_S, UTC)
-        route_changes.record(conn, fabric_id, opened, ports, note="the subnet manager's first tables")
-        counters.write_batch(conn, _last_minutes(fabric_id, fabric, carried, until_s))
+        # A writer runs beside this. Both make partitions and emit, and hold the locks of that until they commit: here one lock at a time.
         counters.write_batch(conn, _day(fabric_id, fabric, carried, until_s), MINUTES | HOURS)
+        conn.commit()
+        counters.write_batch(conn, _last_minutes(fabric_id, fabric, carried, until_s))
+        conn.commit()
+        route_changes.record(conn, fabric_id, opened, ports, note="the subnet manager's first tables")
         conn.commit()
         asked = stored.StoredRun(TREE, until_s - PORTS_S, until_s, optimise_s=0.3, reconstruct_s=5.0)
         made = stored.turn(asked, stored.read(conn, asked))

@@ -77,7 +77,7 @@ DOORS = (
         "InfiniBand, from one host",
         "Topology and port counters of a whole subnet, asked from one of its hosts. Nothing runs on the others.",
         ("flitwatch collect infiniband --fabric {fabric}",),
-        ("ibnetdiscover and perfquery (infiniband-diags)", "permission to open /dev/infiniband/umad*", _DATABASE),
+        ("infiniband-diags, with the libibumad that it brings", "permission to open /dev/infiniband/umad*", _DATABASE),
         sources=("infiniband",),
     ),
     Door(

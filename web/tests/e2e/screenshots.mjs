@@ -158,6 +158,8 @@ async function show(page, list, theme) {
 
 async function on(viewport, theme, act) {
   const context = await browser.newContext({ viewport, colorScheme: theme });
+  // The tour has pictures of its own: those of a first visit.
+  await context.addInitScript(() => localStorage.setItem("flitwatch-tour", "seen"));
   await act(await context.newPage(), context);
   await context.close();
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack
@@ -31,6 +32,7 @@ RECONNECT_MS = 2_000
 MEDIA_TYPE = "text/event-stream"
 #: How often a stream asks whether its caller is still who they were.
 CHECK_S = BELIEVED_S
+SLOTS = 20
 #: Whether a stream tells events of a kind.
 Wants = Callable[[str], bool]
 
@@ -41,7 +43,7 @@ class _StreamAccess:
     def __init__(self, request: Request) -> None:
         self._request, self._caller = request, request.state.caller
         self._callers: Callers = request.app.state.callers
-        self._due_s = time.monotonic() + CHECK_S
+        self._due_s = _next_check_s()
 
     async def may_continue(self, tells: bool) -> bool:
         """Whether the stream may go on; where nobody can say, as the database is away, only as long as it `tells` nothing."""
@@ -51,8 +53,20 @@ class _StreamAccess:
             same = await self._callers.is_still_valid(self._request, self._caller)
         except (psycopg.Error, FlitwatchError):
             return not tells
-        self._due_s = time.monotonic() + CHECK_S
+        self._due_s = _next_check_s()
         return same
+
+    @property
+    def due_in_s(self) -> float:
+        """Seconds until the next check; where the last one could not be made, as long as between two."""
+        left_s = self._due_s - time.monotonic()
+        return left_s if left_s > 0 else CHECK_S
+
+
+def _next_check_s() -> float:
+    """When a stream is checked next, by the monotonic clock: at one of SLOTS moments of each CHECK_S, so that many streams ask together."""
+    slot_s = CHECK_S / SLOTS
+    return math.floor((time.monotonic() + CHECK_S) / slot_s) * slot_s
 
 
 def _number(header: str | None, query: str | None) -> int | None:
@@ -120,11 +134,11 @@ async def _events(
         while True:
             quiet_s = told_s + heartbeat_s - time.monotonic()
             try:
-                item = await asyncio.wait_for(stream.events.get(), max(0.0, min(quiet_s, CHECK_S)))
+                item = await asyncio.wait_for(stream.events.get(), max(0.0, min(quiet_s, held.due_in_s)))
             except TimeoutError:
                 if not await held.may_continue(tells=False):
                     return
-                if quiet_s <= CHECK_S:
+                if told_s + heartbeat_s <= time.monotonic():
                     told_s = time.monotonic()
                     yield b": still here\n\n"
                 continue

@@ -5,7 +5,7 @@ ask, `access` compares it with what the route needs, and `trail` writes what it 
 
 Open
 
-- `access` to declare what a route needs; `callers` for sessions, tokens and limits;
+- `access` to declare what a route needs; `callers` for sessions, tokens and limits; `caller_lookup` for asking the database about many at once;
 - `http` and `schemas` for the routes of accounts, tokens and the audit log;
 - `login_limiter` for guessed passwords; `buckets` for rates;
 - `oidc` for the site's OpenID Connect provider, `sign_on` for the routes that a browser follows there, `roles` for roles by claim;

@@ -8,21 +8,22 @@ import hmac
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Literal
 
 import psycopg
 from fastapi import Request
 
 from flitwatch_api.people.browsers import address_of, cookie_of
 from flitwatch_api.people.buckets import MOST_KEPT, Buckets
+from flitwatch_api.people.caller_lookup import CallerLookup
 from flitwatch_api.people.cookie_signer import CookieSigner
 from flitwatch_api.people.login_limiter import LoginLimiter
 from flitwatch_api.people.visits import Visits
 from flitwatch_api.platform import Platform
 from flitwatch_db.people import accounts as people
+from flitwatch_db.people.checks import Secret
 from flitwatch_domain.access import NEVER_ANONYMOUS, SCOPES_OF, Caller
 from flitwatch_domain.errors import Forbidden, TooMany, Unauthenticated, Unavailable
 
@@ -70,7 +71,7 @@ class Callers:
 
     def __init__(self, platform: Platform) -> None:
         settings = platform.settings
-        self._platform = platform
+        self._lookup = CallerLookup(platform.asking)
         role = settings.api_anonymous
         self.anonymous = (
             None
@@ -123,7 +124,9 @@ class Callers:
         except (Unauthenticated, TooMany):
             return False
 
-    async def _believed(self, via: str, secret: str, address: str, memory: Request | None) -> Caller | None:
+    async def _believed(
+        self, via: Literal["session", "token"], secret: str, address: str, memory: Request | None
+    ) -> Caller | None:
         key, now = people.digest(via + secret), time.monotonic()
         held = self._known.get(key)
         if held is not None and now - held.asked_s < BELIEVED_S:
@@ -131,19 +134,15 @@ class Callers:
         # Beyond its unknown ones an address is still asked about, as often as it may ask at all: the next may be somebody's.
         if (held is None or held.caller is None) and self._unknown.take(address, now, 0):
             self.count(None, address)
-        look = people.of_token if via == "token" else people.of_session
-
-        def ask(conn: psycopg.Connection[Any]) -> Caller | None:
-            return look(conn, secret)
-
+        asked: Secret = via, people.digest(secret)
         if memory is not None and held is not None and held.is_cached(now):
             try:
-                caller = await self._soon(key, ask)
+                caller = await self._soon(key, asked)
             except (Unavailable, psycopg.OperationalError):
                 memory.state.from_memory = True
                 return held.caller
         else:
-            caller = await self._platform.in_thread("gate", ask)
+            caller = await self._lookup.of(asked)
             self._keep(key, caller, now)
         wait = self._unknown.take(address, now) if caller is None else 0.0
         if wait:
@@ -160,12 +159,12 @@ class Callers:
         if len(self._known) > MOST_KEPT:
             self._known.popitem(last=False)
 
-    async def _soon(self, key: bytes, ask: Callable[[psycopg.Connection[Any]], Caller | None]) -> Caller | None:
+    async def _soon(self, key: bytes, asked: Secret) -> Caller | None:
         """What the database says within ASKED_S; Unavailable also where it just did not."""
         now = time.monotonic()
         if now < self._away_until:
             raise Unavailable("the database does not answer")
-        asking = asyncio.ensure_future(self._platform.in_thread("gate", ask))
+        asking = asyncio.ensure_future(self._lookup.of(asked))
 
         def keep(done: asyncio.Future[Caller | None]) -> None:
             # Also a late answer counts, for the next request.

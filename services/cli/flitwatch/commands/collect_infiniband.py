@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1, 256),
     default=8,
     show_default=True,
-    help="Devices asked at a time; fewer where some do not answer.",
+    help="Devices asked at a time; by perfquery, fewer where some do not answer.",
 )
 @click.option("--ca", default="", help="The adapter of this host that asks (default: the first).")
 @click.option("--ca-port", type=click.IntRange(0, 255), default=0, help="Its port.")
@@ -64,15 +64,16 @@ def infiniband(
     interval_s: float | None,
     as_json: bool,
 ) -> None:
-    """Read topology and port counters of the subnet that this host is on, by ibnetdiscover and perfquery (infiniband-diags).
+    """Read topology and port counters of the subnet that this host is on, with infiniband-diags: by ibnetdiscover, and in this process by libibumad.
 
+    Where libibumad cannot be loaded or opens no port, perfquery asks, which takes a process a question and longer; the answer says which did.
     Data and packets are 64-bit counters. The time that a port waits to send is a 32-bit counter on most devices: where it is saturated it counts no more,
     which is said, and has no records until it is cleared. The topology goes into the database; with --log alone, import it with `flitwatch import fabric`.
     """
     import dataclasses
 
     from flitwatch_domain.errors import Conflict
-    from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools, warnings_of
+    from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools, slow_of, warnings_of
     from flitwatch_ops import platform
 
     with ExitStack() as stack:
@@ -106,7 +107,7 @@ def infiniband(
         fabric = collector.discover()
         keep(fabric)
         found = collector.read(fabric)
-        for text in warnings_of(found):
+        for text in ([slow_of(found)] if found.slow else []) + warnings_of(found):
             say(text)
         emit(
             {
@@ -118,7 +119,9 @@ def infiniband(
                 "counters": found.counters,
                 "lanes": found.lanes,
                 "saturated": dict(found.saturated),
-                "failed": dict(found.failed),
+                "failed": {why: len(names) for why, names in found.failed.items()},
+                "unanswered": sorted({name for names in found.failed.values() for name in names}),
+                "asked_by": found.asked_by,
                 "seconds": round(time.monotonic() - begun, 3),
             },
             as_json,

@@ -65,11 +65,11 @@ from flitwatch.console import LOCAL, emit, json_option, progress
     help="Seed of traffic, placement and routing.",
 )
 @click.option(
-    "--threads",
+    "--replicas",
     default=1,
     show_default=True,
     type=click.IntRange(1, 1024),
-    help="Replicas with seeds SEED, SEED + 1, ... side by side.",
+    help="Runs with seeds SEED, SEED + 1, ..., as many at a time as there are cores. One run uses one core.",
 )
 @click.option(
     "--nic-protocol",
@@ -103,7 +103,7 @@ from flitwatch.console import LOCAL, emit, json_option, progress
     help="Also write the counters under the vendor's names: component,counter,value.",
 )
 @json_option
-def packet(as_json: bool, bytes_: int | None, threads: int, **parameters: Any) -> None:
+def packet(as_json: bool, bytes_: int | None, replicas: int, **parameters: Any) -> None:
     """Simulate packets with credits and adaptive routing; counters of every link go to a CSV file."""
     from flitwatch_simulation.packet.run import run_replicas
     from flitwatch_simulation.packet.workload import PacketRun
@@ -118,5 +118,5 @@ def packet(as_json: bool, bytes_: int | None, threads: int, **parameters: Any) -
         def report(done: int, total: int, _: str) -> None:
             bar.update(task, completed=done, total=total or None)
 
-        result = run_replicas(request, threads, report)
+        result = run_replicas(request, replicas, report)
     emit(result, as_json)

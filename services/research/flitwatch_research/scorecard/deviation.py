@@ -8,8 +8,9 @@ from typing import TypedDict, cast
 
 import numpy as np
 
-from flitwatch_domain.neighbourhood import CIRCUMSTANCES
-from flitwatch_ml.work.deviation import fitted
+from flitwatch_domain.fabric import Technology
+from flitwatch_ml.work.deviation import fitted, step_data
+from flitwatch_research.scorecard.worlds import runs_of
 from flitwatch_research.scoring import DeviationScore, score_all
 from flitwatch_twin.campaign import COUNTER_NAMES, generate
 
@@ -42,10 +43,15 @@ def rows(scenario: str, seed: int, users: int, variants: tuple[tuple[str, str, s
     """One row a variant."""
     campaign = generate(scenario, seed, users)
     found: list[DeviationFit] = []
-    names, lay = [*COUNTER_NAMES, *CIRCUMSTANCES], np.asarray(campaign.circumstances)
+    runs, lay = runs_of(campaign), np.asarray(campaign.circumstances)
     for inputs, split, definition in variants:
         begun = time.process_time()
-        model = fitted(campaign.counters, campaign.times_s, lay, names, inputs, definition, split)
+        data = step_data(runs, campaign.counters, COUNTER_NAMES, lay, definition)
+        names, times = data["names"], data["runs"].step_time_s
+        model = fitted(data["counts"], times, data["lay"], names, inputs, definition, split, Technology.CRAY_XC)
+        # A counter that was read too seldom is taken by no model: it comes after all that were.
+        rank = dict.fromkeys(COUNTER_NAMES, float(len(names) + 1))
+        rank |= dict(zip(names, map(float, model.place_), strict=True))
         found.append(
             {
                 "scenario": scenario,
@@ -56,7 +62,7 @@ def rows(scenario: str, seed: int, users: int, variants: tuple[tuple[str, str, s
                 "mape": model.mape_,
                 "chosen_mape": model.chosen_mape_,
                 "baseline_mape": model.baseline_mape_,
-                "rank": dict(zip(names, map(float, model.place_), strict=True)),
+                "rank": rank,
                 "relevance": dict(zip(names, map(float, model.relevance_), strict=True)),
                 "cpu_s": time.process_time() - begun,
             }

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from flitwatch_ml.forecast import StepSeries, backtest, backtest_unseen
+from flitwatch_ml.forecast import backtest, backtest_unseen
 from flitwatch_ml.forecast.backtest import ALONE, learned_forecasters
 from flitwatch_ml.forecast.chronological import relative_gain
-from flitwatch_ml.work.forecast import features_of, grid, in_order
-from flitwatch_twin.campaign import Campaign, generate
+from flitwatch_ml.work.forecast import SeriesData, features_of, grid, in_order, series_data
+from flitwatch_research.scorecard.worlds import runs_of
+from flitwatch_twin.campaign import COUNTER_NAMES, Campaign, generate
 
 Rows = Iterator[dict[str, Any]]
 
@@ -22,9 +23,9 @@ SETS: tuple[tuple[str, ...], ...] = ((), ("placement",), ("placement", "io"), ("
 def rows(scenario: str, seed: int, users: int) -> Rows:
     """One row: every candidate and what served, on the same later runs."""
     campaign = generate(scenario, seed, users)
-    series = _series(campaign)
+    data = _data(campaign)
+    series, start_s = data["series"], data["runs"].start_s
     (_, m), (_, k) = grid(series.times.shape[1])
-    start_s = campaign.run_start_s.astype(float)
     sets = features_of(series, start_s, m, k)
     result = in_order(series, start_s, m, k, sets)
     best = min(result.mape, key=result.mape.__getitem__)
@@ -38,7 +39,7 @@ def rows(scenario: str, seed: int, users: int) -> Rows:
 
 def ablation_rows(scenario: str, seed: int, users: int) -> Rows:
     """One row an m, k and feature set; one run-wise split of five."""
-    series = _series(generate(scenario, seed, users))
+    series = _data(generate(scenario, seed, users))["series"]
     headline = HEADLINE[scenario.split("-")[0]]
     for m, k in GRID[scenario.split("-")[0]]:
         for sets in SETS:
@@ -61,7 +62,7 @@ def ablation_rows(scenario: str, seed: int, users: int) -> Rows:
 def long_rows(scenarios: tuple[str, str], seed: int, users: int) -> Rows:
     """Runs of 620 steps in segments of 40 from the previous 30, by forecasters that learned from runs of 80 steps."""
     m, k = HEADLINE["long"]
-    known, new = (_series(generate(scenario, seed, users)) for scenario in scenarios)
+    known, new = (_data(generate(scenario, seed, users))["series"] for scenario in scenarios)
     result = backtest_unseen(known, new, m, k, (), stride=k)
     yield {
         "scenario": "long-milc",
@@ -75,8 +76,10 @@ def long_rows(scenarios: tuple[str, str], seed: int, users: int) -> Rows:
     }
 
 
-def _series(campaign: Campaign) -> StepSeries:
-    return StepSeries(campaign.times_s, campaign.rates, campaign.placement, campaign.io_rates, campaign.sys_rates)
+def _data(campaign: Campaign) -> SeriesData:
+    """As the task takes the runs."""
+    around = (campaign.placement, campaign.io_rates, campaign.sys_rates)
+    return series_data(runs_of(campaign), campaign.counters, COUNTER_NAMES, *around)
 
 
 def _named(sets: tuple[str, ...]) -> str:

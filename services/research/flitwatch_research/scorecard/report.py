@@ -234,10 +234,11 @@ def _forecast(card: Card) -> str:
         "coverage of 90 %, adaptive",
         "coverage, calibrated once",
     )
+    features = ", ".join(dict.fromkeys(row["features"] for row in card["forecast"]))
     text = (
         "Learned from earlier runs and tested on later ones, all on the same windows: 40 % of the runs, then three blocks. What serves in a block is the candidate with the least error in the "
         "blocks before it, averaged with those that do not differ from it there; the first block is for choosing only. Attention alone is the paper's: counters and times of m steps to the time of the next k. "
-        "AMG: m 8, k 10, with placement; MILC: m 20, k 40, with placement, I/O and other routers.\n\n"
+        f"AMG: m 8, k 10; MILC: m 20, k 40. Features, chosen on the earliest runs alone: {features}.\n\n"
     )
     return "## What next: forecast\n\n" + (text + table(heads, lines) if lines else "") + _extra(card) + "\n"
 

@@ -8,14 +8,20 @@ from typing import Any, TypedDict
 
 import numpy as np
 
+from flitwatch_db.estimates.inputs import Runs
 from flitwatch_research.scoring import EFFECT_SIZES
-from flitwatch_twin.campaign import WORLDS, split
+from flitwatch_twin.campaign import WORLDS, Campaign, split
 
 OURS, PAPER = "calendar (ours, as served)", "mi, present throughout (the paper)"
 #: Worlds whose counters or run times differ for a forecast or a deviation model; the others change who is there.
 COUNTER_WORLDS = ("plain", "variation5", "missing", "variation15", "law", "drift", "everything")
 Rows = list[dict[str, Any]]
 DRAWS = 2000
+
+
+def runs_of(campaign: Campaign) -> Runs:
+    """The runs of a simulated set as the tasks read them from the database."""
+    return Runs(np.arange(len(campaign.run_key)), campaign.run_start_s.astype(float), campaign.times_s, True)
 
 
 def by_world(rows: Rows) -> Iterator[tuple[str, Rows]]:

@@ -227,21 +227,23 @@ def execute(
 
 
 def run_replicas(
-    parameters: PacketRun, threads: int, report: Report | None = None, cancelled: Callable[[], bool] | None = None
+    parameters: PacketRun, replicas: int, report: Report | None = None, cancelled: Callable[[], bool] | None = None
 ) -> PacketReport:
-    """One run, or `threads` of them side by side with consecutive seeds; the first seed's result carries the others' times.
+    """Runs with consecutive seeds, as many at a time as there are cores; the first seed's result carries the others' times.
 
-    A single run uses one core: replicas scale, a parallel run of one simulation does not.
+    A run uses one core.
     """
-    if threads == 1:
+    if replicas == 1:
         return run(parameters, report, cancelled)
     stop = threading.Event()
 
     def ended() -> bool:
         return stop.is_set() or (cancelled is not None and cancelled())
 
-    others = [replace(parameters, seed=parameters.seed + k, links_csv=None, vendor_csv=None) for k in range(1, threads)]
-    with ThreadPoolExecutor(threads) as pool:
+    others = [
+        replace(parameters, seed=parameters.seed + k, links_csv=None, vendor_csv=None) for k in range(1, replicas)
+    ]
+    with ThreadPoolExecutor(min(replicas, os.cpu_count() or 1)) as pool:
         whole = pool.submit(run, parameters, report, ended)
         timed = [pool.submit(_time_s, other, ended) for other in others]
         try:

@@ -95,7 +95,6 @@ function Inputs({ rests }: { rests: Rests }) {
             ticks={layout.ticks}
             x={layout.x}
             y={layout.height - 5}
-            text={(tick, i) => (i === layout.ticks.length - 1 ? `${tick} points` : tick)}
             grid={[0, layout.height - 20]}
           />
           <line className="median-line" x1={layout.x(0)} x2={layout.x(0)} y1={0} y2={layout.height - 20} />
@@ -169,7 +168,7 @@ function Attention({ weights }: { weights: Rests["weights"][number] }) {
         )}
       </div>
       <p className="muted chart-key">
-        attention of {weights.forecaster} by past step, −1 the newest · dashed: all alike · line: 95 % over runs
+        weight of each past step in {weights.forecaster}, −1 the newest · dashed: all alike · line: 95 % over runs
       </p>
     </>
   );

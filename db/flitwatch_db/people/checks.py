@@ -1,0 +1,32 @@
+"""Whom many secrets stand for, asked at once; on a connection with role `gate`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.people.accounts import OF_SESSIONS, OF_TOKENS, session_caller, token_caller
+from flitwatch_domain.access import Caller
+
+#: What a secret is of, and its digest.
+Secret = tuple[Literal["session", "token"], bytes]
+
+
+async def callers(conn: Connection, asked: Collection[Secret]) -> dict[Secret, Caller]:
+    """The callers of sessions and tokens, in one statement for each of the two kinds.
+
+    Returns
+    -------
+    dict
+        Without those that are unknown, have ended or were revoked, or whose account is disabled.
+    """
+    found: dict[Secret, Caller] = {}
+    sessions, tokens = ([digest for kind, digest in asked if kind == which] for which in ("session", "token"))
+    if sessions:
+        async for row in await conn.execute(OF_SESSIONS, [sessions]):
+            found["session", bytes(row[0])] = session_caller(row)
+    if tokens:
+        async for row in await conn.execute(OF_TOKENS, [tokens]):
+            found["token", bytes(row[0])] = token_caller(row)
+    return found

@@ -1,0 +1,240 @@
+"""Conversations with many devices at a time in one thread: a question to each is under way, and the next one follows its answer."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from flitwatch_domain.errors import Unavailable
+from flitwatch_ingest.collectors.devices import Answer, Device, incomplete
+from flitwatch_ingest.sources import pma
+from flitwatch_ingest.sources.perfquery import Counters
+
+#: libibmad's: a question is asked three times, and waited for a second each time.
+TIMEOUT_S, TRIES = 1.0, 3
+#: Beyond the adapter's own time, for one that does not tell that it gave up.
+_GRACE_S = 0.5
+#: A question that has waited so long makes room for the next device: the dead ones of a subnet are waited for together.
+_PATIENCE_S = 0.2
+_REDIRECTIONS = 3
+SILENT = f"no answer to {TRIES} questions of {TIMEOUT_S:g} s"
+
+#: What a device answered, or why it did not.
+Heard = pma.Reply | str
+Conversation = Generator[pma.Question, Heard, Answer]
+
+
+class Wire(Protocol):
+    """What carries datagrams: `umad.Port`."""
+
+    def send(self, target: pma.Target, mad: bytes, timeout_s: float) -> str:
+        """Why it cannot be sent; empty where it is."""
+
+    def receive(self, timeout_s: float) -> tuple[bytes, bool] | None:
+        """An answer, or (False) a question that was given up; None after `timeout_s`."""
+
+
+@dataclass
+class _Asked:
+    """A question under way."""
+
+    conversation: Conversation
+    question: pma.Question
+    target: pma.Target
+    sent_at: float = 0.0
+    tries: int = 0
+    redirections: int = 0
+
+
+class Conversations:
+    """Asks devices through `wire`, `parallel` of them at a time, with `lanes` also for their ports' lanes.
+
+    `without` are pairs of a device's GUID and an attribute of lanes that it does not have; what is found out is added.
+    """
+
+    def __init__(self, wire: Wire, parallel: int, lanes: bool, without: set[tuple[str, int]]) -> None:
+        self._wire = wire
+        self._parallel = parallel
+        self._lanes = lanes
+        self._without = without
+        self._transactions = itertools.count(random.getrandbits(31))
+        #: By transaction, the longest waited for first.
+        self._asked: dict[int, _Asked] = {}
+        self._done: list[Answer] = []
+
+    def read(self, devices: Iterable[Device]) -> Iterator[Answer]:
+        """Every device's answer as it is complete; what a silent one told before is kept."""
+        return self._talk((device, self._counters(device)) for device in devices)
+
+    def clear(self, devices: Iterable[Device]) -> Iterator[Answer]:
+        """Set PortCounters of the devices' ports to 0."""
+        return self._talk((device, _clear(device)) for device in devices)
+
+    def _talk(self, talks: Iterator[tuple[Device, Conversation]]) -> Iterator[Answer]:
+        lost = ""
+        waiting = True
+        while waiting or self._asked:
+            while waiting and (lost or self._has_room()):
+                if talk := next(talks, None):
+                    self._begin(*talk, lost)
+                else:
+                    waiting = False
+            if self._asked:
+                try:
+                    self._listen()
+                except Unavailable as gone:
+                    lost = gone.message
+                    for asked in self._take_all():
+                        self._finish(asked, lost)
+            yield from self._done
+            self._done.clear()
+
+    def _has_room(self) -> bool:
+        if len(self._asked) < self._parallel:
+            return True
+        since = time.monotonic() - _PATIENCE_S
+        if next(iter(self._asked.values())).sent_at > since:
+            return False
+        young = itertools.takewhile(lambda asked: asked.sent_at > since, reversed(self._asked.values()))
+        return sum(1 for _ in young) < self._parallel
+
+    def _begin(self, device: Device, conversation: Conversation, lost: str) -> None:
+        asked = _Asked(conversation, next(conversation), pma.Target(device.lid))
+        if lost:
+            self._finish(asked, lost)
+        else:
+            self._send(asked, self._transaction())
+
+    def _listen(self) -> None:
+        heard = self._wire.receive(_PATIENCE_S)
+        if heard is not None:
+            mad, whole = heard
+            transaction, answer = pma.reply(mad)
+            asked = self._asked.pop(transaction, None)
+            # What was given up already, or was never asked, is no answer.
+            if asked is not None and whole:
+                self._hear(asked, answer)
+            elif asked is not None:
+                self._again(asked, transaction)
+        late = time.monotonic() - TIMEOUT_S - _GRACE_S
+        while self._asked:
+            transaction, asked = next(iter(self._asked.items()))
+            if asked.sent_at > late:
+                break
+            del self._asked[transaction]
+            self._again(asked, transaction)
+
+    def _again(self, asked: _Asked, transaction: int) -> None:
+        if asked.tries < TRIES:
+            self._send(asked, transaction)
+        else:
+            self._hear(asked, SILENT)
+
+    def _send(self, asked: _Asked, transaction: int) -> None:
+        why = self._wire.send(asked.target, pma.datagram(asked.question, transaction), TIMEOUT_S)
+        if why:
+            self._hear(asked, why)
+            return
+        asked.tries += 1
+        asked.sent_at = time.monotonic()
+        self._asked[transaction] = asked
+
+    def _hear(self, asked: _Asked, heard: Heard) -> None:
+        """Go on with the conversation."""
+        if isinstance(heard, pma.Reply) and heard.status == pma.REDIRECT:
+            target = pma.redirected(heard.attribute)
+            if target and asked.redirections < _REDIRECTIONS:
+                asked.target, asked.tries = target, 0
+                asked.redirections += 1
+                self._send(asked, self._transaction())
+                return
+            heard = "redirects in a circle" if target else "redirects to a GID, which is not supported"
+        try:
+            asked.question = asked.conversation.send(heard)
+        except StopIteration as end:
+            self._done.append(end.value)
+            return
+        asked.tries = asked.redirections = 0
+        self._send(asked, self._transaction())
+
+    def _finish(self, asked: _Asked, why: str) -> None:
+        try:
+            while True:
+                asked.conversation.send(why)
+        except StopIteration as end:
+            self._done.append(end.value)
+
+    def _take_all(self) -> list[_Asked]:
+        asked = list(self._asked.values())
+        self._asked.clear()
+        return asked
+
+    def _transaction(self) -> int:
+        return next(self._transactions) & 0xFFFFFFFF
+
+    def _counters(self, device: Device) -> Conversation:
+        about = yield pma.Question(pma.CLASS_PORT_INFO, device.ports[0])
+        if why := _why(about):
+            return Answer(device, time.time(), {}, {}, why, [])
+        assert isinstance(about, pma.Reply)
+        able = pma.abilities(about.attribute)
+        wide, why = yield from _ports(device, pma.PORT_COUNTERS_EXTENDED, able)
+        narrow: dict[int, Counters] = {}
+        if incomplete(device, wide):
+            narrow, why = yield from _ports(device, pma.PORT_COUNTERS, able)
+        at_s = time.time()
+        lanes = [] if why or not self._lanes else (yield from self._lanes_of(device, able))
+        return Answer(device, at_s, wide, narrow, why, lanes)
+
+    def _lanes_of(
+        self, device: Device, able: pma.Abilities
+    ) -> Generator[pma.Question, Heard, list[tuple[int, Counters]]]:
+        found = []
+        for attribute in pma.LANE_ATTRIBUTES:
+            if (device.guid, attribute) in self._without:
+                continue
+            for port in device.ports:
+                heard = yield pma.Question(attribute, port)
+                if isinstance(heard, str):
+                    break
+                if not heard.status:
+                    found.append((port, pma.counters(attribute, heard.attribute, able)))
+                elif port == device.ports[0]:
+                    self._without.add((device.guid, attribute))
+                    break
+        return found
+
+
+def _ports(
+    device: Device, attribute: int, able: pma.Abilities
+) -> Generator[pma.Question, Heard, tuple[dict[int, Counters], str]]:
+    """Counters by port up to the first that cannot be read, as perfquery reads them, and why not."""
+    found: dict[int, Counters] = {}
+    for port in device.ports:
+        heard = yield pma.Question(attribute, port)
+        if why := _why(heard):
+            return found, why
+        assert isinstance(heard, pma.Reply)
+        found[port] = pma.counters(attribute, heard.attribute, able)
+    return found, ""
+
+
+def _clear(device: Device) -> Conversation:
+    about = yield pma.Question(pma.CLASS_PORT_INFO, device.ports[0])
+    why = _why(about)
+    if isinstance(about, pma.Reply) and not why:
+        mask = pma.everything(pma.abilities(about.attribute))
+        for port in device.ports:
+            why = why or _why((yield pma.Question(pma.PORT_COUNTERS, port, pma.SET, mask)))
+    return Answer(device, time.time(), {}, {}, why, [])
+
+
+def _why(heard: Heard) -> str:
+    """Why this is no answer; empty where it is one."""
+    if isinstance(heard, str):
+        return heard
+    return f"refused with status 0x{heard.status:04x}" if heard.status else ""

@@ -1,0 +1,62 @@
+"""Devices of a subnet whose counters are read, and what they answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from flitwatch_domain.fabric import Fabric
+from flitwatch_ingest.sources.perfquery import Counters
+
+#: On most devices a 32-bit counter, which stops at its largest value: then it is left out.
+WAIT = "PortXmitWait"
+
+
+@dataclass(frozen=True)
+class Device:
+    """A switch or an adapter's port, and which of its ports are asked."""
+
+    name: str
+    guid: str
+    lid: int
+    ports: tuple[int, ...]
+
+
+class Answer(NamedTuple):
+    """Counters of a device by port, of 64 and of 32 bits; `why` some are missing; and those of its lanes with their port, one for each attribute."""
+
+    device: Device
+    at_s: float
+    wide: dict[int, Counters]
+    narrow: dict[int, Counters]
+    why: str
+    lanes: list[tuple[int, Counters]]
+
+
+def incomplete(device: Device, wide: dict[int, Counters]) -> bool:
+    """Whether the 32-bit counters are needed too; newer devices have all of them in 64 bits."""
+    return len(wide) < len(device.ports) or any(WAIT not in counted for counted in wide.values())
+
+
+def devices_of(fabric: Fabric, adapters: bool) -> list[Device]:
+    """The switches with their cabled ports, with `adapters` also the endpoints; without a LID nothing can be asked."""
+    routers, links = len(fabric.routers), fabric.links
+    ports: list[set[int]] = [set() for _ in range(routers)]
+    for vertex, port in zip(links.src.tolist(), links.src_port.tolist(), strict=True):
+        if vertex < routers and port > 0:
+            ports[vertex].add(port)
+    about = fabric.attributes
+    found = [
+        Device(
+            str(fabric.routers.name[r]), str(fabric.routers.guid[r]), about["switch_lids"][r], tuple(sorted(ports[r]))
+        )
+        for r in range(routers)
+        if ports[r]
+    ]
+    if adapters:
+        ends = fabric.endpoints
+        found += [
+            Device(str(ends.node[e]), str(ends.guid[e]), about["lids"][e], (about["adapter_ports"][e],))
+            for e in range(len(ends))
+        ]
+    return [device for device in found if device.lid]

@@ -1,0 +1,63 @@
+"""Sessions and tokens asked of the database together: whoever asks while a statement runs shares the next one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.people import checks
+from flitwatch_db.people.checks import Secret
+from flitwatch_domain.access import Caller
+
+Asking = Callable[[], AbstractAsyncContextManager[Connection]]
+
+
+class CallerLookup:
+    """Asks whom secrets stand for, on one connection at a time.
+
+    Parameters
+    ----------
+    asking : callable
+        Gives a connection with role `gate` in a context.
+    """
+
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+        self._waiting: dict[Secret, asyncio.Future[Caller | None]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def of(self, secret: Secret) -> Caller | None:
+        """Whom a secret stands for now; None: nobody.
+
+        Raises
+        ------
+        psycopg.Error, FlitwatchError
+            The database does not answer.
+        """
+        # What a running statement asks is not joined: it may have been read before a change that the caller knows of.
+        answer = self._waiting.get(secret)
+        if answer is None:
+            answer = self._waiting[secret] = asyncio.get_running_loop().create_future()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._ask())
+        return await asyncio.shield(answer)
+
+    async def _ask(self) -> None:
+        while self._waiting:
+            asked: dict[Secret, asyncio.Future[Caller | None]] = {}
+            try:
+                async with self._asking() as conn:
+                    asked, self._waiting = self._waiting, {}
+                    found = await checks.callers(conn, asked.keys())
+            except Exception as problem:
+                if not asked:
+                    asked, self._waiting = self._waiting, {}
+                for answer in asked.values():
+                    answer.set_exception(problem)
+                    # Whoever asked may have left.
+                    answer.exception()
+                continue
+            for secret, answer in asked.items():
+                answer.set_result(found.get(secret))

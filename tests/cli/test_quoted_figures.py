@@ -1,0 +1,98 @@
+"""Figures that README and the overview quote are those of the pages that commands made, and the scorecard's page is its own data's."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import orjson
+import pytest
+
+from flitwatch_research.scorecard.report import markdown
+
+ROOT = Path(__file__).resolve().parents[2]
+#: A document and its words, a page that a command made and its words: figures of one name are equal. Two dots stand for any words.
+QUOTED = [
+    (
+        "README.md",
+        "saves {mean} % ({low} % to {high} %) of the node-hours in the plain world",
+        "docs/advice-value.md",
+        "; plain {mean}% ({low}% to {high}%), pays",
+    ),
+    (
+        "README.md",
+        "a share of {mean} ({low} to {high}) of those named slowed nobody",
+        "docs/scorecard.md",
+        "**Blame**: .. False share {mean} ({low} to {high}), at most 0.10 in every world.",
+    ),
+    (
+        "README.md",
+        "of {users} users beside {runs} runs measured on Perlmutter it names {named}; with run times shuffled {shuffles} times, {share} % of the sets have a name",
+        "docs/real-runs.md",
+        "not simulated: {runs} runs .., beside {users} users, .. {named} named, .. shuffled {shuffles} times, {sets} sets ({share}%;",
+    ),
+    (
+        "docs/overview.md",
+        "simulated ([scorecard](scorecard.md)), {seeds} seeds of each: {held} of {asked} demands hold.",
+        "docs/scorecard.md",
+        "with **{seeds} seeds** of each world; .. {held} of {asked} demands hold;",
+    ),
+    (
+        "docs/overview.md",
+        "average precision is {gain} ({gain_low} to {gain_high}) above the paper's method and in {won} of {worlds} worlds above every other one; a share of"
+        " {mean} ({low} to {high}) of those named slowed nobody; where everything is hard at once it names nobody.",
+        "docs/scorecard.md",
+        "the highest average precision in {won} of {worlds} worlds, {gain} ({gain_low} to {gain_high}) on the paper's method. False share {mean} ({low} to"
+        " {high}), .. It names nobody in everything.",
+    ),
+    (
+        "docs/overview.md",
+        "Of the planted counters {found} ({low} to {high}) are among the first as many.",
+        "docs/scorecard.md",
+        "**Deviation**: {found} ({low} to {high}) of the planted counters are among the first as many",
+    ),
+    (
+        "docs/overview.md",
+        "beats every single forecaster beyond its interval in {better} of {worlds} worlds; its 90 % intervals cover {mean} ({low} to {high}).",
+        "docs/scorecard.md",
+        "every single candidate beyond its interval in {better} of {worlds} worlds. 90 % intervals cover {mean} ({low} to {high}).",
+    ),
+]
+
+
+def figures(text: str, words: str) -> dict[str, float]:
+    """The figures of the one place where the words stand."""
+    parts = re.split(r"(\{\w+\}|\.\.|\s+)", words)
+    of = {"..": ".*?", " ": r"\s+"}
+    pattern = "".join(
+        of.get(part) or (f"(?P<{part[1:-1]}>[+-]?[0-9.]*[0-9])" if part.startswith("{") else re.escape(part))
+        for part in parts
+    )
+    found = list(re.finditer(pattern, text, re.DOTALL))
+    assert len(found) == 1, f"{len(found)} places say: {words}"
+    return {name: float(value) for name, value in found[0].groupdict().items()}
+
+
+@pytest.mark.parametrize("quoted", QUOTED, ids=lambda quoted: f"{quoted[0]}-{quoted[2]}")
+def test_a_quoted_figure_is_the_pages(quoted: tuple[str, str, str, str]) -> None:
+    document, said, page, words = quoted
+    there, made = figures((ROOT / document).read_text(), said), figures((ROOT / page).read_text(), words)
+    assert there == {name: made[name] for name in there}, f"{document} quotes {page}"
+
+
+def test_a_changed_figure_and_a_sentence_that_is_gone_are_noticed() -> None:
+    words = "False share {mean} ({low} to {high}), .. In {won} of"
+    assert figures("False\nshare 0.01 (0.00 to\n0.02), at most 0.1. In 3 of 4.", words) == {
+        "mean": 0.01,
+        "low": 0.0,
+        "high": 0.02,
+        "won": 3,
+    }
+    for text in ("False share about 0.01", "False share 0.1 (0 to 1), x In 3 of. False share 0.1 (0 to 1), x In 4 of"):
+        with pytest.raises(AssertionError, match="places say"):
+            figures(text, words)
+
+
+def test_the_scorecards_page_is_what_the_report_writes_of_its_figures() -> None:
+    card = orjson.loads((ROOT / "docs/scorecard.json").read_bytes())
+    assert (ROOT / "docs/scorecard.md").read_text() == markdown(card)
