@@ -17,6 +17,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "web" / "dist"
+#: Edison's measured day: the option of `flitwatch import dragonview` for each file below the folder of measured data.
+EDISON = {
+    "--links": "cray-wiring/links-edison.txt",
+    "--counters": "edison-dragonview/dnd_net_counters.21.csv",
+    "--jobs": "edison-dragonview/dnd_jobs.21.csv",
+}
 
 
 def flitwatch(*arguments: str | Path) -> None:
@@ -25,21 +31,14 @@ def flitwatch(*arguments: str | Path) -> None:
     subprocess.run(command, check=True, timeout=300, stdout=subprocess.DEVNULL)
 
 
+def import_of_edison(data: Path) -> list[str]:
+    """Words of the command that imports it; `data` is the folder as the program sees it."""
+    return ["import", "dragonview", *(word for option, name in EDISON.items() for word in (option, f"{data / name}"))]
+
+
 def fill(url: str, data: Path) -> None:
     """Import Edison (measured, 140 routers counted), Selene and Theta (topology only) as a user does."""
-    edison = data / "edison-dragonview"
-    flitwatch(
-        "import",
-        "dragonview",
-        "--db",
-        url,
-        "--links",
-        data / "cray-wiring/links-edison.txt",
-        "--counters",
-        edison / "dnd_net_counters.21.csv",
-        "--jobs",
-        edison / "dnd_jobs.21.csv",
-    )
+    flitwatch(*import_of_edison(data), "--db", url)
     flitwatch("import", "fabric", data / "infiniband/selene.storage.txt", "--db", url)
     flitwatch("import", "fabric", data / "cray-wiring/theta.interconnect", "--db", url)
 

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from e2e.test_page import run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,3 +37,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return int(probe.getsockname()[1])
+
+
+def look_at_edison(url: str, browser: dict[str, str]) -> None:
+    """The page of an installed platform, in a real Chromium, counts Edison's routers and asks no other host for anything."""
+    run("installed.mjs", {**browser, "FLITWATCH_URL": url}, timeout_s=120)

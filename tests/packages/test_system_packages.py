@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from e2e.site import EDISON, import_of_edison
 from e2e.test_page import browser  # noqa: F401
 
-from packages import edison
-from packages.conftest import ROOT, free_port
+from packages.conftest import ROOT, free_port, look_at_edison
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 PATHS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -184,12 +184,12 @@ def test_the_deb_imports_and_shows_its_page(
     browser: dict[str, str],  # noqa: F811
 ) -> None:
     inside = Path("/srv/data")
-    for name in edison.FILES.values():
+    for name in EDISON.values():
         file = deb.root / inside.relative_to("/") / name
         file.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(shared / "data" / name, file)
-    deb.flitwatch(*edison.importing(inside))
-    edison.look(f"http://127.0.0.1:{deb.port}", browser)
+    deb.flitwatch(*import_of_edison(inside))
+    look_at_edison(f"http://127.0.0.1:{deb.port}", browser)
 
 
 def test_the_units_of_the_deb_are_sound(deb: Running) -> None:

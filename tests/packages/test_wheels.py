@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from e2e.site import import_of_edison
 from e2e.test_page import browser  # noqa: F401
 
-from packages import edison
-from packages.conftest import ROOT, free_port
+from packages.conftest import ROOT, free_port, look_at_edison
 
 pytestmark = [pytest.mark.integration, pytest.mark.slow]
 #: What the program may call of the system; no compiler, no CMake, no Git.
@@ -128,8 +128,8 @@ def test_the_platform_starts_imports_and_shows_its_page(
 ) -> None:
     port = str(free_port())
     up = json.loads(server.flitwatch("up", "--twin", "none", "--port", port, "--json").stdout)
-    server.flitwatch(*edison.importing(shared / "data"))
-    edison.look(up["url"], browser)
+    server.flitwatch(*import_of_edison(shared / "data"))
+    look_at_edison(up["url"], browser)
     server.flitwatch("down")
     assert (server.home / ".local" / "state" / "flitwatch" / "pg").is_dir()
 

@@ -1,1 +1,1 @@
-"""Alert rules, alerts, silences and the outbox: in and out; and the signals that rules watch."""
+"""Alert rules, alerts, silences and the outbox: in and out; the signals that rules watch; and the outbox of job ends."""

@@ -25,8 +25,8 @@ def _moment(epoch_s: float) -> datetime:
     return datetime.fromtimestamp(epoch_s, UTC)
 
 
-def _json(value: Any) -> Jsonb:
-    # NaN is no JSON.
+def as_jsonb(value: Any) -> Jsonb:
+    """A value as a parameter of type jsonb; what is no number becomes null, since NaN is no JSON."""
     return Jsonb(value, dumps=lambda v: orjson.dumps(v, option=orjson.OPT_SERIALIZE_NUMPY).decode())
 
 
@@ -42,7 +42,7 @@ def save_rule(conn: Connection, rule: Rule, source: str) -> None:
         "INSERT INTO alert_rule AS r (name, rule, source) VALUES (%s, %s, %s) ON CONFLICT (name) DO UPDATE SET rule = excluded.rule,"
         " source = excluded.source, updated_at = clock_timestamp()"
         " WHERE (r.source = 'file' OR excluded.source = 'api') AND r.rule <> excluded.rule",
-        [rule.name, _json(rule.model_dump(mode="json")), source],
+        [rule.name, as_jsonb(rule.model_dump(mode="json")), source],
     )
 
 
@@ -115,7 +115,7 @@ def open_alert(conn: Connection, rule: Rule, sample: Sample, held: SeriesState, 
         " VALUES (%s, %s, %s, %s, %s, %s, CASE WHEN %s THEN %s END, %s, %s, %s, %s, %s) RETURNING alert_id",
         [
             rule.name,
-            _json(labels),
+            as_jsonb(labels),
             held.phase,
             rule.severity,
             _moment(held.since_s),
@@ -126,7 +126,7 @@ def open_alert(conn: Connection, rule: Rule, sample: Sample, held: SeriesState, 
             held.peak,
             sample.probability,
             rule.described(labels, sample.value),
-            _json(evidence),
+            as_jsonb(evidence),
         ],
     ).fetchone()
     assert row is not None
@@ -158,7 +158,7 @@ def move_alert(
             fires,
             _moment(held.since_s),
             fires,
-            _json(evidence),
+            as_jsonb(evidence),
             fires,
             text,
             number,
@@ -218,7 +218,7 @@ def add_silence(
     """Silence alerts that match for a while."""
     row = conn.execute(
         "INSERT INTO alert_silence (matchers, starts_at, ends_at, comment, created_by) VALUES (%s, %s, %s, %s, %s) RETURNING silence_id",
-        [_json(matchers), starts, ends, comment, by],
+        [as_jsonb(matchers), starts, ends, comment, by],
     ).fetchone()
     assert row is not None
     return int(row[0])

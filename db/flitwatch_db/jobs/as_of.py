@@ -6,11 +6,16 @@ from typing import Any
 
 import psycopg
 from psycopg.rows import dict_row
+from psycopg.sql import SQL
 
 from flitwatch_domain.errors import BadRequest, NotFound
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
+_JOB = SQL(
+    'SELECT job_pk, cluster, job_id, user_name AS "user", account, name, state, nodes, simulated,'
+    " extract(epoch FROM start_ts)::float8 AS start_s, extract(epoch FROM end_ts)::float8 AS end_s FROM job "
+)
 
 
 def job_at(conn: Conn, job_id: str, cluster: str | None, now_s: float) -> Row:
@@ -18,17 +23,22 @@ def job_at(conn: Conn, job_id: str, cluster: str | None, now_s: float) -> Row:
     return at_moment(_job(conn, job_id, cluster), now_s)
 
 
-def _job(conn: Conn, job_id: str, cluster: str | None) -> Row:
+def one_job(conn: Conn, job_pk: int) -> Row:
+    """The row of one job, as `job_at` gives it; NotFound where it is gone. An id of the scheduler may have several: a job that was requeued."""
     with conn.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(
-            """
-            SELECT job_pk, cluster, job_id, user_name AS "user", account, name, state, nodes, simulated,
-                   extract(epoch FROM start_ts)::float8 AS start_s, extract(epoch FROM end_ts)::float8 AS end_s
-            FROM job WHERE job_id = %(id)s AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s)
-            ORDER BY coalesce(start_ts, submit_ts) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1
-            """,
-            {"id": job_id, "cluster": cluster},
-        ).fetchall()
+        row = cursor.execute(_JOB + SQL("WHERE job_pk = %s"), [job_pk]).fetchone()
+    if row is None:
+        raise NotFound(f"there is no job with the number {job_pk}")
+    return row
+
+
+def _job(conn: Conn, job_id: str, cluster: str | None) -> Row:
+    newest = SQL(
+        "WHERE job_id = %(id)s AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s)"
+        " ORDER BY coalesce(start_ts, submit_ts) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1"
+    )
+    with conn.cursor(row_factory=dict_row) as cursor:
+        rows = cursor.execute(_JOB + newest, {"id": job_id, "cluster": cluster}).fetchall()
     if not rows:
         raise NotFound(
             f"there is no job {job_id[:60]!r}" + (f" of cluster {cluster[:60]!r}" if cluster else ""),

@@ -1,1 +1,1 @@
-"""Rules, their evaluation and delivery."""
+"""Rules, their evaluation and delivery; and the webhook of job ends."""

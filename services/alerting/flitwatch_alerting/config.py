@@ -41,7 +41,7 @@ def _read_server(text: str) -> tuple[str, int]:
     return match.group(1).strip("[]"), port
 
 
-def _is_web(text: str) -> bool:
+def is_web(text: str) -> bool:
     """Whether this is an http or https URL with a host."""
     try:
         parts = urlsplit(text)
@@ -109,7 +109,7 @@ class Receiver(MailServer):
     def _complete(self) -> Receiver:
         if self.kind in _URL_KINDS and sum(map(bool, (self.url, self.url_env, self.url_file))) != 1:
             raise ValueError("give one of url, url_env and url_file")
-        if self.url and not _is_web(self.url):
+        if self.url and not is_web(self.url):
             raise ValueError("url is http:// or https:// and a host")
         if self.kind == "mail" and not self.to:
             raise ValueError("mail needs `to`")
@@ -133,7 +133,7 @@ class Receiver(MailServer):
             raise BadInput(f"{self.url_file}: {problem.strerror}", where=where) from None
         except UnicodeDecodeError:
             found = ""
-        if not _is_web(found):
+        if not is_web(found):
             raise BadInput(f"{self.url_env or self.url_file} holds no http or https URL", where=where)
         return found
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import psycopg
 
-from flitwatch_alerting import deliver
+from flitwatch_alerting import deliver, job_ends
 from flitwatch_alerting.config import Config
 from flitwatch_alerting.contact_points import send_tests, with_contacts
 from flitwatch_alerting.evaluate import announce, evaluate
@@ -35,6 +35,7 @@ class Measures:
     changed: int = 0
     delivered: int = 0
     problems: int = 0
+    jobs_told: int = 0
 
 
 class Engine:
@@ -45,6 +46,7 @@ class Engine:
     url : str             the database
     config : Config
     stop : Event          set to end after the current round
+    webhook : JobWebhook, optional    where ends of jobs are told
     heartbeat : Heartbeat         beats with each rule and message, and while a database or another engine's end is waited for
     """
 
@@ -55,10 +57,12 @@ class Engine:
         stop: threading.Event,
         tick_s: float = TICK_S,
         heartbeat: Heartbeat | None = None,
+        webhook: job_ends.JobWebhook | None = None,
     ) -> None:
         self.url, self.config, self.stop, self.tick_s = url, config, stop, tick_s
         self.heartbeat = heartbeat or Heartbeat()
         self.measures = Measures()
+        self.job_ends = job_ends.JobEnds(webhook, self.heartbeat.beat) if webhook is not None else None
         self._said: dict[str, str] = {}
 
     def run(self) -> None:
@@ -123,7 +127,12 @@ class Engine:
             self.measures.delivered += deliver.dispatch(conn, config, self.heartbeat)
         with self._apart(conn, "test mails"):
             send_tests(conn, config)
+        if self.job_ends is not None:
+            with self._apart(conn, "ends of jobs"):
+                self.measures.jobs_told += self.job_ends.round(conn)
         if self.measures.rounds % TIDY_EVERY == 0:
+            with self._apart(conn, "the end of old notices of jobs"):
+                job_ends.forget_old(conn)
             with self._apart(conn, "the end of old alerts"):
                 alerts.forget_old(conn)
         self.measures.rounds += 1

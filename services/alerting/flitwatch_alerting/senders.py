@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import smtplib
+import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
+from functools import cache
 from typing import Any
 
 import httpx
@@ -57,32 +59,44 @@ def chain(alert: Row) -> list[str]:
 
 def send(config: Config, receiver: Receiver, notices: list[Row], key: str) -> None:
     """Deliver one group's notices; Unavailable where the receiver does not take them, Unreachable where it does not answer."""
-    with _refusals(receiver):
+    with refusals(f"receiver {receiver.name}"):
         {"alertmanager": _alertmanager, "webhook": _webhook, "slack": _slack, "mail": _mail}[receiver.kind](
             config, receiver, notices, key
         )
 
 
 @contextmanager
-def _refusals(receiver: Receiver) -> Iterator[None]:
-    """What a receiver or the way there fails with, as our own errors."""
+def refusals(who: str) -> Iterator[None]:
+    """What a receiver or the way there fails with, as our own errors, which say `who` it was."""
     try:
         yield
     except (smtplib.SMTPResponseException, smtplib.SMTPRecipientsRefused) as problem:
-        raise Unavailable(f"receiver {receiver.name} refuses ({type(problem).__name__})") from None
+        raise Unavailable(f"{who} refuses ({type(problem).__name__})") from None
     except (httpx.HTTPError, httpx.InvalidURL, OSError, smtplib.SMTPException) as problem:
         # The address may be a secret, so the error's own text, which may hold it, is not kept.
-        raise Unreachable(f"receiver {receiver.name} cannot be reached ({type(problem).__name__})") from None
+        raise Unreachable(f"{who} cannot be reached ({type(problem).__name__})") from None
+
+
+@cache
+def _authorities() -> ssl.SSLContext:
+    """Whom we trust in TLS, read once: reading it takes longer than most messages."""
+    return httpx.create_ssl_context()
+
+
+def post(who: str, url: str, body: bytes, headers: dict[str, str]) -> None:
+    """Send JSON; Unavailable where the answer is no success, as after a redirection, which is not followed."""
+    headers = {"Content-Type": "application/json", "User-Agent": "flitwatch-alerting", **headers}
+    answer = httpx.post(url, content=body, headers=headers, timeout=TIMEOUT_S, verify=_authorities())
+    if answer.status_code >= 300:
+        raise Unavailable(f"{who} answers {answer.status_code}")
 
 
 def _post(receiver: Receiver, url: str, body: Any, key: str) -> None:
-    headers = {"Content-Type": "application/json", "Idempotency-Key": key, "User-Agent": "flitwatch-alerting"}
-    answer = httpx.post(url, content=orjson.dumps(body), headers=headers, timeout=TIMEOUT_S)
-    if answer.status_code >= 300:
-        raise Unavailable(f"receiver {receiver.name} answers {answer.status_code}")
+    post(f"receiver {receiver.name}", url, orjson.dumps(body), {"Idempotency-Key": key})
 
 
-def _moment(time: datetime | None) -> str | None:
+def moment_text(time: datetime | None) -> str | None:
+    """A time as messages print it, in UTC; None stays."""
     return None if time is None else time.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
@@ -107,8 +121,8 @@ def _alertmanager(config: Config, receiver: Receiver, notices: list[Row], key: s
             {
                 "labels": {"alertname": alert["rule"], **{k: v for k, v in labels_of(alert).items() if v}},
                 "annotations": annotations,
-                "startsAt": _moment(started),
-                "endsAt": _moment(ends),
+                "startsAt": moment_text(started),
+                "endsAt": moment_text(ends),
                 "generatorURL": page_address(config, alert) or link(config, alert),
             }
         )
@@ -130,8 +144,8 @@ def _item(config: Config, alert: Row) -> Row:
         "value": alert["value"],
         "peak": alert["peak"],
         "probability": alert["probability"],
-        "fired_at": _moment(alert["fired_at"]),
-        "resolved_at": _moment(alert["resolved_at"]),
+        "fired_at": moment_text(alert["fired_at"]),
+        "resolved_at": moment_text(alert["resolved_at"]),
         "evidence": link(config, alert),
         "page": page_address(config, alert),
         "simulated": _is_simulated(alert),
@@ -184,7 +198,7 @@ def send_test(config: Config, receiver: Receiver, key: str) -> None:
     message["Message-ID"] = f"<{key}@flitwatch>"
     page = f"{config.external_url.rstrip('/')}/alerts?view=contacts"
     message.set_content(f"This is a test: alerts of Flitwatch arrive here. Nothing is wrong.\n\n{page}\n")
-    with _refusals(receiver):
+    with refusals(f"receiver {receiver.name}"):
         _post_mail(receiver, message)
 
 

@@ -38,8 +38,12 @@ export async function start({ groups = 34, only } = {}) {
     const context = await browser.newContext({ viewport, colorScheme });
     // The tour is for a first visit; its own checks ask for one.
     await context.addInitScript(() => {
-      if (localStorage.getItem("flitwatch-tour") === null && !sessionStorage.getItem("came"))
-        localStorage.setItem("flitwatch-tour", "seen");
+      try {
+        if (localStorage.getItem("flitwatch-tour") === null && !sessionStorage.getItem("came"))
+          localStorage.setItem("flitwatch-tour", "seen");
+      } catch {
+        // A frame that was refused has no storage.
+      }
     });
     const page = await context.newPage();
     const errors = [];

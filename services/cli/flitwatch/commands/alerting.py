@@ -27,20 +27,41 @@ from flitwatch_ops.watched import own_heartbeat
     help="Where the page is reached, for the links of notices, if the file does not say; http://127.0.0.1:8765 by default.",
 )
 @click.option(
+    "--job-webhook",
+    metavar="URL",
+    envvar="FLITWATCH_JOB_WEBHOOK",
+    help="Where the end of each job is sent as signed JSON, with what is said of its slowness; without it nothing is.",
+)
+@click.option(
+    "--job-webhook-secret-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="FLITWATCH_JOB_WEBHOOK_SECRET_FILE",
+    help="File with the secret that signs them: 24 to 64 bytes in Base64 (openssl rand -base64 32).",
+)
+@click.option(
     "--check", is_flag=True, help="Only read the file, see that every address is there, and say what it holds."
 )
 @database_options
 @json_option
 @metrics_option
 def alerting(
-    config: Path | None, external_url: str | None, check: bool, db_url: str | None, ephemeral: bool, as_json: bool
+    config: Path | None,
+    external_url: str | None,
+    job_webhook: str | None,
+    job_webhook_secret_file: Path | None,
+    check: bool,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
 ) -> None:
     """Evaluate the rules and deliver alerts until stopped."""
     from flitwatch_alerting.config import read_config
     from flitwatch_alerting.engine import Engine
+    from flitwatch_alerting.job_ends import read_webhook
     from flitwatch_ops.platform import SERVICE_PATIENCE_S, database
 
     chosen = read_config(config, external_url)
+    webhook = read_webhook(job_webhook, job_webhook_secret_file, chosen.external_url)
     if check:
         chosen.check()
         emit({"rules": [rule.name for rule in chosen.rules], "receivers": [r.name for r in chosen.receivers]}, as_json)
@@ -50,6 +71,6 @@ def alerting(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     with database(db_url, ephemeral, SERVICE_PATIENCE_S, stop) as url:
-        engine = Engine(url, chosen, stop, heartbeat=own_heartbeat())
+        engine = Engine(url, chosen, stop, heartbeat=own_heartbeat(), webhook=webhook)
         engine.run()
         emit(asdict(engine.measures), as_json)

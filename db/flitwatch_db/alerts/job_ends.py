@@ -1,0 +1,82 @@
+"""The outbox of job ends: which jobs are still to be told of, what is due, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from flitwatch_db.alerts.store import as_jsonb
+
+Conn = psycopg.Connection[Any]
+Row = dict[str, Any]
+
+#: Seconds after a job's end by which its last counters are stored, and for which its end is news: an import of last year's jobs tells of none.
+SETTLED_S, NEWS_S = 60, 3600
+#: Hours after which a notice that nobody took is given up.
+KEPT_HOURS = 24
+
+
+def untold(conn: Conn, limit: int) -> list[Row]:
+    """Jobs that ran and ended and have no notice yet, the first to end first: job_pk, cluster, job_id, end_s."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(
+            """
+            SELECT job_pk, cluster, job_id, extract(epoch FROM end_ts)::float8 AS end_s
+            FROM job j
+            WHERE j.end_ts > now() - make_interval(secs => %(news)s) AND j.end_ts < now() - make_interval(secs => %(settled)s)
+              AND j.start_ts IS NOT NULL AND NOT EXISTS (SELECT FROM job_end_notice n WHERE n.job_pk = j.job_pk)
+            ORDER BY j.end_ts, j.job_pk LIMIT %(limit)s
+            """,
+            {"news": NEWS_S, "settled": SETTLED_S, "limit": limit},
+        ).fetchall()
+
+
+def queue(conn: Conn, job_pk: int, explanation: Mapping[str, Any]) -> None:
+    """Have a job's end told, with what is said of it; nothing where it is queued already, or the job is gone."""
+    conn.execute(
+        "INSERT INTO job_end_notice (job_pk, explanation) SELECT job_pk, %s FROM job WHERE job_pk = %s ON CONFLICT DO NOTHING",
+        [as_jsonb(explanation), job_pk],
+    )
+
+
+def due(conn: Conn, limit: int) -> list[Row]:
+    """Notices to be sent now with their jobs, the longest due first."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(
+            """
+            SELECT n.explanation, n.attempts, j.job_pk, j.cluster, j.job_id, j.user_name, j.account, j.name, j.partition, j.state, j.exit_code,
+                   j.nodes, j.submit_ts, j.start_ts, j.end_ts, j.simulated
+            FROM job_end_notice n JOIN job j USING (job_pk)
+            WHERE n.delivered_at IS NULL AND n.due_at <= clock_timestamp()
+            ORDER BY n.due_at, n.job_pk LIMIT %s
+            """,
+            [limit],
+        ).fetchall()
+
+
+def delivered(conn: Conn, job_pk: int) -> None:
+    """Mark a notice as taken."""
+    conn.execute(
+        "UPDATE job_end_notice SET delivered_at = clock_timestamp(), attempts = attempts + 1, error = NULL WHERE job_pk = %s",
+        [job_pk],
+    )
+
+
+def failed(conn: Conn, job_pk: int, why: str, retry_s: float) -> None:
+    """Keep a notice for another attempt."""
+    conn.execute(
+        "UPDATE job_end_notice SET attempts = attempts + 1, error = %s, due_at = clock_timestamp() + make_interval(secs => %s) WHERE job_pk = %s",
+        [why[:400], retry_s, job_pk],
+    )
+
+
+def forget_old(conn: Conn) -> int:
+    """Remove what is older than a day; return how many of them nobody took."""
+    rows = conn.execute(
+        "DELETE FROM job_end_notice WHERE created_at < now() - make_interval(hours => %s) RETURNING delivered_at IS NULL",
+        [KEPT_HOURS],
+    ).fetchall()
+    return sum(lost for (lost,) in rows)

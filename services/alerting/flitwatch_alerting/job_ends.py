@@ -1,0 +1,235 @@
+"""The end of a job, told to the site's webhook: one signed JSON a job, with what is known of its slowness.
+
+Headers and signature are those of Standard Webhooks 1.0, so that a receiver checks them with a library that it has.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypedDict
+from urllib.parse import quote
+
+import orjson
+import psycopg
+
+from flitwatch_alerting.config import is_web
+from flitwatch_alerting.deliver import RETRY_S
+from flitwatch_alerting.senders import Unreachable, moment_text, post, refusals
+from flitwatch_db.alerts import job_ends
+from flitwatch_db.jobs.as_of import at_moment, one_job
+from flitwatch_db.jobs.explanation import explain_job
+from flitwatch_domain.errors import BadInput, FlitwatchError, Unavailable
+from flitwatch_domain.explanation.result import ChainSentence, Verdict
+
+log = logging.getLogger(__name__)
+
+Row = dict[str, Any]
+WHO = "the webhook of job ends"
+#: A round ends with the message under way after so many seconds: rules and alerts come before.
+ROUND_S, MOST = 5.0, 50
+#: The specification asks for 24 to 64 bytes.
+_LEAST_SECRET, _MOST_SECRET = 24, 64
+_PREFIX = "whsec_"
+
+
+class SlowdownVerdict(TypedDict):
+    """What is said of a job's slowness when it ended, in words that name nobody; `factor` and `lost_s` are None where it was not slow, or that cannot be told."""
+
+    verdict: Verdict
+    title: str
+    detail: str
+    reasons: list[str]
+    named: str | None
+    basis: str | None
+    factor: float | None
+    lost_s: float | None
+    chain: list[ChainSentence]
+    as_of: str
+
+
+@dataclass(frozen=True)
+class JobWebhook:
+    """Where ends of jobs are told, the secret that signs them, and where people reach the page."""
+
+    url: str = field(repr=False)
+    secret: bytes = field(repr=False)
+    external_url: str
+
+
+def read_webhook(url: str | None, secret_file: Path | None, external_url: str) -> JobWebhook | None:
+    """The webhook of the settings, None without one; BadInput where the address or the secret is missing or no such thing."""
+    if not url and secret_file is None:
+        return None
+    if not url or not is_web(url):
+        raise BadInput(
+            "FLITWATCH_JOB_WEBHOOK holds no http or https URL",
+            advice="Write the address that ends of jobs are sent to, or leave out its secret too.",
+        )
+    if secret_file is None:
+        raise BadInput(
+            "FLITWATCH_JOB_WEBHOOK has no secret",
+            advice="Make one (openssl rand -base64 32 > FILE) and name its file in FLITWATCH_JOB_WEBHOOK_SECRET_FILE.",
+        )
+    return JobWebhook(url, _secret(secret_file), external_url.rstrip("/"))
+
+
+def _secret(file: Path) -> bytes:
+    advice = "openssl rand -base64 32 > FILE makes one."
+    try:
+        secret = base64.b64decode(file.read_text("ascii").strip().removeprefix(_PREFIX), validate=True)
+    except OSError as problem:
+        raise BadInput(f"FLITWATCH_JOB_WEBHOOK_SECRET_FILE: {file}: {problem.strerror}", advice=advice) from None
+    except (UnicodeDecodeError, binascii.Error):
+        secret = b""
+    if not _LEAST_SECRET <= len(secret) <= _MOST_SECRET:
+        raise BadInput(
+            f"FLITWATCH_JOB_WEBHOOK_SECRET_FILE: {file} holds no {_LEAST_SECRET} to {_MOST_SECRET} bytes in Base64",
+            advice=advice,
+        )
+    return secret
+
+
+def signature(secret: bytes, key: str, sent_s: int, body: bytes) -> str:
+    """The signature of one message (Standard Webhooks 1.0): HMAC-SHA256 of key, epoch seconds and body."""
+    signed = b".".join([key.encode(), str(sent_s).encode(), body])
+    return "v1," + base64.b64encode(hmac.digest(secret, signed, hashlib.sha256)).decode()
+
+
+class JobEnds:
+    """Tells the webhook of jobs that ended.
+
+    Parameters
+    ----------
+    webhook : JobWebhook
+    beat : callable     called with each job and message
+    """
+
+    def __init__(self, webhook: JobWebhook, beat: Callable[[], object] = lambda: None) -> None:
+        self.webhook, self.beat = webhook, beat
+        self._away, self._away_until_s = 0, 0.0
+
+    def round(self, conn: psycopg.Connection) -> int:
+        """Queue the jobs that ended, send what is due for at most a few seconds, and return how many messages were taken. The connection commits by itself."""
+        half_s, ends_s = time.monotonic() + ROUND_S / 2, time.monotonic() + ROUND_S
+        for row in job_ends.untold(conn, MOST):
+            if time.monotonic() > half_s:
+                break
+            self.beat()
+            job_ends.queue(conn, row["job_pk"], verdict_of(conn, row["job_pk"], row["end_s"] + job_ends.SETTLED_S))
+        told = 0
+        # While nobody answers, one message is tried at a time: each may take as long as we wait for an answer.
+        for row in job_ends.due(conn, MOST) if time.monotonic() >= self._away_until_s else ():
+            if time.monotonic() > ends_s:
+                break
+            self.beat()
+            try:
+                _send(self.webhook, row)
+            except Unavailable as problem:
+                away = isinstance(problem, Unreachable)
+                wait_s = _wait_s(self._away if away else row["attempts"])
+                log.warning("%s; again in %.0f s", problem.message, wait_s)
+                job_ends.failed(conn, row["job_pk"], problem.message, wait_s)
+                if away:
+                    self._away, self._away_until_s = self._away + 1, time.monotonic() + wait_s
+                    break
+            else:
+                self._away = 0
+                job_ends.delivered(conn, row["job_pk"])
+                told += 1
+        return told
+
+
+def _wait_s(tries: int) -> float:
+    return RETRY_S[min(tries, len(RETRY_S) - 1)]
+
+
+def forget_old(conn: psycopg.Connection) -> None:
+    """Give up what nobody took for a day, and say so."""
+    if lost := job_ends.forget_old(conn):
+        log.error("%s did not take the ends of %d jobs within %d hours; given up", WHO, lost, job_ends.KEPT_HOURS)
+
+
+def verdict_of(conn: psycopg.Connection, job_pk: int, now_s: float) -> SlowdownVerdict:
+    """What is said of a job at that moment (epoch seconds); `cannot tell` where it cannot be explained."""
+    try:
+        with conn.transaction():
+            made = explain_job(conn, at_moment(one_job(conn, job_pk), now_s), now_s, rooted=True)
+    except (psycopg.Error, FlitwatchError, ValueError, ArithmeticError) as problem:
+        if conn.closed:
+            raise
+        # That it ended matters more than its explanation.
+        log.warning("job number %d cannot be explained (%s)", job_pk, type(problem).__name__)
+        return {
+            "verdict": "cannot tell",
+            "title": "Nobody can say whether the job was slow",
+            "detail": "",
+            "reasons": ["the explanation failed; the log of `flitwatch alerting` says with what"],
+            "named": None,
+            "basis": None,
+            "factor": None,
+            "lost_s": None,
+            "chain": [],
+            "as_of": str(moment_text(datetime.fromtimestamp(now_s).astimezone())),
+        }
+    slow = made["slowdown"]
+    return {
+        "verdict": made["verdict"],
+        "title": made["title"],
+        "detail": made["detail"],
+        "reasons": made["reasons"],
+        "named": made["named"],
+        "basis": None if slow is None else slow["basis"],
+        "factor": None if slow is None else slow["factor"],
+        "lost_s": None if slow is None else slow["lost_s"],
+        "chain": made["chain"],
+        "as_of": str(moment_text(made["as_of"])),
+    }
+
+
+def message(webhook: JobWebhook, row: Row) -> Row:
+    """What is sent of a notice: the job, its times, what is said of its slowness, and the page's address."""
+    place = f"/jobs/{quote(row['job_id'], safe='')}?cluster={quote(row['cluster'], safe='')}"
+    started, ended = row["start_ts"], row["end_ts"]
+    return {
+        "type": "job.ended",
+        "timestamp": moment_text(ended),
+        "data": {
+            "job_id": row["job_id"],
+            "cluster": row["cluster"],
+            "user": row["user_name"],
+            "account": row["account"],
+            "name": row["name"],
+            "partition": row["partition"],
+            "state": row["state"],
+            "exit_code": row["exit_code"],
+            "nodes": row["nodes"],
+            "submit": moment_text(row["submit_ts"]),
+            "start": moment_text(started),
+            "end": moment_text(ended),
+            "elapsed_s": None if started is None or ended is None else (ended - started).total_seconds(),
+            "simulated": row["simulated"],
+            "slowdown": row["explanation"],
+            "page": f"{webhook.external_url}{place}",
+        },
+    }
+
+
+def _send(webhook: JobWebhook, row: Row) -> None:
+    body = orjson.dumps(message(webhook, row))
+    key, sent_s = f"job-ended-{row['job_pk']}", int(time.time())
+    headers = {
+        "webhook-id": key,
+        "webhook-timestamp": str(sent_s),
+        "webhook-signature": signature(webhook.secret, key, sent_s, body),
+    }
+    with refusals(WHO):
+        post(WHO, webhook.url, body, headers)
