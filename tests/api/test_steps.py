@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flitwatch_api.counters.limits import MAX_CELLS, MAX_ROWS
+from flitwatch_api.counters.limits import MAX_BYTES, MAX_CELLS, MAX_ROWS
 from flitwatch_api.counters.windows import Steps, cost_of, step_for
 from flitwatch_db.fabrics.reads import Reach
 from flitwatch_domain.errors import TooCostly
@@ -45,6 +45,15 @@ def test_without_rollups_a_small_machine_has_its_curve_too(length_s: int) -> Non
     due = tuple(range(NOW_S - 730 * DAY_S, NOW_S, 3600))
     steps = step_for(replace(REACH, due_s=due), 96, NOW_S - length_s, NOW_S, 400)
     assert 6 <= length_s / steps.step_s <= 400
+
+
+@pytest.mark.parametrize(("routers", "answered"), [(3264, True), (16_667, True), (32_640, True), (96_000, False)])
+def test_a_minute_of_a_large_machine_is_within_the_bytes_of_a_window(routers: int, answered: bool) -> None:
+    cost = cost_of(REACH, routers, 10, NOW_S - 60, NOW_S)
+    assert (cost.bytes(9) <= MAX_BYTES) == answered
+    assert cost.bytes(9) == routers * 60 * (9 * 8 + 12)
+    days = cost_of(REACH, routers, DAY_S, NOW_S - 365 * DAY_S, NOW_S - DAY_S)
+    assert days.bytes(3) == routers * 364 * 3 * 8
 
 
 def test_what_costs_too_much_is_refused_with_the_name_of_the_limit() -> None:

@@ -11,6 +11,7 @@ Open
 
 - `app` for the order of middleware and routers; `settings` for environment variables; `platform` for what one process holds;
 - `<word>/http.py` for a route, `<word>/schemas.py` for the shape of its answer;
+- `shared_answers` for what many viewers ask at once;
 - `parameters` for windows, times and cursors; `answers` for JSON and entity tags; `columnar` for Arrow and Parquet;
 - `problems` to map an error to a status; `pages` for a problem that a browser shows; `refusals` for refused records;
 - `names` for pseudonyms; `people` for logins, tokens and the audit log; `security` for headers, hosts and sizes;

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, TypeVar
@@ -119,6 +119,8 @@ class CachedAnswer:
     body: bytes
     packed: bytes
     tag: str
+    media_type: str = JSON
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def bytes(self) -> int:
@@ -126,25 +128,33 @@ class CachedAnswer:
         return len(self.body) + len(self.packed)
 
 
-def keep(content: Any) -> CachedAnswer:
-    """JSON to be sent many times."""
-    body = dump(content)
-    return CachedAnswer(
-        body, gzip.compress(body, 6, mtime=0), f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
-    )
+def keep(content: Any, level: int = 6) -> CachedAnswer:
+    """JSON to be sent many times, compressed at a level of gzip."""
+    return keep_bytes(dump(content), JSON, {}, level)
 
 
-def tagged(request: Request, kept: CachedAnswer) -> Response:
-    """A kept answer with its entity tag; 304 without a body where the caller has it already."""
-    headers = {"ETag": kept.tag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+def keep_bytes(body: bytes, media_type: str, headers: Mapping[str, str], level: int) -> CachedAnswer:
+    """Bytes of another kind to be sent many times, with headers of their own."""
+    tag = f'W/"{hashlib.blake2b(body, digest_size=12).hexdigest()}"'
+    return CachedAnswer(body, gzip.compress(body, level, mtime=0), tag, media_type, headers)
+
+
+def tagged(request: Request, kept: CachedAnswer, vary: str | None = None) -> Response:
+    """A kept answer with its entity tag; 304 without a body where the caller has it already. `vary`: see `answer`."""
+    headers = {
+        **kept.headers,
+        "ETag": kept.tag,
+        "Cache-Control": "no-cache",
+        "Vary": "Accept-Encoding" if vary is None else f"{vary}, Accept-Encoding",
+    }
     held = request.headers.get("if-none-match", "")
     if held.strip() == "*" or kept.tag.removeprefix("W/") in {
         part.strip().removeprefix("W/") for part in held.split(",")
     }:
         return Response(status_code=304, headers=headers)
     if "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(kept.packed, media_type=JSON, headers={**headers, "Content-Encoding": "gzip"})
-    return Response(kept.body, media_type=JSON, headers=headers)
+        return Response(kept.packed, media_type=kept.media_type, headers={**headers, "Content-Encoding": "gzip"})
+    return Response(kept.body, media_type=kept.media_type, headers=headers)
 
 
 def unknown_as_null(values: NDArray[np.integer[Any]]) -> list[int | None]:

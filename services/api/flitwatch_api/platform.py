@@ -18,6 +18,7 @@ from flitwatch_api.events.hub import Hub
 from flitwatch_api.fabric.topologies import Topologies
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.settings import Settings
+from flitwatch_api.shared_answers import SharedAnswers
 from flitwatch_db import async_pool, connect
 from flitwatch_db.core.columns import Connection
 from flitwatch_domain.errors import Unavailable
@@ -25,6 +26,8 @@ from flitwatch_domain.errors import Unavailable
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
+#: Memory for answers that viewers share.
+ANSWERS_BYTES = 64 << 20
 #: How long a lost connection about callers is tried again before the next caller begins anew: beyond, the pauses would outlast the outage.
 RECONNECT_S = 2.0
 
@@ -64,6 +67,8 @@ class Platform:
         self.topologies = Topologies(self.hub, self.in_thread)
         self.store = CounterStore(self.reading, settings.api_cache_mb << 20)
         self.advice = AdviceState(url)
+        self.answers = SharedAnswers(ANSWERS_BYTES, lambda: self.hub.listening)
+        self.hub.on_event(self.answers.on_event)
         self.hub.on_event(self.store.on_event)
         self.hub.on_event(self.topologies.on_event)
 

@@ -215,3 +215,4 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
         (503, "A part of the service does not answer"),
     )
 }
+UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "The caller's copy (If-None-Match) is current."}}

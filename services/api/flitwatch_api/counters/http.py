@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from typing import Annotated
 
 import numpy as np
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
+from numpy.typing import NDArray
 
 from flitwatch_api import columnar
-from flitwatch_api.answers import answer, moments, ratio, shape
+from flitwatch_api.answers import CachedAnswer, answer, keep_bytes, moments, ratio, shape
 from flitwatch_api.counters import schemas, series
 from flitwatch_api.counters import stalls as service
 from flitwatch_api.counters.lanes import lane_figures
 from flitwatch_api.counters.limits import LONGEST_STEP_S, MAX_POINTS, need
+from flitwatch_api.counters.shared import LEVEL, shared, topology_of
 from flitwatch_api.counters.windows import Window as Spanned
 from flitwatch_api.fabric.topology import Topology
-from flitwatch_api.names import TheNames
+from flitwatch_api.names import names_of
 from flitwatch_api.parameters import MAX_WINDOW_S, FabricId, Time, Window
-from flitwatch_api.platform import Reader, ThePlatform
-from flitwatch_api.problems import RESPONSES
+from flitwatch_api.platform import Platform, Reader, ThePlatform
+from flitwatch_api.problems import RESPONSES, UNCHANGED
+from flitwatch_api.shared_answers import OF_EVERYTHING
+from flitwatch_db.core.columns import Connection
 from flitwatch_db.counters.reads import PORT_BUCKET_S
 
 http = APIRouter(prefix="/fabrics/{fabric}", tags=["counters"], responses=RESPONSES)
@@ -36,27 +41,37 @@ MOST_PORT = 255
 OCTETS = "application/octet-stream"
 
 
-@http.get("/stalls", response_model=schemas.StallFigures)
-@http.get("/congestion", response_model=schemas.StallFigures, name="congestion", deprecated=True)
+@http.get("/stalls", response_model=schemas.StallFigures, responses=UNCHANGED)
+@http.get("/congestion", response_model=schemas.StallFigures, responses=UNCHANGED, name="congestion", deprecated=True)
 async def stalls(
     platform: ThePlatform,
-    conn: Reader,
+    request: Request,
     fabric: FabricId,
     at: At = None,
     window: Length = service.DEFAULT_WINDOW_S,
     link_class: Class = None,
 ) -> Response:
     """Stalls per flit of a window, by router, link class and pair of groups."""
-    topology = await platform.topologies.get(conn, fabric)
-    asked = await service.ask(platform, conn, topology, at, window)
-    return answer(await service.stalls(platform, conn, asked, link_class))
+    topology = await topology_of(platform, fabric)
+
+    async def work(conn: Connection) -> schemas.StallFigures:
+        asked = await service.ask(platform, conn, topology, at, window)
+        return await service.stalls(platform, conn, asked, link_class)
+
+    return await shared(platform, request, topology, ("stalls", at, window, link_class), work)
 
 
-@http.get("/stalls/links", response_model=schemas.LinkFigures)
-@http.get("/congestion/links", response_model=schemas.LinkFigures, name="congestion_links", deprecated=True)
+@http.get("/stalls/links", response_model=schemas.LinkFigures, responses=UNCHANGED)
+@http.get(
+    "/congestion/links",
+    response_model=schemas.LinkFigures,
+    responses=UNCHANGED,
+    name="congestion_links",
+    deprecated=True,
+)
 async def stalls_of_links(
     platform: ThePlatform,
-    conn: Reader,
+    request: Request,
     fabric: FabricId,
     at: At = None,
     window: Length = service.DEFAULT_WINDOW_S,
@@ -67,9 +82,13 @@ async def stalls_of_links(
     link_class: Class = None,
 ) -> Response:
     """Stalls per flit of a window by counted link; a link that is absent has no counter."""
-    topology = await platform.topologies.get(conn, fabric)
-    asked = await service.ask(platform, conn, topology, at, window, of_ports=True)
-    return answer(await service.link_figures(platform, conn, asked, router, group, link_class))
+    topology = await topology_of(platform, fabric)
+
+    async def work(conn: Connection) -> schemas.LinkFigures:
+        asked = await service.ask(platform, conn, topology, at, window, of_ports=True)
+        return await service.link_figures(platform, conn, asked, router, group, link_class)
+
+    return await shared(platform, request, topology, ("links", at, window, router, group, link_class), work)
 
 
 @http.get("/lanes", response_model=schemas.LaneFigures)
@@ -93,15 +112,15 @@ async def lanes(
     "/timeseries",
     response_model=schemas.Timeseries,
     responses={
+        **UNCHANGED,
         200: {
             "content": columnar.CONTENT,
             "description": "As Arrow or Parquet: columns ts, router (unless summed) and one a counter; null is unknown.",
-        }
+        },
     },
 )
 async def timeseries(
     platform: ThePlatform,
-    conn: Reader,
     request: Request,
     fabric: FabricId,
     routers: Annotated[
@@ -116,33 +135,54 @@ async def timeseries(
     total: Annotated[bool, Query(alias="sum", description="One row: the sum over the routers.")] = False,
 ) -> Response:
     """Counters of routers over time, summed to at most `points` steps; a ratio is summed stalls over summed flits of its step."""
-    topology = await platform.topologies.get(conn, fabric)
+    topology = await topology_of(platform, fabric)
     names = series.read_counters(counters)
     chosen = series.read_routers(topology, routers)
-    span = await series.span_of(platform, conn, topology, from_, to)
-    found = await series.timeseries(platform, conn, topology, series.SeriesQuery(chosen, names, span, points, total))
+
+    async def find(conn: Connection) -> series.Series:
+        span = await series.span_of(platform, conn, topology, from_, to)
+        return await series.timeseries(platform, conn, topology, series.SeriesQuery(chosen, names, span, points, total))
+
+    async def work(conn: Connection) -> schemas.Timeseries:
+        return (await find(conn)).content()
+
     if kind := columnar.wanted(request):
+        async with platform.reading() as conn:
+            found = await find(conn)
         return await columnar.send(
             kind, found.ts, None if total else found.routers, found.values, _about(topology, found.step_s)
         )
-    return answer(found.content(), vary="Accept")
+    query = ("timeseries", chosen.tobytes(), *names, from_, to, points, total)
+    return await shared(platform, request, topology, query, work, vary="Accept")
 
 
-@http.get("/matrix", response_model=schemas.Matrix)
-async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: From = None, to: To = None) -> Response:
+@http.get("/matrix", response_model=schemas.Matrix, responses=UNCHANGED)
+async def matrix(
+    platform: ThePlatform, request: Request, fabric: FabricId, from_: From = None, to: To = None
+) -> Response:
     """Traffic between groups over a span: the column sends, the row receives."""
-    topology = await platform.topologies.get(conn, fabric)
+    topology = await topology_of(platform, fabric)
+
+    async def work(conn: Connection) -> schemas.Matrix:
+        return await _matrix(platform, conn, topology, from_, to)
+
+    return await shared(platform, request, topology, ("matrix", from_, to), work)
+
+
+async def _matrix(
+    platform: Platform, conn: Connection, topology: Topology, from_s: float | None, to_s: float | None
+) -> schemas.Matrix:
     groups = len(topology.fabric.groups)
     note = None
-    span = await series.span_of(platform, conn, topology, from_, to)
+    span = await series.span_of(platform, conn, topology, from_s, to_s)
     if topology.head.snapshot:
         sums = service.pair_totals(topology, await service.total_ports(conn, topology))
     elif span is None:
         sums = np.full((2, groups, groups), np.nan)
     else:
         need(span[1] - span[0], MAX_WINDOW_S, "MAX_WINDOW_S", "seconds", "Ask for a shorter span.")
-        from_s, to_s = math.floor(span[0] / PORT_BUCKET_S), math.ceil(span[1] / PORT_BUCKET_S)
-        window = Spanned(from_s * PORT_BUCKET_S, to_s * PORT_BUCKET_S, PORT_BUCKET_S)
+        first, end = math.floor(span[0] / PORT_BUCKET_S), math.ceil(span[1] / PORT_BUCKET_S)
+        window = Spanned(first * PORT_BUCKET_S, end * PORT_BUCKET_S, PORT_BUCKET_S)
         asked = service.WindowQuery(
             topology,
             window,
@@ -152,47 +192,50 @@ async def matrix(platform: ThePlatform, conn: Reader, fabric: FabricId, from_: F
         sums, one_in = await service.pair_sums(platform, conn, asked)
         note = asked.note(one_in)
     flits, stalls = np.ascontiguousarray(sums[0].T), np.ascontiguousarray(sums[1].T)
-    return answer(
-        shape(
-            schemas.Matrix,
-            groups=topology.fabric.groups,
-            flits=flits,
-            stall_cycles=stalls,
-            ratio=ratio(stalls, flits),
-            note=note,
-        )
+    return shape(
+        schemas.Matrix,
+        groups=topology.fabric.groups,
+        flits=flits,
+        stall_cycles=stalls,
+        ratio=ratio(stalls, flits),
+        note=note,
     )
 
 
-@http.get("/overview", response_model=schemas.Overview)
+@http.get("/overview", response_model=schemas.Overview, responses=UNCHANGED)
 async def overview(
     platform: ThePlatform,
-    conn: Reader,
-    names: TheNames,
+    request: Request,
     fabric: FabricId,
     from_: From = None,
     to: To = None,
     points: Points = 300,
 ) -> Response:
     """The whole machine over time, with gaps and marks, for a time brush."""
-    topology = await platform.topologies.get(conn, fabric)
-    span = await series.span_of(platform, conn, topology, from_, to)
-    return answer(await series.overview(platform, conn, names, topology, span, points))
+    async with platform.reading() as conn:
+        topology = await platform.topologies.get(conn, fabric)
+        names = await names_of(request, conn)
+
+    async def work(conn: Connection) -> schemas.Overview:
+        span = await series.span_of(platform, conn, topology, from_, to)
+        return await series.overview(platform, conn, names, topology, span, points)
+
+    return await shared(platform, request, topology, ("overview", names, from_, to, points), work, OF_EVERYTHING)
 
 
 @http.get(
     "/frames",
     response_model=schemas.Frames,
     responses={
+        **UNCHANGED,
         200: {
             "content": {OCTETS: {"schema": {"type": "string", "format": "binary"}}, **columnar.CONTENT},
             "description": "As Arrow or Parquet: columns ts, router, flits, stall_cycles, ratio. With Accept: application/octet-stream float32, little endian: flits[step][router], then stall_cycles[step][router]; NaN is unknown.",
-        }
+        },
     },
 )
 async def frames(
     platform: ThePlatform,
-    conn: Reader,
     request: Request,
     fabric: FabricId,
     from_: From = None,
@@ -203,14 +246,16 @@ async def frames(
     link_class: Class = None,
 ) -> Response:
     """Flits and stalls of every router step by step; the page sums windows of them while the reader drags."""
-    topology = await platform.topologies.get(conn, fabric)
-    span = await series.span_of(platform, conn, topology, from_, to)
-    ts, step_s, flits, stalls = await series.frames(platform, conn, topology, span, step, link_class)
-    if kind := columnar.wanted(request):
-        figures: dict[str, np.ndarray] = {"flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits)}
-        return await columnar.send(kind, ts, np.arange(topology.size), figures, _about(topology, step_s))
-    if OCTETS not in request.headers.get("accept", ""):
-        content = shape(
+    topology = await topology_of(platform, fabric)
+    octets = OCTETS in request.headers.get("accept", "")
+
+    async def work(conn: Connection) -> schemas.Frames | CachedAnswer:
+        span = await series.span_of(platform, conn, topology, from_, to)
+        ts, step_s, flits, stalls = await series.frames(platform, conn, topology, span, step, link_class)
+        if octets:
+            start = ts[0] if len(ts) else int(span[0]) if span else 0
+            return await asyncio.to_thread(_octets, topology, int(start), step_s, flits, stalls)
+        return shape(
             schemas.Frames,
             ts=moments(ts),
             step_s=step_s,
@@ -218,17 +263,28 @@ async def frames(
             flits=flits,
             stall_cycles=stalls,
         )
-        return answer(content, vary="Accept")
-    start = ts[0] if len(ts) else int(span[0]) if span else 0
+
+    if kind := columnar.wanted(request):
+        async with platform.reading() as conn:
+            span = await series.span_of(platform, conn, topology, from_, to)
+            ts, step_s, flits, stalls = await series.frames(platform, conn, topology, span, step, link_class)
+        figures: dict[str, np.ndarray] = {"flits": flits, "stall_cycles": stalls, "ratio": ratio(stalls, flits)}
+        return await columnar.send(kind, ts, np.arange(topology.size), figures, _about(topology, step_s))
+    query = ("frames", octets, from_, to, step, link_class)
+    return await shared(platform, request, topology, query, work, vary="Accept")
+
+
+def _octets(
+    topology: Topology, start_s: int, step_s: int, flits: NDArray[np.float64], stalls: NDArray[np.float64]
+) -> CachedAnswer:
+    """Frames as float32, with headers that say what they are."""
     headers = {
-        "X-Frames": str(len(ts)),
+        "X-Frames": str(len(flits)),
         "X-Routers": str(topology.size),
-        "X-From": moments(np.asarray([start]))[0],
+        "X-From": moments(np.asarray([start_s]))[0],
         "X-Step-Seconds": str(step_s),
-        "Cache-Control": "no-cache",
-        "Vary": "Accept",
     }
-    return Response(flits.astype("<f4").tobytes() + stalls.astype("<f4").tobytes(), media_type=OCTETS, headers=headers)
+    return keep_bytes(flits.astype("<f4").tobytes() + stalls.astype("<f4").tobytes(), OCTETS, headers, LEVEL)
 
 
 def _about(topology: Topology, step_s: int) -> dict[str, str]:

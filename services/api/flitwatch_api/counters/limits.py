@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from flitwatch_domain.errors import TooCostly
 
-#: Rows of the tables that one request may read.
+#: Rows of the tables that one series may read.
 MAX_ROWS = 1_000_000
+#: Bytes of counters that one window may read: VALUE_BYTES a counter, and KEY_BYTES a row for its router and time. So a window's length hangs on the size of
+#: the machine and on the columns that its classes need: 110 s by the second of 32,640 routers with three classes.
+MAX_BYTES = 320 << 20
+VALUE_BYTES, KEY_BYTES = 8, 12
 #: Buckets of a whole fabric times its routers: a year of days of 8,160 routers.
 MAX_CELLS = 3_000_000
 #: Rows of port counters (each holds the arrays of all ports).

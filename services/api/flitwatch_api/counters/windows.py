@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_api.counters.limits import MAX_CELLS, MAX_ROWS, need
+from flitwatch_api.counters.limits import KEY_BYTES, MAX_BYTES, MAX_CELLS, MAX_ROWS, VALUE_BYTES, need
 from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_db.core.columns import Connection
@@ -121,6 +121,10 @@ class Cost:
     def __add__(self, more: Cost) -> Cost:
         return Cost(self.rows + more.rows, self.cells + more.cells)
 
+    def bytes(self, columns: int) -> float:
+        """What is read with so many counters of each row and bucket."""
+        return self.rows * (KEY_BYTES + VALUE_BYTES * columns) + self.cells * VALUE_BYTES * columns
+
     def within(self, most_rows: int = MAX_ROWS) -> bool:
         """Whether one request may cost so much."""
         return self.rows <= most_rows and self.cells <= MAX_CELLS
@@ -218,7 +222,8 @@ async def window_sums(
     """Sums of a window by router: float64[R] a name, NaN where unknown."""
     long = window.grid_s >= 3600
     chunks = parts(window, [w for w in FABRIC_WIDTHS if long and w > 3600 and reach.kept(w, window.from_s)])
-    sum((cost_of(reach, topology.size, *chunk) for chunk in chunks), Cost()).check()
+    cost = sum((cost_of(reach, topology.size, *chunk) for chunk in chunks), Cost())
+    need(cost.bytes(len(names)), MAX_BYTES, "MAX_BYTES", "bytes of counters", "Ask for a shorter window.")
     sums = {name: np.full(topology.size, np.nan) for name in names}
     for width, start, end in chunks:
         blocks = await store.routers(conn, topology, names, start, end, width, closed_s)

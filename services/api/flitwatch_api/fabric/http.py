@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
@@ -13,11 +13,10 @@ from flitwatch_api.fabric import schemas, service
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import FabricId, Time, Window
 from flitwatch_api.platform import Reader, ThePlatform
-from flitwatch_api.problems import RESPONSES
+from flitwatch_api.problems import RESPONSES, UNCHANGED
 from flitwatch_db.fabrics import reads
 
 http = APIRouter(prefix="/fabrics", tags=["fabrics"], responses=RESPONSES)
-UNCHANGED: dict[int | str, dict[str, Any]] = {304: {"description": "The caller's copy (If-None-Match) is current."}}
 
 
 @http.get("", response_model=schemas.FabricList)

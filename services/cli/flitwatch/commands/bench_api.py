@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 FABRIC = "bench-api"
 BATCH_S = 10
+BLUE_ROUTERS = 12
 READY_S = 60
 OCTETS = "application/octet-stream"
 #: What is asked, in turns: the live page's questions, and the figure of the scorecard (`ratio_15m`).
@@ -41,7 +42,7 @@ QUERIES = {
 @click.command("api")
 @click.option(
     "--routers",
-    type=click.IntRange(96, 20_000),
+    type=click.IntRange(96, 40_000),
     default=3264,
     show_default=True,
     help="Size of the machine; whole groups of 96.",
@@ -64,6 +65,9 @@ QUERIES = {
 @click.option(
     "--feed/--no-feed", default=True, show_default=True, help="Write a second of every router each second meanwhile."
 )
+@click.option(
+    "--query", "chosen", multiple=True, type=click.Choice(list(QUERIES)), help="Ask this only; may be repeated."
+)
 @json_option
 @database_options
 def api(
@@ -72,22 +76,24 @@ def api(
     history: int,
     rate: float,
     feed: bool,
+    chosen: tuple[str, ...],
     as_json: bool,
     db_url: str | None,
     ephemeral: bool,
 ) -> None:
     """Store a machine's counters, then time the API's answers about them."""
-    from flitwatch_domain.generators import dragonfly
+    from flitwatch_domain.generators import dragonfly, most_blue_routers
     from flitwatch_ops.platform import database
 
-    fabric = dragonfly(round(routers / 96), name=FABRIC)
+    groups = round(routers / 96)
+    fabric = dragonfly(groups, name=FABRIC, blue_routers=min(BLUE_ROUTERS, most_blue_routers(groups)))
     with database(db_url, ephemeral or db_url is None) as url:
         start, stored_s = _store(url, fabric, history)
         with _served(url) as (base, pid), _feed(url, fabric, start + history, feed):
-            times, sizes, failed = _ask(base, seconds, rate)
+            times, sizes, failed = _ask(base, chosen or tuple(QUERIES), seconds, rate)
             cpu_s = _cpu_s(pid)
-    queries = {name: {**_percentiles(times[name]), "bytes": sizes[name]} for name in QUERIES}
-    everything = [t for name in QUERIES for t in times[name]]
+    queries = {name: {**_percentiles(times[name]), "bytes": sizes[name]} for name in times}
+    everything = [t for name in times for t in times[name]]
     emit(
         {
             "routers": len(fabric.routers),
@@ -111,9 +117,9 @@ def api(
 def _percentiles(times: list[float]) -> dict[str, float | None]:
     ordered = sorted(times)
     if not ordered:
-        return {"p50_ms": None, "p95_ms": None, "max_ms": None}
+        return {"p50_ms": None, "p95_ms": None, "p99_ms": None, "max_ms": None}
     at = lambda share: round(1e3 * ordered[min(len(ordered) - 1, int(share * len(ordered)))], 1)  # noqa: E731
-    return {"p50_ms": at(0.5), "p95_ms": at(0.95), "max_ms": at(1.0)}
+    return {"p50_ms": at(0.5), "p95_ms": at(0.95), "p99_ms": at(0.99), "max_ms": at(1.0)}
 
 
 def _batch(fabric_id: int, fabric: Fabric, first_s: int, count: int, rng: np.random.Generator) -> Any:
@@ -250,22 +256,24 @@ def _served(url: str) -> Iterator[tuple[str, int]]:
         process.wait()
 
 
-def _ask(base: str, seconds: int, rate: float) -> tuple[dict[str, list[float]], dict[str, int], int]:
-    """Ask every question in turns; seconds and bytes of the answers (as sent, compressed), and how many failed."""
+def _ask(
+    base: str, names: Sequence[str], seconds: int, rate: float
+) -> tuple[dict[str, list[float]], dict[str, int], int]:
+    """Ask these questions in turns; seconds and bytes of the answers (as sent, compressed), and how many failed."""
     import httpx
 
-    times: dict[str, list[float]] = {name: [] for name in QUERIES}
-    sizes = dict.fromkeys(QUERIES, 0)
+    times: dict[str, list[float]] = {name: [] for name in names}
+    sizes = dict.fromkeys(names, 0)
     failed = 0
     with httpx.Client(base_url=f"{base}/api/v1/fabrics/{FABRIC}", timeout=30) as client, progress("asking") as shown:
-        for path in QUERIES.values():
-            client.get(path)
+        for name in names:
+            client.get(QUERIES[name])
         task = shown.add_task("asking", total=seconds)
         begin = due = time.monotonic()
         while time.monotonic() - begin < seconds:
-            for name, path in QUERIES.items():
+            for name in names:
                 started = time.perf_counter()
-                failed += _answered(client.get, path, sizes, name)
+                failed += _answered(client.get, QUERIES[name], sizes, name)
                 times[name].append(time.perf_counter() - started)
                 due = max(due + 1 / rate, time.monotonic() - 1)
                 time.sleep(max(0.0, due - time.monotonic()))
