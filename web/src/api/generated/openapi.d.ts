@@ -9552,6 +9552,13 @@ export interface operations {
                     "application/json": components["schemas"]["StallFigures"];
                 };
             };
+            /** @description The caller's copy (If-None-Match) is current. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description The request cannot be understood */
             400: {
                 headers: {
@@ -9658,6 +9665,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["StallFigures"];
                 };
+            };
+            /** @description The caller's copy (If-None-Match) is current. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The request cannot be understood */
             400: {
@@ -9770,6 +9784,13 @@ export interface operations {
                     "application/json": components["schemas"]["LinkFigures"];
                 };
             };
+            /** @description The caller's copy (If-None-Match) is current. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description The request cannot be understood */
             400: {
                 headers: {
@@ -9880,6 +9901,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["LinkFigures"];
                 };
+            };
+            /** @description The caller's copy (If-None-Match) is current. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The request cannot be understood */
             400: {
@@ -10105,6 +10133,13 @@ export interface operations {
                     "application/vnd.apache.parquet": string;
                 };
             };
+            /** @description The caller's copy (If-None-Match) is current. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description The request cannot be understood */
             400: {
                 headers: {
@@ -10208,6 +10243,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Matrix"];
                 };
+            };
+            /** @description The caller's copy (If-None-Match) is current. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The request cannot be understood */
             400: {
@@ -10314,6 +10356,13 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Overview"];
                 };
+            };
+            /** @description The caller's copy (If-None-Match) is current. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The request cannot be understood */
             400: {
@@ -10425,6 +10474,13 @@ export interface operations {
                     "application/vnd.apache.arrow.stream": string;
                     "application/vnd.apache.parquet": string;
                 };
+            };
+            /** @description The caller's copy (If-None-Match) is current. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The request cannot be understood */
             400: {
