@@ -91,12 +91,7 @@ function Inputs({ rests }: { rests: Rests }) {
     <div ref={box} className="past-box" style={{ height: rests.inputs.length * INPUT_ROW + 22 }}>
       {size && layout && (
         <svg width={size.width} height={layout.height} role="img" aria-label={restsText(rests)}>
-          <BaseAxis
-            ticks={layout.ticks}
-            x={layout.x}
-            y={layout.height - 5}
-            grid={[0, layout.height - 20]}
-          />
+          <BaseAxis ticks={layout.ticks} x={layout.x} y={layout.height - 5} grid={[0, layout.height - 20]} />
           <line className="median-line" x1={layout.x(0)} x2={layout.x(0)} y1={0} y2={layout.height - 20} />
           {rests.inputs.map((input, i) => {
             const row = layout.rows[i];
