@@ -116,6 +116,7 @@ def counters(
     Packets stand in counters.csv where the traffic holds them (src,dst,bytes,packets), and are empty where it does not.
     """
     from flitwatch_routing.reconstruction import files
+    from flitwatch_routing.reconstruction.lanes import Lanes
     from flitwatch_routing.reconstruction.study import study
 
     fabric, ports = _routed(topology, lfts)
@@ -124,6 +125,7 @@ def counters(
         sent = None if measured.packets is None else measured.packets[epoch - 1]
         suffix = "" if epoch == 1 else f"-{epoch}"
         files.write_counters(out / f"counters{suffix}.csv", fabric, counted, sent)
+        assert isinstance(lane, Lanes)  # those of the study's own scheme, by service level
         files.write_lanes(out / f"sl2vl{suffix}.csv", fabric, lane)
     files.write_pairs(out / "pair_sl.csv", measured.pairs)
     emit(
