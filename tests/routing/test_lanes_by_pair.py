@@ -115,6 +115,13 @@ def test_the_operator_is_adjoint_and_counts_every_link_of_every_path(scheme: typ
     assert float(kept(x[torch.from_numpy(keep)]).sum()) == pytest.approx(float(sensing(some).sum()))
 
 
+def test_jobs_inside_a_pod_and_inside_a_leaf_have_lanes() -> None:
+    fabric = xgft(3, [4, 4, 4], [1, 2, 2])
+    for count, hops in ((16, 4), (4, 2)):
+        uses = operator(fabric, ftree_tables(fabric), [GaloisLanes(1)], of_nodes(list(range(count)), 64))
+        assert uses.sum(axis=1).max() == hops
+
+
 def test_random_lanes_are_even_and_of_their_seed() -> None:
     fabric = xgft(2, [8, 8], [1, 4])
     pairs = of_nodes(list(range(64)), 64)

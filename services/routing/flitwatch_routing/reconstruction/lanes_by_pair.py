@@ -73,9 +73,11 @@ class GaloisLanes:
         lane = _drawn(self.vls, self.seed, hop, paths.src[:, None], paths.dst[:, None])
         for links, tail in ((6, 5), (4, 3)):
             here = np.flatnonzero(length == links)
+            if not len(here):
+                continue  # a job inside a pod, or inside a leaf
             lane[here, 1 : 1 + tail] = self._tail(tail, len(fabric.endpoints.router), paths.src[here], paths.dst[here])
-        here = np.flatnonzero(length == 4)
-        lane[here, 0] = self._first(fabric, paths, here)
+        if len(here := np.flatnonzero(length == 4)):
+            lane[here, 0] = self._first(fabric, paths, here)
         return lane
 
     def _tail(self, degree: int, endpoints: int, src: Ints, dst: Ints) -> Ints:
