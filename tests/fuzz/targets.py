@@ -36,10 +36,10 @@ from flitwatch_ingest.writer.topic_feed import TopicFeed
 from flitwatch_ml import tables
 from flitwatch_routing import lft, patterns
 from flitwatch_routing.reconstruction import files as epoch
+from flitwatch_routing.traces.dag import read_dag
+from flitwatch_routing.traces.dumpi import read_dumpi
 from flitwatch_simulation import topologies
 from flitwatch_simulation.packet.jobs import read_jobs
-from flitwatch_simulation.workloads.dag import read_dag
-from flitwatch_simulation.workloads.dumpi import read_dumpi
 from flitwatch_simulation.workloads.traffic import read_traffic_csv
 from flitwatch_slurm.cluster import read_pending
 from flitwatch_stream import shapes, topics

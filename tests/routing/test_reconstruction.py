@@ -17,7 +17,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import xgft
 from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing.baselines import ftree_tables, random_tables
-from flitwatch_routing.reconstruction import files
+from flitwatch_routing.reconstruction import files, sparsity
 from flitwatch_routing.reconstruction.bases import BASES, Basis
 from flitwatch_routing.reconstruction.lanes import random_lanes
 from flitwatch_routing.reconstruction.pairs import pairs_of
@@ -167,3 +167,23 @@ def test_files_come_back_as_they_were_written(tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text(text)
     with pytest.raises(BadInput, match=r"c\.csv:"):
         files.read_counters(tmp_path / "c.csv", fabric, 4)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(sorted(BASES)))
+def test_coefficients_give_the_matrix_back_and_the_threshold_is_the_highest(seed: int, name: str) -> None:
+    rng, sizes = np.random.default_rng(seed), np.array([8, 4])
+    key = np.array([k for k in range(80) if (k // 8 != k % 8 if k < 64 else (k - 64) // 4 != (k - 64) % 4)])
+    basis, x = Basis(name, sizes, key).double(), torch.from_numpy(rng.random(len(key)) * (rng.random(len(key)) < 0.5))
+    y = basis(x)
+    assert torch.allclose(sparsity.restored(basis, y), x, atol=1e-12)
+    _, by_error, by_power = sparsity.counted(basis, x)
+    size, norm = np.sort(y.abs().numpy())[::-1], float(x.norm())
+    for count, holds in (
+        (by_error, lambda kept: float((x - sparsity.restored(basis, kept)).norm()) <= 0.1 * norm),
+        (by_power, lambda kept: float(kept.norm()) >= 0.9 * float(y.norm())),
+    ):
+        least = size[count - 1] if count else 0.0
+        larger = y.abs() > least * (1 + 1e-8)
+        assert holds(torch.where(y.abs() >= least, y, 0.0))
+        assert not (bool(larger.any()) and holds(torch.where(larger, y, 0.0)))

@@ -12,10 +12,10 @@ from flitwatch_core.packet import OpKind
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.generators import dragonfly, quartz1, xgft
 from flitwatch_routing.matrices import read_matrix
+from flitwatch_routing.traces.dag import read_dag
+from flitwatch_routing.traces.dumpi import read_dumpi
 from flitwatch_simulation.packet.machine import build
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.dag import read_dag
-from flitwatch_simulation.workloads.dumpi import read_dumpi
 from flitwatch_simulation.workloads.messages import to_ops
 from flitwatch_simulation.workloads.placement import POLICIES, place, unit_of
 from flitwatch_simulation.workloads.traffic import read_traffic_csv

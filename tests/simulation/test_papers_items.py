@@ -8,11 +8,14 @@ from collections import Counter
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
 from flitwatch.main import cli
+from flitwatch_research.papers import pictures
 from flitwatch_research.papers.__main__ import main
 from flitwatch_research.papers.items import STATES, Item, items
+from flitwatch_research.papers.pictures import place_of
 from flitwatch_research.studies import published
 from flitwatch_research.studies.registry import STUDIES
 
@@ -83,3 +86,32 @@ def test_the_page_is_what_the_data_says(tmp_path: Path) -> None:
     page = (tmp_path / "papers.md").read_text()
     assert page == (ROOT / "docs" / "papers.md").read_text(), "run: make papers"
     assert "ours are equal" in page and "tiled, SVAFP" in page
+
+
+def test_every_picture_is_there_and_drawn_from_what_the_program_makes() -> None:
+    files = {place_of(pictures.PAPER, item) for item in pictures.PICTURES}
+    known = {(one.paper, one.item) for one in items()}
+    assert {(pictures.PAPER, item) for item in pictures.PICTURES} <= known
+    there = list((ROOT / "docs" / "papers").iterdir())
+    assert {f"papers/{file.name}" for file in there} == files and sum(file.stat().st_size for file in there) < 3e6
+    page = (ROOT / "docs" / "papers.md").read_text()
+    assert all(f"[picture]({file})" in page for file in files)
+
+
+def test_a_panel_shows_every_entry_and_nothing_else() -> None:
+    matrix = np.zeros((1100, 1100))
+    matrix[[0, 700, 1099], [5, 701, 0]] = [1.0, -1e6, 10.0]
+    shown = pictures.Panel(matrix).shown()
+    assert np.argwhere(shown).tolist() == [[0, 1], [233, 233], [366, 0]]
+    assert shown.max() == shown[233, 233] == 1 and shown[0, 1] == 0.25
+    assert not pictures.Panel(np.zeros((4, 4))).shown().any()
+
+
+def test_coefficients_are_drawn_where_they_stand() -> None:
+    """Below the diagonal stands the sum of both directions, above it the difference (the dissertation's section 4.3)."""
+    matrix = np.array([[0, 1, 0, 0], [4, 0, 2, 0], [0, 2, 0, 3], [0, 0, 3, 0]], float)
+    expected = np.array([[0, -3, 0, 0], [5, 0, 0, 0], [0, 4, 0, 0], [0, 0, 6, 0]], float)
+    assert np.array_equal(pictures.in_basis("s", matrix), expected)
+    assert np.array_equal(
+        pictures.in_basis("cd", matrix)[1:, 1:], (matrix[1:, 1:] - matrix[:-1, :-1]) * (1 - np.eye(3))
+    )

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from flitwatch.main import cli
 from flitwatch_core import packet
 from flitwatch_domain.generators import xgft
+from flitwatch_routing.traces import read as traces
+from flitwatch_routing.traces.collective_rounds import Call, rounds_of
 from flitwatch_simulation.packet.machine import build
-from flitwatch_simulation.workloads import traces
-from flitwatch_simulation.workloads.collective_rounds import Call, rounds_of
 
 TYPE, WORLD = "MPI_Datatype datatype=11 (MPI_DOUBLE)", "MPI_Comm comm=2 (MPI_COMM_WORLD)"
 BLOCKS = [

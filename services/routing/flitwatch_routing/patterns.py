@@ -14,6 +14,8 @@ from flitwatch_domain.fabric import Find, number_finder
 from flitwatch_domain.importers.local import local_path
 from flitwatch_domain.importers.packed import open_text
 from flitwatch_routing.matrices import is_matrix, read_matrix
+from flitwatch_routing.traces.read import is_trace, read_trace
+from flitwatch_routing.traces.read import matrix as trace_matrix
 from flitwatch_routing.weighting import mixed
 
 Ints = NDArray[np.int32]
@@ -26,6 +28,8 @@ _PLAIN, _COUNTED, _RECONSTRUCTED = (
     ["src", "dst", "bytes", "packets"],
     ["src", "dst", "bytes", "low", "high"],
 )
+#: Of a trace's messages.
+PACKET_BYTES = 4096
 #: Of a pair: beyond it sums and their squares leave the numbers that the search counts in.
 MOST_BYTES = 1e18
 
@@ -291,23 +295,28 @@ def counted(name: str, endpoints: int, seed: int, find: Find | None = None) -> t
     if name in PATTERNS:
         return PATTERNS[name](endpoints, np.random.default_rng(seed)), None
     path = local_path(name)
-    if path is None or not path.is_file():
+    if path is None or not path.exists():
         raise BadRequest(
             f"{name!r} is no pattern and no file",
-            advice=f"Patterns: {', '.join(PATTERNS)}; or a file: CSV src,dst,bytes or src,dst,bytes,packets, or lines `a , b = bytes`",
+            advice=f"Patterns: {', '.join(PATTERNS)}; or a file: CSV src,dst,bytes or src,dst,bytes,packets, lines `a , b = bytes`, or a trace",
         )
     return read_file(path, endpoints, find)
 
 
 def by_rank(name: str) -> bool:
-    """Whether traffic of that name counts ranks of one job, as patterns and measured matrices do; a CSV file names endpoints."""
+    """Whether traffic of that name counts ranks of one job, as patterns, measured matrices and traces do; a CSV file names endpoints."""
     path = local_path(name)
-    return name in PATTERNS or (path is not None and path.is_file() and is_matrix(path))
+    return name in PATTERNS or (path is not None and path.exists() and (is_trace(path) or is_matrix(path)))
 
 
 def read_file(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traffic, Floats | None]:
-    """Traffic of a CSV file or a measured matrix, whichever it holds, and its packets where it tells them; raises as `traffic`."""
+    """Traffic of a CSV file, a measured matrix or a trace, whichever it holds, and its packets where it tells them; raises as `traffic`.
+
+    Rank i of a matrix or a trace is endpoint i. What a trace leaves out is in `flitwatch traffic trace`.
+    """
     try:
+        if is_trace(path):
+            return _of_trace(path, endpoints)
         matrix = is_matrix(path)
     except OSError as failure:
         raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
@@ -317,6 +326,14 @@ def read_file(path: Path, endpoints: int, find: Find | None = None) -> tuple[Tra
     if ranks > endpoints:
         raise BadInput(f"{ranks} ranks; the topology has {endpoints} endpoints", where=str(path))
     return _made(src, dst, size), None
+
+
+def _of_trace(path: Path, endpoints: int) -> tuple[Traffic, Floats]:
+    dag = read_trace(path)
+    if dag.ranks > endpoints:
+        raise BadInput(f"{dag.ranks} ranks; the topology has {endpoints} endpoints", where=str(path))
+    src, dst, size, packets = trace_matrix(dag, PACKET_BYTES)
+    return (src.astype(np.int32), dst.astype(np.int32), size.astype(float)), packets.astype(float)
 
 
 def read_csv(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traffic, Floats | None]:

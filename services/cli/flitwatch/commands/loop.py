@@ -36,7 +36,7 @@ def loop() -> None:
 @click.option(
     "--pattern",
     type=LOCAL,
-    help="The simulated loop: a pattern's name, a CSV src,dst,bytes, or a measured matrix (lines a , b = bytes).",
+    help="The simulated loop: a pattern's name, a CSV src,dst,bytes, a measured matrix (lines a , b = bytes), or a trace (DUMPI, OTF2, GOAL).",
 )
 @click.option("--fabric", help="The measured loop: an imported fabric whose counters are in the database.")
 @click.option("--window", default="10m", show_default=True, help="With --fabric: how much of the counters to read.")

@@ -49,7 +49,7 @@ _lmc_option = click.option(
     type=LOCAL,
     required=True,
     multiple=True,
-    help="A pattern's name, or a CSV src,dst,bytes[,packets] (endpoints by number or name: `flitwatch topology endpoints`). Again for each further time slot: then the sum of the slots' busiest links counts.",
+    help="A pattern's name, a CSV src,dst,bytes[,packets] (endpoints by number or name: `flitwatch topology endpoints`), or a trace (DUMPI, OTF2, GOAL). Again for each further time slot: then the sum of the slots' busiest links counts.",
 )
 @seed_option
 @click.option("--time-limit", "limit_s", type=TIME_LIMIT_S, default=60.0, show_default=True, help="Seconds.")

@@ -28,7 +28,7 @@ from flitwatch.console import LOCAL, emit, json_option, progress
     type=LOCAL,
     default=None,
     metavar="PATTERN|FILE",
-    help="A pattern, or a file: CSV src,dst,bytes; a message DAG (ours, or GOAL text); a folder of DUMPI text; a measured matrix `a , b = bytes`.",
+    help="A pattern, or a file: CSV src,dst,bytes; a message DAG (ours, or GOAL text); a folder of DUMPI text; an OTF2 archive; a measured matrix `a , b = bytes`.",
 )
 @click.option(
     "--bytes",

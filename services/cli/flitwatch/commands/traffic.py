@@ -50,14 +50,14 @@ def _routed(topology: str, lfts: Path | None) -> tuple[Any, Any]:
 )
 @json_option
 def trace(path: Path, out: Path | None, packet_bytes: int, as_json: bool) -> None:
-    """The matrix of a trace: PATH is a folder of DUMPI text (dumpi2ascii, one file a rank), or a message DAG (ours, or GOAL text).
+    """The matrix of a trace: PATH is a folder of DUMPI text (dumpi2ascii, one file a rank), an OTF2 archive (its folder or .otf2 file), or a message DAG (ours, or GOAL text).
 
     Collectives become the messages that MPI libraries make of them. What was left out is said, with the bytes that its calls give as sent. In the matrix
-    rank i stands for endpoint i; `flitwatch sim packet --traffic PATH` replays the trace itself, with a placement.
+    rank i stands for endpoint i. `routes`, `traffic counters` and `loop run` take PATH itself too; `flitwatch sim packet --traffic PATH` replays it, with a placement.
     """
     import csv
 
-    from flitwatch_simulation.workloads import traces
+    from flitwatch_routing.traces import read as traces
 
     dag = traces.read_trace(path)
     src, dst, size, packets = traces.matrix(dag, packet_bytes)
@@ -85,7 +85,7 @@ def trace(path: Path, out: Path | None, packet_bytes: int, as_json: bool) -> Non
     "name",
     type=LOCAL,
     required=True,
-    help="A pattern's name, or a CSV src,dst,bytes[,packets] of endpoints by number or name.",
+    help="A pattern's name, a CSV src,dst,bytes[,packets] of endpoints by number or name, or a trace (DUMPI, OTF2, GOAL).",
 )
 @lane_options
 @click.option(
@@ -116,6 +116,7 @@ def counters(
     Packets stand in counters.csv where the traffic holds them (src,dst,bytes,packets), and are empty where it does not.
     """
     from flitwatch_routing.reconstruction import files
+    from flitwatch_routing.reconstruction.lanes import Lanes
     from flitwatch_routing.reconstruction.study import study
 
     fabric, ports = _routed(topology, lfts)
@@ -124,6 +125,7 @@ def counters(
         sent = None if measured.packets is None else measured.packets[epoch - 1]
         suffix = "" if epoch == 1 else f"-{epoch}"
         files.write_counters(out / f"counters{suffix}.csv", fabric, counted, sent)
+        assert isinstance(lane, Lanes)  # those of the study's own scheme, by service level
         files.write_lanes(out / f"sl2vl{suffix}.csv", fabric, lane)
     files.write_pairs(out / "pair_sl.csv", measured.pairs)
     emit(

@@ -1,4 +1,4 @@
-"""`python -m flitwatch_research.papers`: measure what takes seconds, and write docs/papers.md and .json."""
+"""`python -m flitwatch_research.papers`: measure what takes seconds, draw, and write docs/papers.md and .json."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from flitwatch_research.papers.measured import MEASURED
+from flitwatch_research.papers.pictures import draw
 from flitwatch_research.papers.report import markdown
 from flitwatch_research.papers_routes.report import load
 from flitwatch_research.studies.published import PAPERS
@@ -22,6 +23,7 @@ def main(argv: list[str] | None = None) -> int:
     chosen = parser.parse_args(argv)
     kept = chosen.out / "papers.json"
     if not chosen.written:
+        draw(chosen.out)
         rows = [] if chosen.paper is None else [x for x in json.loads(kept.read_text()) if x["paper"] != chosen.paper]
         for (paper, place), measure in MEASURED.items():
             if chosen.paper not in (None, paper):

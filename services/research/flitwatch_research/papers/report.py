@@ -8,6 +8,7 @@ from typing import Any
 
 from flitwatch_research.papers.items import STATES, Item, items
 from flitwatch_research.papers.measured import RATIOS, as_ratios
+from flitwatch_research.papers.pictures import place_of
 from flitwatch_research.studies import published
 
 TITLES = {
@@ -21,7 +22,7 @@ HEAD = """# The papers, item by item
 
 Every figure, table, equation and algorithm of the five papers: where it is in the program, the command, page or test that shows it, and whether it is as published
 (yes), in part, or not, with the reason. All of our figures are simulated. Published figures are data (`services/research/flitwatch_research/studies/published.csv`),
-found in the papers' texts by a test. Made by `make papers`; the tables marked with "routes" are measured by `make papers-routes` ([papers-routes.md](papers-routes.md)).
+found in the papers' texts by a test. Made by `make papers`; the tables marked with "routes" are measured by `make papers-routes` ([papers-routes.md](papers-routes.md)). Pictures are of our traffic, bases and hash: darker is more, by the logarithm; rows send.
 """
 #: Figures of one item that are written out.
 MOST = 8
@@ -48,6 +49,8 @@ def markdown(measured: Ours, routes: Mapping[str, Any]) -> str:
 def _line(one: Item, measured: Ours, routes: Mapping[str, Any]) -> str:
     where = f"`{one.where}`" if one.where else ""
     command = f"`{one.command}`" if one.command else ""
+    if (picture := place_of(one.paper, one.item)) is not None:
+        command += f"; [picture]({picture})"
     return f"| {one.item} | {one.what} | {where} | {command} | {_figures(one, measured, routes)} | {one.state} | {one.reason} |"
 
 

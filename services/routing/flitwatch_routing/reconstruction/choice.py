@@ -13,6 +13,7 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.reconstruction import recover
 from flitwatch_routing.reconstruction.lanes import Lanes
+from flitwatch_routing.reconstruction.lanes_by_pair import PairLanes
 from flitwatch_routing.reconstruction.limit import Limit, Watch
 from flitwatch_routing.reconstruction.pairs import Pairs
 
@@ -35,7 +36,7 @@ class Choice:
 def choose_basis(
     fabric: Fabric,
     ports: NDArray[np.int64],
-    lanes: Sequence[Lanes],
+    lanes: Sequence[Lanes | PairLanes],
     pairs: Pairs,
     counters: Sequence[Floats],
     each_s: float,
@@ -60,7 +61,7 @@ def choose_basis(
 def _missed(
     fabric: Fabric,
     ports: NDArray[np.int64],
-    lanes: Sequence[Lanes],
+    lanes: Sequence[Lanes | PairLanes],
     pairs: Pairs,
     counters: Sequence[Floats],
     basis: str,

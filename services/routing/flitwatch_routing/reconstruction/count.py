@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.reconstruction.lanes import Lanes
+from flitwatch_routing.reconstruction.lanes_by_pair import PairLanes
 from flitwatch_routing.reconstruction.pairs import Pairs
 from flitwatch_routing.reconstruction.sensing import groups_of
 
@@ -18,7 +19,7 @@ Floats = NDArray[np.float64]
 def counters_of(
     fabric: Fabric,
     ports: NDArray[np.int64],
-    lanes: Sequence[Lanes],
+    lanes: Sequence[Lanes | PairLanes],
     pairs: Pairs,
     size: Floats,
     noise: float = 0.0,

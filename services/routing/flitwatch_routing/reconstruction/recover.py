@@ -17,6 +17,7 @@ from flitwatch_routing.reconstruction.bases import Basis, dictionary
 from flitwatch_routing.reconstruction.consistency import noise_of
 from flitwatch_routing.reconstruction.dives import solve_with_dives
 from flitwatch_routing.reconstruction.lanes import Lanes
+from flitwatch_routing.reconstruction.lanes_by_pair import PairLanes
 from flitwatch_routing.reconstruction.limit import Follow, Limit, Watch
 from flitwatch_routing.reconstruction.pairs import Pairs
 from flitwatch_routing.reconstruction.pdhg import Solution, threads_for
@@ -87,7 +88,7 @@ class Reconstruction:
 def reconstruct(
     fabric: Fabric,
     ports: NDArray[np.int64],
-    lanes: Sequence[Lanes],
+    lanes: Sequence[Lanes | PairLanes],
     pairs: Pairs,
     counters: Sequence[Floats],
     options: Options = Options(),
@@ -189,7 +190,7 @@ class Problem:
 def build_program(
     fabric: Fabric,
     ports: NDArray[np.int64],
-    lanes: Sequence[Lanes],
+    lanes: Sequence[Lanes | PairLanes],
     pairs: Pairs,
     counters: Sequence[Floats],
     options: Options,
@@ -227,7 +228,7 @@ def build_program(
     return Problem(pairs, program, sensing, target, scale, noise)
 
 
-def _stacked(fabric: Fabric, lanes: Sequence[Lanes], counters: Sequence[Floats]) -> Floats:
+def _stacked(fabric: Fabric, lanes: Sequence[Lanes | PairLanes], counters: Sequence[Floats]) -> Floats:
     if len(lanes) != len(counters) or not lanes:
         raise BadRequest(
             f"{len(lanes)} SL-to-VL tables for {len(counters)} sets of counters",

@@ -15,10 +15,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from flitwatch_domain.errors import BadInput
+from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.forwarding import links_by_port
 from flitwatch_routing.reconstruction.lanes import NO_LANE, Lanes
+from flitwatch_routing.reconstruction.lanes_by_pair import PairLanes, Paths
 from flitwatch_routing.reconstruction.numbering import numbered, places_among
 from flitwatch_routing.reconstruction.pairs import Pairs
 
@@ -66,14 +67,44 @@ class Groups:
         )
 
 
-def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes], pairs: Pairs) -> Groups:
+def groups_of(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes | PairLanes], pairs: Pairs) -> Groups:
     """Follow the tables for every pair.
 
     Raises
     ------
     BadInput
         For a table with a loop or a hole on a pair's path, naming switch and endpoint.
+    BadRequest
+        For lanes of two kinds, and those of `GaloisLanes.of`.
     """
+    by_level = [one for one in lanes if isinstance(one, Lanes)]
+    if len(by_level) == len(lanes):
+        return _by_level(fabric, ports, by_level, pairs)
+    by_pair = [one for one in lanes if not isinstance(one, Lanes)]
+    if by_level:
+        raise BadRequest("some epochs have lanes by service level, others by pair")
+    return _by_pair(fabric, ports, by_pair, pairs)
+
+
+def _by_pair(fabric: Fabric, ports: Ints, lanes: Sequence[PairLanes], pairs: Pairs) -> Groups:
+    """Where pairs decide the lanes no two share a turn: each is a group of its own, and the first grouping carries nothing."""
+    src, dst = np.asarray(pairs.src, np.int64), np.asarray(pairs.dst, np.int64)
+    paths = Paths(src, dst, _links(fabric, ports, src, dst), ports)
+    vls, on = lanes[0].vls, paths.links >= 0
+    of_epoch = [lane.of(fabric, paths) for lane in lanes]
+    key = paths.links
+    for lane in of_epoch:
+        key = key * vls + lane
+    distinct, of = numbered(key[on], len(fabric.links.src) * vls ** len(lanes))
+    turns = np.full(key.shape, len(distinct), np.int32)
+    turns[on] = of
+    count, later = len(fabric.links.src) * vls, vls ** np.arange(len(lanes))[::-1, None]
+    rows = (distinct // vls ** len(lanes)) * vls + distinct // later % vls + count * np.arange(len(lanes))[:, None]
+    none = np.zeros(len(pairs), np.int32), np.empty((min(1, len(pairs)), 0), np.int32)
+    return Groups(none[0], np.arange(len(pairs), dtype=np.int32), none[1], turns, rows, len(lanes) * count)
+
+
+def _by_level(fabric: Fabric, ports: Ints, lanes: Sequence[Lanes], pairs: Pairs) -> Groups:
     routers, endpoints, links = len(fabric.routers.name), len(fabric.endpoints.router), fabric.links
     sls = lanes[0].sls
     if pairs.sl.size and int(pairs.sl.max()) >= sls:
@@ -167,6 +198,33 @@ def _through(fabric: Fabric, link_of: Ints, at: Ints, port: Ints, dest: Ints) ->
             advice="Check them with `flitwatch routes check`",
         )
     return link
+
+
+def _links(fabric: Fabric, ports: Ints, src: Ints, dst: Ints) -> Ints:
+    """(pairs, hops) links of every path from the source's own on, -1 behind the end."""
+    routers, links, link_of = len(fabric.routers.name), fabric.links, links_by_port(fabric)
+    injects = np.full(len(fabric.endpoints.router), -1)
+    from_hosts = np.flatnonzero(links.src >= routers)
+    injects[links.src[from_hosts] - routers] = from_hosts
+    link = injects[src]
+    hops = [link]
+    for _ in range(MOST_HOPS):
+        at = np.where(link >= 0, links.dst[link].astype(np.int64), routers + dst)
+        going = at < routers
+        if (~going & (at != routers + dst)).any():
+            bad = int(np.argmax(~going & (at != routers + dst)))
+            raise BadInput(f"the tables send traffic for endpoint {int(dst[bad])} to another endpoint")
+        if not going.any():
+            return np.stack(hops, axis=1)
+        link = np.full(len(src), -1)
+        here, to = at[going], dst[going]
+        link[going] = _through(fabric, link_of, here, ports[here, to], to)
+        hops.append(link)
+    bad = int(np.argmax(going))
+    raise BadInput(
+        f"the tables have a loop on the way to endpoint {int(dst[bad])}",
+        advice="Check them with `flitwatch routes check`",
+    )
 
 
 def _tails(fabric: Fabric, ports: Ints, link_of: Ints, turns: _Turns, key: Ints) -> Ints:

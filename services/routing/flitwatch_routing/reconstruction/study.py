@@ -13,6 +13,7 @@ from flitwatch_domain.fabric import Fabric, endpoint_finder
 from flitwatch_routing.patterns import by_rank, counted
 from flitwatch_routing.reconstruction.count import counters_of
 from flitwatch_routing.reconstruction.lanes import Lanes, random_lanes
+from flitwatch_routing.reconstruction.lanes_by_pair import GALOIS_VLS, GaloisLanes, PairLanes, RandomLanes
 from flitwatch_routing.reconstruction.pairs import Pairs, pairs_of
 from flitwatch_routing.reconstruction.recover import Reconstruction
 from flitwatch_routing.weighting import mixed
@@ -22,6 +23,9 @@ Floats = NDArray[np.float64]
 Traffic = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 #: A job smaller than the machine starts here: the first nodes are left out (Taffet 2021, section 4.7).
 SKIPPED = 10
+#: How pairs get lanes: by service level through random SL-to-VL tables; drawn for every switch, source and destination; by Galois fields.
+BY_LEVEL = "levels"
+SCHEMES = (BY_LEVEL, "random", "galois")
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Measured:
     """What a site would record: pairs with SLs, SL-to-VL tables and counters of each epoch, in bytes, and in packets where they are known."""
 
     pairs: Pairs
-    lanes: list[Lanes]
+    lanes: list[Lanes | PairLanes]
     counters: list[Floats]
     packets: list[Floats] | None = None
 
@@ -65,8 +69,11 @@ def study(
     noise: float = 0.0,
     jobs: list[NDArray[np.int64]] | None = None,
     offset: int = SKIPPED,
+    scheme: str = BY_LEVEL,
 ) -> Study:
     """Measure traffic inside given jobs. Without jobs, a pattern is one job behind the first nodes, and a CSV file one job of the endpoints in it.
+
+    scheme: one of `SCHEMES`; only the first can be carried out by switches.
 
     Raises
     ------
@@ -84,7 +91,7 @@ def study(
         ranks = int(max(src.max(), dst.max())) + 1
         offset = offset if ranks + offset <= endpoints else 0
         src, dst, jobs = src + offset, dst + offset, [np.arange(offset, offset + ranks)]
-    measured, inside = measure(fabric, ports, (src, dst, size), jobs, sls, vls, epochs, rng, noise)
+    measured, inside = measure(fabric, ports, (src, dst, size), jobs, sls, vls, epochs, rng, noise, scheme)
     if packets is None:
         return Study(measured, inside)
     of_pairs = inside_jobs((src, dst, packets), endpoints, measured.pairs)
@@ -102,13 +109,14 @@ def measure(
     epochs: int,
     rng: np.random.Generator,
     noise: float = 0.0,
+    scheme: str = BY_LEVEL,
 ) -> tuple[Measured, Floats]:
-    """Counters of traffic (src, dst, bytes) inside jobs, each epoch with SL-to-VL tables of its own; and the bytes (pairs,) for the score.
+    """Counters of traffic (src, dst, bytes) inside jobs, each epoch with lanes of its own; and the bytes (pairs,) for the score.
 
     Raises
     ------
     BadRequest
-        For traffic between jobs.
+        For traffic between jobs, an unknown scheme, and Galois-field lanes that are not five.
     """
     endpoints = len(fabric.endpoints.router)
     pairs = pairs_of(jobs, rng.integers(0, sls, (endpoints, endpoints), dtype=np.int8))
@@ -118,8 +126,22 @@ def measure(
         raise BadRequest(
             "the traffic leaves the jobs", advice="Give jobs that hold all endpoints that talk to each other"
         )
-    lanes = [random_lanes(fabric, sls, vls, rng) for _ in range(epochs)]
+    lanes = _lanes(scheme, fabric, sls, vls, epochs, rng)
     return Measured(pairs, lanes, counters_of(fabric, ports, lanes, pairs, inside, noise, rng)), inside
+
+
+def _lanes(
+    scheme: str, fabric: Fabric, sls: int, vls: int, epochs: int, rng: np.random.Generator
+) -> list[Lanes | PairLanes]:
+    if scheme == BY_LEVEL:
+        return [random_lanes(fabric, sls, vls, rng) for _ in range(epochs)]
+    if scheme == "random":
+        return [RandomLanes(vls, int(rng.integers(2**31))) for _ in range(epochs)]
+    if scheme != "galois" or vls != GALOIS_VLS:
+        raise BadRequest(
+            f"lanes {scheme!r} with {vls} VLs", advice=f"Schemes: {', '.join(SCHEMES)}, galois with five VLs"
+        )
+    return [GaloisLanes(int(rng.integers(2**31))) for _ in range(epochs)]
 
 
 def inside_jobs(demand: Traffic, endpoints: int, pairs: Pairs) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,14 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.importers.local import local_path
 from flitwatch_routing.patterns import PATTERNS as MATRICES
 from flitwatch_routing.patterns import traffic
+from flitwatch_routing.traces.read import account, is_trace, read_trace
 from flitwatch_routing.weighting import mixed
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import Messages, in_rounds
+from flitwatch_simulation.workloads.phases import messages_of
 
 Ints = NDArray[np.int64]
 Matrix = tuple[Ints, Ints, NDArray[np.float64]]
@@ -88,7 +92,7 @@ def _between(parts: list[Matrix]) -> Matrix:
 
 
 def demand_of(name: str, fabric: Fabric, megabytes: float, iterations: int, seed: int) -> Demand:
-    """The demand of a pattern's name, a CSV file `src,dst,bytes`, or a measured matrix (`a , b = bytes`), scaled to the busiest node's megabytes.
+    """The demand of a pattern's name, a CSV file `src,dst,bytes`, a measured matrix (`a , b = bytes`), or a trace, scaled to the busiest node's megabytes.
 
     Raises
     ------
@@ -101,6 +105,9 @@ def demand_of(name: str, fabric: Fabric, megabytes: float, iterations: int, seed
     if name in patterns.PATTERNS:
         made = patterns.make(name, endpoints, max(round(megabytes * 1e6), 1), seed)
         return Demand((Job(_scaled(made, megabytes), np.arange(endpoints)),), "the pattern's own rounds")
+    path = local_path(name)
+    if path is not None and path.exists() and is_trace(path):
+        return _of_trace(path, endpoints, megabytes)
     ranks, (src, dst, size) = _totals(name, endpoints, seed)
     part = np.maximum(size / iterations, 1e-9)
     whole = part * (megabytes * 1e6 / iterations / max(float(np.bincount(src, part).max(initial=0)), 1e-300))
@@ -116,6 +123,19 @@ def _totals(name: str, endpoints: int, seed: int) -> tuple[int, tuple[NDArray[An
         raise BadInput("the traffic is empty", where=name)
     src, dst, size = src[keep].astype(np.int64), dst[keep].astype(np.int64), size[keep]
     return int(max(src.max(), dst.max())) + 1, (src, dst, size)
+
+
+def _of_trace(path: Path, endpoints: int, megabytes: float) -> Demand:
+    dag = read_trace(path)
+    if dag.ranks > endpoints:
+        raise BadInput(f"{dag.ranks} ranks; the topology has {endpoints} endpoints", where=str(path))
+    made = messages_of(dag)
+    made = made.chosen(made.src != made.dst)
+    if not made.total_bytes:
+        raise BadInput("no rank of the trace sends to another", where=str(path))
+    told = account(dag)
+    left = f"; left out: {told['left_out_bytes']} bytes of {', '.join(told['left_out'])}" if told["left_out"] else ""
+    return Demand((Job(_scaled(made, megabytes), np.arange(dag.ranks)),), f"the trace's own phases{left}")
 
 
 def _scaled(messages: Messages, megabytes: float) -> Messages:

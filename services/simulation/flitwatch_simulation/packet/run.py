@@ -17,11 +17,11 @@ import numpy as np
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_routing.traces.read import TraceAccount
 from flitwatch_simulation.packet.link_counters import write_links_csv
 from flitwatch_simulation.packet.machine import Machine, build
 from flitwatch_simulation.packet.vendor_counters import write_vendor_csv
 from flitwatch_simulation.packet.workload import PacketRun, TracedWorkload, local_bytes, total_bytes, workload_of
-from flitwatch_simulation.workloads.traces import TraceAccount
 
 __all__ = ["PacketRun", "execute", "run", "run_replicas", "simulate", "summary"]
 

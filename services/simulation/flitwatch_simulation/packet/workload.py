@@ -12,13 +12,13 @@ from flitwatch_core import packet
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.importers.local import local_path
 from flitwatch_routing.matrices import is_matrix, read_matrix
+from flitwatch_routing.traces.read import TraceAccount, account, read_trace
 from flitwatch_simulation.packet.background import KINDS, background_generators
 from flitwatch_simulation.packet.jobs import JobLine, read_jobs
 from flitwatch_simulation.packet.machine import Machine
 from flitwatch_simulation.workloads import messages as messages_
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.placement import place
-from flitwatch_simulation.workloads.traces import TraceAccount, account, read_trace
 from flitwatch_simulation.workloads.traffic import is_traffic_csv, read_traffic_csv
 
 _GIB = 2**30

@@ -15,13 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from flitwatch_domain.errors import BadRequest
+from flitwatch_routing.traces.collective_rounds import Round, all_reduce
 from flitwatch_simulation.workloads.messages import Ints, Messages, in_rounds
 
 STRATEGIES = ("bspma", "svaf", "svafp")
 #: The exchange's axes in their order; x is axis 0.
 AXES = (1, 0, 2)
-REDUCED_BYTES = 8
-Round = tuple[Ints, Ints, Ints]
 
 
 @dataclass(frozen=True)
@@ -51,19 +50,6 @@ def faces_of(shape: tuple[int, ...], node_of_rank: Ints) -> list[Faces]:
             pair, count = np.unique(src[src != dst] * nodes + dst[src != dst], return_counts=True)
             found.append(Faces(axis, sign, pair // nodes, pair % nodes, count))
     return found
-
-
-def all_reduce(nodes: int, size: int = REDUCED_BYTES) -> list[Round]:
-    """Rounds of recursive doubling; nodes beyond the largest power of two fold in first and are told at the end."""
-    core = 1 << (nodes.bit_length() - 1)
-    here, extra = np.arange(core), np.arange(core, nodes)
-
-    def one(src: Ints, dst: Ints) -> Round:
-        return src, dst, np.full(src.size, size)
-
-    rounds = [one(extra, extra - core)] if extra.size else []
-    rounds += [one(here, here ^ (1 << k)) for k in range(core.bit_length() - 1)]
-    return rounds + ([one(extra - core, extra)] if extra.size else [])
 
 
 def minighost(

@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-
-from flitwatch_simulation.workloads.minighost import all_reduce
+from numpy.typing import NDArray
 
 #: A signal without data still is a packet.
 _SIGNAL_BYTES = 1
+#: Of one number.
+REDUCED_BYTES = 8
+Ints = NDArray[np.int64]
+Round = tuple[Ints, Ints, Ints]
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,19 @@ def _broadcast(call: Call) -> list[RankRound]:
 
 def _reduce(call: Call) -> list[RankRound]:
     return [RankRound(one.receives, one.sends) for one in reversed(_broadcast(call))]
+
+
+def all_reduce(nodes: int, size: int = REDUCED_BYTES) -> list[Round]:
+    """Rounds of recursive doubling; nodes beyond the largest power of two fold in first and are told at the end."""
+    core = 1 << (nodes.bit_length() - 1)
+    here, extra = np.arange(core), np.arange(core, nodes)
+
+    def one(src: Ints, dst: Ints) -> Round:
+        return src, dst, np.full(src.size, size)
+
+    rounds = [one(extra, extra - core)] if extra.size else []
+    rounds += [one(here, here ^ (1 << k)) for k in range(core.bit_length() - 1)]
+    return rounds + ([one(extra - core, extra)] if extra.size else [])
 
 
 @lru_cache(maxsize=8)

@@ -1,7 +1,8 @@
-"""A trace of an application by one way: DUMPI text or a message DAG (ours, GOAL) to operations, a matrix, and an account of what was left out."""
+"""A trace to operations, to a matrix, and to an account of what was left out."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TypedDict
 
@@ -10,10 +11,14 @@ from numpy.typing import NDArray
 
 from flitwatch_core.packet import OpKind
 from flitwatch_domain.errors import BadInput
-from flitwatch_simulation.workloads.dag import CallCount, Dag, read_dag
-from flitwatch_simulation.workloads.dumpi import read_dumpi_folder
+from flitwatch_routing.matrices import first_line
+from flitwatch_routing.traces.dag import CallCount, Dag, read_dag
+from flitwatch_routing.traces.dumpi import read_dumpi_folder
+from flitwatch_routing.traces.otf2_archive import read_otf2
 
 Ints = NDArray[np.int64]
+#: The first line of a message DAG.
+_BEGINS = re.compile(r"(?:num_)?ranks\s+[0-9]")
 
 
 class Calls(TypedDict):
@@ -43,8 +48,23 @@ class TraceAccount(TypedDict):
 
 
 def read_trace(path: Path) -> Dag:
-    """The operations of a folder of DUMPI text, or of a file with a message DAG (ours, or GOAL text); raises BadInput as their readers."""
-    return read_dumpi_folder(path) if path.is_dir() else read_dag(path)
+    """The operations of a folder of DUMPI text or with an OTF2 archive, of an archive's anchor file, or of a message DAG (ours, or GOAL text).
+
+    Raises as the readers do.
+    """
+    if path.is_dir():
+        anchors = sorted(path.glob("*.otf2"))
+        if len(anchors) > 1:
+            raise BadInput("holds several OTF2 archives", where=str(path), advice="Name the .otf2 file.")
+        return read_otf2(anchors[0]) if anchors else read_dumpi_folder(path)
+    return read_otf2(path) if path.suffix == ".otf2" else read_dag(path)
+
+
+def is_trace(path: Path) -> bool:
+    """Whether a path is a trace: a folder, an OTF2 anchor, or a text that begins as a message DAG does."""
+    if path.is_dir() or path.suffix == ".otf2":
+        return True
+    return path.is_file() and _BEGINS.match(first_line(path)) is not None
 
 
 def account(dag: Dag) -> TraceAccount:

@@ -8,8 +8,8 @@ from pathlib import Path
 from flitwatch_core.packet import OpKind
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.text import read_text
-from flitwatch_simulation.workloads.collective_rounds import COLLECTIVES, Call, rounds_of
-from flitwatch_simulation.workloads.dag import Dag
+from flitwatch_routing.traces.collective_rounds import COLLECTIVES, Call, rounds_of
+from flitwatch_routing.traces.dag import Dag
 
 _ENTERED = re.compile(r"(MPI_\w+) entering at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
 _LEFT = re.compile(r"(MPI_\w+) returning at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")

@@ -1,0 +1,176 @@
+"""Pictures beside the published shapes, drawn from the program's own traffic, bases and hash by `make papers`: small PNG files, linked by the page's rows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from flitwatch_core import sampling
+from flitwatch_routing.patterns import traffic
+from flitwatch_routing.reconstruction.bases import Basis
+from flitwatch_simulation.workloads import patterns
+
+Floats = NDArray[np.float64]
+PAPER, SEED = "taffet2021", 1
+#: Side of a picture of a matrix, at most: larger matrices show the largest entry of each square.
+SIDE = 512
+#: Links of figure 2.10, in rows of 32, and the packet's number.
+LINKS, ACROSS, PACKET = 1024, 32, int(np.random.default_rng(SEED).integers(2**32))
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One matrix, how far it is shown, and its name."""
+
+    values: Floats
+    title: str = ""
+    first: tuple[int, int] = (0, 0)
+
+    def shown(self) -> Floats:
+        """(side, side) what is drawn: 0 where nothing is, else from 0.25 to 1 by the logarithm of the amount."""
+        size = np.abs(self.values)
+        step = -(-max(size.shape) // SIDE)
+        size = np.pad(size, [(0, -side % step) for side in size.shape])
+        size = size.reshape(size.shape[0] // step, step, -1, step).max(axis=(1, 3))
+        there = size > 1e-9 * size.max(initial=0.0)
+        drawn = np.zeros(size.shape)
+        if there.any():
+            logarithm = np.log(size[there])
+            width = float(logarithm.max() - logarithm.min())
+            drawn[there] = 0.25 + 0.75 * (logarithm - logarithm.min()) / width if width > 0 else 1.0
+        return drawn
+
+
+def matrix_of(pattern: str, ranks: int) -> Floats:
+    """(ranks, ranks) bytes of generated traffic; rows send."""
+    return _filled(ranks, *traffic(pattern, ranks, SEED))
+
+
+def in_basis(name: str, matrix: Floats) -> Floats:
+    """(ranks, ranks) coefficients of a matrix in a basis, each where it stands."""
+    ranks = len(matrix)
+    key = np.flatnonzero(~np.eye(ranks, dtype=bool).reshape(-1))
+    coefficients = Basis(name, np.array([ranks]), key).double()(torch.from_numpy(matrix.reshape(-1)[key]))
+    placed = np.zeros(ranks * ranks)
+    placed[key] = coefficients.numpy()
+    return placed.reshape(ranks, ranks)
+
+
+def _filled(ranks: int, src: NDArray[Any], dst: NDArray[Any], size: NDArray[Any]) -> Floats:
+    matrix = np.zeros((ranks, ranks))
+    np.add.at(matrix, (src, dst), size)
+    return matrix
+
+
+def _whole(pattern: str, ranks: int) -> Callable[[], list[Panel]]:
+    return lambda: [Panel(matrix_of(pattern, ranks))]
+
+
+def _detail(pattern: str, ranks: int, row: int, column: int, side: int) -> Callable[[], list[Panel]]:
+    return lambda: [Panel(matrix_of(pattern, ranks)[row : row + side, column : column + side], first=(row, column))]
+
+
+def _bases(pattern: str, ranks: int, *names: str) -> Callable[[], list[Panel]]:
+    """The matrix, and beside it its coefficients, with how many there are a node."""
+
+    def panels() -> list[Panel]:
+        matrix = matrix_of(pattern, ranks)
+        every = [("standard", matrix), *((name, in_basis(name, matrix)) for name in names)]
+        found = []
+        for name, values in every:
+            count = int((np.abs(values) > 1e-9 * matrix.max()).sum())
+            found.append(Panel(values, f"{name}: {count / ranks:.2f} a node"))
+        return found
+
+    return panels
+
+
+def _cyclic() -> list[Panel]:
+    ranks = 16 * 16 * 12
+    return [Panel(_filled(ranks, *patterns.make("cyclic-stencil", ranks, 6, SEED).matrix()))]
+
+
+def _barrier() -> list[Panel]:
+    width = patterns.grid_width(2048)
+    ranks = 2048 // width * width
+    return [Panel(_filled(ranks, *patterns.barriers_on_grid(ranks, 1).matrix())[:256, :256])]
+
+
+def _hash() -> list[Panel]:
+    """The hash of one packet for links 1 to 1024, and the last bit of MD5 of both numbers."""
+    ours = [sampling.hash(PACKET, link, sampling.DEFAULT_G) for link in range(1, LINKS + 1)]
+    md5 = [
+        hashlib.md5(PACKET.to_bytes(4, "big") + link.to_bytes(4, "big"), usedforsecurity=False).digest()[-1] & 1
+        for link in range(1, LINKS + 1)
+    ]
+    return [
+        Panel(np.array(values, float).reshape(-1, ACROSS), title)
+        for values, title in ((ours, "Galois field"), (md5, "MD5 (mod 2)"))
+    ]
+
+
+#: Item of the dissertation -> its panels.
+PICTURES: dict[str, Callable[[], list[Panel]]] = {
+    "figure 2.10": _hash,
+    "figure 4.2": _bases("boxlib-cns-1024", 1024, "s"),
+    "figure 4.3": _bases("partisn-168", 168, "cd"),
+    "figure 4.5": _bases("boxlib-mg-1024", 1024, "cs"),
+    "figure 4.6": _bases("nekbone-1024", 1024),
+    "figure 4.7": _bases("nekbone-1024", 1024, "scd", "scs"),
+    "figure 4.8": _bases("multigrid-1000", 1000, "scd", "s"),
+    "figure 5.4": _cyclic,
+    "figure 5.6": _barrier,
+    "figure A.1": _whole("boxlib-mg-1024", 1024),
+    "figure A.2": _detail("boxlib-mg-1024", 1024, 0, 0, 256),
+    "figure A.3": _whole("amg-1728", 1728),
+    "figure A.4": _detail("amg-1728", 1728, 0, 0, 288),
+    "figure A.5": _whole("boxlib-cns-1024", 1024),
+    "figure A.6": _detail("boxlib-cns-1024", 1024, 0, 0, 256),
+    "figure A.7": _detail("boxlib-cns-1024", 1024, 768, 768, 256),
+    "figure A.8": _whole("partisn-168", 168),
+    "figure A.9": _whole("multigrid-1000", 1000),
+    "figure A.10": _detail("multigrid-1000", 1000, 0, 0, 250),
+    "figure A.11": _detail("multigrid-1000", 1000, 0, 750, 250),
+    "figure A.12": _whole("nekbone-1024", 1024),
+    "figure A.13": _detail("nekbone-1024", 1024, 0, 0, 256),
+    "figure A.14": _whole("lulesh-512", 512),
+    "figure A.15": _detail("lulesh-512", 512, 0, 0, 128),
+}
+
+
+def place_of(paper: str, item: str) -> str | None:
+    """The picture of an item, relative to the page; None where none is drawn."""
+    return f"papers/{item.replace(' ', '-')}.png" if paper == PAPER and item in PICTURES else None
+
+
+def draw(folder: Path) -> None:
+    """Draw every picture below a folder, that of the page."""
+    for item, panels in PICTURES.items():
+        path = folder / str(place_of(PAPER, item))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _draw(panels(), path)
+
+
+def _draw(panels: list[Panel], path: Path) -> None:
+    with plt.rc_context({"font.size": 7}):
+        figure, several = plt.subplots(
+            1, len(panels), figsize=(3.2 * len(panels), 3.2), layout="constrained", squeeze=False
+        )
+        for axes, panel in zip(several[0], panels, strict=True):
+            (row, column), (high, wide) = panel.first, panel.values.shape
+            extent = (column, column + wide, row + high, row)
+            axes.imshow(panel.shown(), cmap="Greys", vmin=0, vmax=1, extent=extent, interpolation="nearest")
+            axes.set_title(panel.title, fontsize=7)
+        figure.savefig(path, dpi=110, metadata={"Software": None})
+        plt.close(figure)

@@ -1,0 +1,145 @@
+"""Lanes by source and destination: two schemes that no InfiniBand switch can carry out, to see what aliasing costs (Taffet 2021, sections 4.4.2 and 4.4.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.reconstruction.galois import powers
+
+Ints = NDArray[np.int64]
+#: Lanes of the Galois-field scheme, and links of the paths that it knows: inside a leaf, inside a pod, between pods.
+GALOIS_VLS, GALOIS_HOPS = 5, 6
+_MIXED = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+@dataclass(frozen=True)
+class Paths:
+    """What lanes are chosen by.
+
+    Attributes
+    ----------
+    src, dst : (pairs,) endpoints
+    links : (pairs, hops) links of each path, -1 behind its end
+    ports : (routers, endpoints) forwarding tables
+    """
+
+    src: Ints
+    dst: Ints
+    links: Ints
+    ports: Ints
+
+
+@dataclass(frozen=True)
+class RandomLanes:
+    """The strategy "v VL Random": a lane drawn for every (switch, source, destination)."""
+
+    vls: int
+    seed: int
+
+    def of(self, fabric: Fabric, paths: Paths) -> Ints:
+        """(pairs, hops) lanes; behind a path's end they mean nothing."""
+        at = np.asarray(fabric.links.src, np.int64)[paths.links]
+        return _drawn(self.vls, self.seed, at, paths.src[:, None], paths.dst[:, None])
+
+
+@dataclass(frozen=True)
+class GaloisLanes:
+    """Five lanes such that two paths use the same lane of the same link on at most two thirds of their links.
+
+    A pair's last five lanes between pods are the digits of a_d alpha^s + b_d in GF(5^5), with a_d and b_d drawn for every destination; inside a pod the last three
+    are one of GF(5^3). The first lane inside a pod is another for each destination that shares the first three links; every other lane is drawn.
+    That it holds for destinations between pods rests on tables that go round robin, as ftree's do.
+    """
+
+    seed: int
+    vls: int = GALOIS_VLS
+
+    def of(self, fabric: Fabric, paths: Paths) -> Ints:
+        """(pairs, hops) lanes; behind a path's end they mean nothing.
+
+        Raises
+        ------
+        BadRequest
+            For paths of more links than six, and for more endpoints than the fields tell apart.
+        """
+        self._check(fabric, paths)
+        length = (paths.links >= 0).sum(axis=1)
+        hop = np.arange(paths.links.shape[1])
+        lane = _drawn(self.vls, self.seed, hop, paths.src[:, None], paths.dst[:, None])
+        for links, tail in ((6, 5), (4, 3)):
+            here = np.flatnonzero(length == links)
+            if not len(here):
+                continue  # a job inside a pod, or inside a leaf
+            lane[here, 1 : 1 + tail] = self._tail(tail, len(fabric.endpoints.router), paths.src[here], paths.dst[here])
+        if len(here := np.flatnonzero(length == 4)):
+            lane[here, 0] = self._first(fabric, paths, here)
+        return lane
+
+    def _tail(self, degree: int, endpoints: int, src: Ints, dst: Ints) -> Ints:
+        elements = powers(GALOIS_VLS, degree)
+        rng = np.random.default_rng([self.seed, degree])
+        factor = rng.integers(0, len(elements), endpoints)
+        summand = rng.integers(0, GALOIS_VLS, (endpoints, degree))
+        return (elements[(factor[dst] + src) % len(elements)] + summand[dst]) % GALOIS_VLS
+
+    def _first(self, fabric: Fabric, paths: Paths, here: Ints) -> Ints:
+        """The lane of the k-th destination by the same first three links: the k-th of a drawn order of the lanes."""
+        links = paths.links[here]
+        by = np.arange(GALOIS_VLS)
+        key = _hashed(self.seed + 1, links[:, 1, None], links[:, 2, None], paths.src[here][:, None], by)
+        order = np.argsort(key, axis=1)
+        return order[np.arange(len(here)), self._place(fabric, paths, here) % GALOIS_VLS]
+
+    def _place(self, fabric: Fabric, paths: Paths, here: Ints) -> Ints:
+        """How many destinations of the same leaf with a lower number take the same way up and down from the same leaf."""
+        leaf_of = np.asarray(fabric.endpoints.router, np.int64)
+        source, dst, links = leaf_of[paths.src[here]], paths.dst[here], paths.links[here]
+        spine = np.asarray(fabric.links.dst, np.int64)[links[:, 1]]
+        place = np.zeros(len(here), np.int64)
+        of_leaf = [np.flatnonzero(leaf_of == leaf) for leaf in range(int(leaf_of.max()) + 1)]
+        for number in range(max(map(len, of_leaf))):
+            other = np.array([ends[number] if number < len(ends) else -1 for ends in of_leaf])[leaf_of[dst]]
+            same = (paths.ports[source, other] == paths.ports[source, dst]) & (
+                paths.ports[spine, other] == paths.ports[spine, dst]
+            )
+            place += same & (other >= 0) & (other < dst)
+        return place
+
+    def _check(self, fabric: Fabric, paths: Paths) -> None:
+        leaf = np.asarray(fabric.endpoints.router)
+        ends = np.arange(len(leaf))
+        apart = len(np.unique(np.stack([leaf, ends % (GALOIS_VLS**3 - 1)]), axis=1)[0]) == len(leaf)
+        if paths.links.shape[1] > GALOIS_HOPS or len(leaf) >= GALOIS_VLS**5 or not apart:
+            raise BadRequest(
+                f"lanes by Galois fields know trees of three levels with fewer than {GALOIS_VLS**5} endpoints, whose numbers on a leaf differ modulo {GALOIS_VLS**3 - 1}",
+                advice="Use random lanes",
+            )
+
+
+#: Lanes that a pair's source and destination decide.
+PairLanes = RandomLanes | GaloisLanes
+
+
+def _drawn(vls: int, seed: int, *parts: Ints) -> Ints:
+    """A lane below `vls` for each combination, always the same."""
+    return (_hashed(seed, *parts) % np.uint64(vls)).astype(np.int64)
+
+
+def _hashed(seed: int, *parts: Ints) -> NDArray[np.uint64]:
+    """64 bits of every combination of whole numbers (splitmix64, one part after the other)."""
+    state = np.full(1, (seed * 0x9E3779B97F4A7C15 + 1) % 2**64, np.uint64)
+    for part in parts:
+        state = _stirred(state ^ _stirred(part.astype(np.uint64)))
+    return state
+
+
+def _stirred(value: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    value = value + np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in zip((np.uint64(30), np.uint64(27)), _MIXED, strict=True):
+        value = (value ^ (value >> shift)) * factor
+    return value ^ (value >> np.uint64(31))

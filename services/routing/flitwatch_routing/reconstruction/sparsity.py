@@ -1,0 +1,68 @@
+"""How few coefficients a matrix needs in a basis: those that are not zero, and those that count (Taffet 2021, section 4.3, table 4.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from flitwatch_routing.reconstruction.bases import Basis
+
+#: Relative to the largest entry, what is zero.
+NONZERO = 1e-9
+#: A significant coefficient, by two measures: without the others the matrix is wrong by this much, or this much of the coefficients' norm is kept.
+MOST_ERROR, LEAST_POWER = 0.1, 0.9
+
+
+def counted(basis: Basis, x: Tensor) -> tuple[int, int, int]:
+    """(all, those for at most 10 % error, those for at least 90 % power) coefficients of x (places,), where the basis has as many coefficients as places.
+
+    The threshold is the highest with which the measure holds, found among the coefficients' sizes by halving: coefficients as large as it stay.
+    """
+    y = basis(x)
+    size = y.abs().numpy()
+    there = size > NONZERO * float(x.abs().max())
+    steps = _steps(size[there])
+    norm = float(torch.linalg.vector_norm(x))
+
+    def wrong(threshold: float) -> bool:
+        kept = torch.where(y.abs() >= threshold, y, 0.0)
+        return float(torch.linalg.vector_norm(x - restored(basis, kept))) > MOST_ERROR * norm
+
+    by_error = _lowest_of_most(steps, wrong)
+    power = float(np.linalg.norm(size))
+    by_power = _lowest_of_most(steps, lambda at: float(np.linalg.norm(size[size >= at])) < LEAST_POWER * power)
+    return int(there.sum()), int((size >= by_error).sum()), int((size >= by_power).sum())
+
+
+def restored(basis: Basis, y: Tensor) -> Tensor:
+    """x (places,) of coefficients y (coefficients,) of a basis over whole matrices; the inverse of `basis.forward`."""
+    if basis.mirror is not None:
+        # Below the diagonal stands the sum of a place and its mirror, above it the difference.
+        other = y.index_select(0, basis.mirror)
+        y = (y - basis.sign * other) / 2
+    if basis.earlier is not None:
+        # Sums along each chain of earlier places, by doubling how far every place looks back.
+        padded, back = torch.cat([y, y.new_zeros(1)]), torch.cat([basis.earlier.long(), torch.tensor([len(y)])])
+        while bool((back[:-1] < len(y)).any()):
+            padded, back = padded + padded.index_select(0, back), back.index_select(0, back)
+        y = padded[:-1]
+    return y
+
+
+def _steps(size: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sizes from the largest down, those equal but for rounding once: the smallest of them."""
+    ascending = np.sort(size)
+    first = np.ones(len(ascending), bool)
+    first[1:] = np.diff(ascending) > NONZERO * ascending[1:]
+    return ascending[first][::-1]
+
+
+def _lowest_of_most(steps: NDArray[np.float64], fails) -> float:  # type: ignore[no-untyped-def]
+    """The highest threshold that does not fail."""
+    low, high = 0, len(steps) - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if fails(float(steps[middle])) else (low, middle)
+    return float(steps[low])
