@@ -112,6 +112,23 @@ def test_an_incarnation_keeps_its_number_while_it_goes_on(embedded_db: str, tmp_
     assert scalar(embedded_db, "SELECT array_agg(restart ORDER BY restart) FROM job") == [0, 4]
 
 
+def test_a_long_accounting_takes_no_more_memory_than_a_short_one(embedded_db: str, tmp_path: Path) -> None:
+    file, jobs = tmp_path / "acct.txt", 10_000
+    with open(file, "w") as out:
+        out.write("JobID|User|Account|JobName|State|Submit|Start|End|NNodes|NodeList\n")
+        for job in range(1, jobs + 1):
+            rest = f"COMPLETED|{1795215000 + job}|{1795215010 + job}|{1795219000 + job}|64|nid[{job % 4000:05d}-{job % 4000 + 63:05d}]\n"
+            out.writelines(
+                f"{job}{step}|user{job % 300}|acct{job % 40}|app|{rest}" for step in ("", ".batch", ".extern", ".0")
+            )
+    program = "import resource, sys; from flitwatch.main import main\ntry: main()\nfinally: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    argv = [sys.executable, "-c", program, "import", "sacct", str(file), "--db", embedded_db, "--json"]
+    report, most_kb = subprocess.run(argv, capture_output=True, text=True, check=True).stdout.split()
+    assert (json.loads(report)["jobs"], json.loads(report)["steps"]) == (jobs, 3 * jobs)
+    # Issue 24: a million lines in 200 MB, of which the program itself is 80.
+    assert int(most_kb) < 200_000
+
+
 def test_bad_accounting_lines_end_in_the_dead_letters(embedded_db: str, tmp_path: Path) -> None:
     file = tmp_path / "acct.txt"
     file.write_text("JobID|User|State|NodeList\n1|eve|RUNNING|nid00001\ngarbage\n2|eve|DANCING|nid00001\n")

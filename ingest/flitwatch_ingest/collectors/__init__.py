@@ -9,6 +9,7 @@ Open
 - `tail` for files that grow and roll over; `metrics` for what a collector reports of itself;
 - `ldms_csv`, `ncl` and `sacct` for producers of files;
 - `infiniband` for a subnet, read from one host: discovery, a round of all its devices, what is published of them;
+- `ufm` for a subnet's topology from UFM's REST interface;
 - `devices` for which ports of a subnet are asked, `conversations` for asking many devices at a time, `umad` for the library that carries it.
 
 A collector of files keeps its state in the checkpoint alone. The subnet's has none: its records carry counters, and the writer takes the differences.

@@ -7,7 +7,7 @@ Open
 
 - `http` for the door: remote write and OTLP;
 - `limits` for what a sender may send, `messages` for remote write's protobuf;
-- `remote_write` and `otlp` for bodies as samples, `scraper` for asking exporters;
+- `remote_write` and `otlp` for bodies as samples, `scraper` for asking exporters and `pages` for what they answer;
 - `sample` for one value of one series;
 - `table` for which metric is which counter, and which labels say whose port it counts; prometheus.yaml has the rows;
 - `intake` for samples that become records, and what cannot: dead letters;

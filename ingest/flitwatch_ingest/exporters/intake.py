@@ -22,6 +22,8 @@ from flitwatch_ingest.sources.rejection import Rejection
 MOST_SERIES = 1_000_000
 #: Metrics and reasons that get a dead letter.
 MOST_NAMED = 10_000
+#: Of a body that cannot be read so much is kept.
+MOST_BAD_BYTES = 64 << 10
 #: A clock may run ahead of ours by so much.
 AHEAD_S = 300.0
 #: Prometheus' mark that a series ended, a NaN of its own (model/value/value.go).
@@ -106,10 +108,7 @@ class Intake:
             taken = TakenSamples()
             for sample in samples:
                 taken.results[self._one(door, sample, taken)] += 1
-            self._publisher.flush()
-            if len(self._checkpoint.value.get("named", [])) != len(self._named):
-                self._checkpoint.value["named"] = list(self._named)
-                self._checkpoint.save()
+            self._settle()
             for result, count in taken.results.items():
                 self.samples[door, result] += count
             return taken
@@ -121,6 +120,24 @@ class Intake:
             self.samples[door, "invalid"] += count
             taken.first = taken.first or f"{what}: {reason}"
             self._name(door, what, reason, orjson.dumps({"name": what}))
+
+    def maps(self, name: str) -> bool:
+        """Whether samples of this metric may be kept."""
+        return self._table.maps(name)
+
+    def keep_bad(self, door: str, where: str, reason: str, body: bytes) -> None:
+        """Make a dead letter of a body that cannot be read, the first with this reason."""
+        with self._lock:
+            self.samples[door, "invalid"] += 1
+            self._name(door, where, reason, body[:MOST_BAD_BYTES])
+            self._settle()
+
+    def _settle(self) -> None:
+        """Return when all is durable, and what has a dead letter is remembered."""
+        self._publisher.flush()
+        if len(self._checkpoint.value.get("named", [])) != len(self._named):
+            self._checkpoint.value["named"] = list(self._named)
+            self._checkpoint.save()
 
     def _one(self, door: str, sample: Sample, taken: TakenSamples) -> str:
         if struct.pack("<d", sample.value) == STALE:

@@ -175,6 +175,14 @@ class MetricTable:
         topic = OTHER_TOPIC if use is None else _TOPICS[technology]
         return Series(topic, f"{key}/{counter}", counter, owner, use is not None, row.metric.divide, ceiling)
 
+    def maps(self, name: str) -> bool:
+        """Whether a row makes a counter of this metric."""
+        try:
+            row, _ = self._row(name)
+        except UnmappedSeries:
+            return False
+        return row.metric is not None
+
     def _row(self, name: str) -> tuple[_Row, dict[str, str]]:
         for names, patterns in self._layers:
             if (row := names.get(name)) is not None:

@@ -31,6 +31,7 @@ EXAMPLES = {
     "import sacct": "flitwatch import sacct jobs.txt --timezone Europe/Berlin",
     "import swf": "flitwatch import swf trace.swf.gz",
     "collect infiniband": "flitwatch collect infiniband --fabric perlis --interval 10",
+    "collect ufm": "flitwatch collect ufm --url https://ufm.example.org --credentials-file ufm.credentials --telemetry http://ufm.example.org:9001/csv/xcset/ib_basic_debug",
     "collect ldms-csv": "flitwatch collect ldms-csv store_csv --log kafka://broker:9092",
     "collect ncl": "flitwatch collect ncl runs/",
     "collect prometheus": "flitwatch collect prometheus --listen 127.0.0.1:9095 --token-file /etc/flitwatch/collect.token",

@@ -81,6 +81,17 @@ DOORS = (
         sources=("infiniband",),
     ),
     Door(
+        "ufm",
+        "UFM",
+        "Topology and port counters of a subnet from the UFM that manages it: its REST interface and its telemetry. Nothing runs on the subnet.",
+        (
+            "flitwatch collect ufm --url https://UFM --credentials-file /etc/flitwatch/ufm.credentials --fabric {fabric}",
+            "flitwatch collect ufm --telemetry http://UFM:9001/csv/xcset/ib_basic_debug",
+        ),
+        ("a user or an access token of UFM that may read, in a file that its owner alone may read", _DATABASE),
+        sources=("ufm",),
+    ),
+    Door(
         "slingshot",
         "Slingshot",
         "Counters of Cassini network cards, from LDMS's samplers slingshot_metrics and cxi_sampler.",

@@ -8,6 +8,7 @@ import click
 
 from flitwatch.commands.collect_infiniband import infiniband
 from flitwatch.commands.collect_prometheus import prometheus
+from flitwatch.commands.collect_ufm import ufm
 from flitwatch.commands.following import finish, following, say, session
 
 
@@ -111,3 +112,4 @@ def sacct(
 
 collect.add_command(infiniband)
 collect.add_command(prometheus)
+collect.add_command(ufm)

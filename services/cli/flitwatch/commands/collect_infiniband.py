@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.commands.following import finish, publishing, say, session
+from flitwatch.commands.following import finish, keep_topology, publishing, say, session
 from flitwatch.console import emit
 
 if TYPE_CHECKING:
@@ -70,9 +70,6 @@ def infiniband(
     Data and packets are 64-bit counters. The time that a port waits to send is a 32-bit counter on most devices: where it is saturated it counts no more,
     which is said, and has no records until it is cleared. The topology goes into the database; with --log alone, import it with `flitwatch import fabric`.
     """
-    import dataclasses
-
-    from flitwatch_domain.errors import Conflict
     from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools, slow_of, warnings_of
     from flitwatch_ops import platform
 
@@ -83,21 +80,7 @@ def infiniband(
         collector = InfinibandCollector(Tools(ca, ca_port), publisher, name, adapters, clear, parallel, lanes)
 
         def keep(fabric: Fabric) -> None:
-            if url is None:
-                return
-            from flitwatch.commands.imports.fabric import store, tell
-            from flitwatch_db import connect
-
-            found = fabric
-            if cluster:
-                found = dataclasses.replace(fabric, attributes={**fabric.attributes, "cluster": cluster})
-            tell(found.warnings)
-            with connect(url) as conn:
-                try:
-                    store(conn, found)
-                except Conflict:
-                    say(f"the topology of {name} changed")
-                    store(conn, found, replace=True)
+            keep_topology(fabric, cluster, url)
 
         if not once:
             collector.run(stop, interval_s or 10.0, discovery_s, say, keep)

@@ -16,6 +16,7 @@ from flitwatch.console import emit, json_option, stderr
 from flitwatch.metrics import metrics_option
 
 if TYPE_CHECKING:
+    from flitwatch_domain.fabric import Fabric
     from flitwatch_ingest.collectors import Checkpoint, Publisher
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -78,6 +79,26 @@ def session(
         REGISTRY.register(figures)
         stack.callback(REGISTRY.unregister, figures)
         yield publisher, checkpoint, stop
+
+
+def keep_topology(fabric: Fabric, cluster: str | None, database: str | None) -> None:
+    """Store a collector's topology in the place of another of its name; without a database, nothing."""
+    import dataclasses
+
+    if database is None:
+        return
+    from flitwatch.commands.imports.fabric import store, tell
+    from flitwatch_db import connect
+    from flitwatch_domain.errors import Conflict
+
+    found = dataclasses.replace(fabric, attributes={**fabric.attributes, "cluster": cluster}) if cluster else fabric
+    tell(found.warnings)
+    with connect(database) as conn:
+        try:
+            store(conn, found)
+        except Conflict:
+            say(f"the topology of {found.name} changed")
+            store(conn, found, replace=True)
 
 
 def say(text: str) -> None:

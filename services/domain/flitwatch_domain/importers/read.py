@@ -6,13 +6,18 @@ from pathlib import Path
 
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.importers import ibnetdiscover, interconnect, slingshot
+from flitwatch_domain.importers import ibnetdiscover, interconnect, slingshot, ufm
 from flitwatch_domain.importers.text import numbered_lines, read_text
 
 #: What `--format` takes.
-FORMATS = ("auto", "cray", "ibnetdiscover", "slingshot")
+FORMATS = ("auto", "cray", "ibnetdiscover", "slingshot", "ufm")
 
-_PARSERS = {"cray": interconnect.parse, "ibnetdiscover": ibnetdiscover.parse, "slingshot": slingshot.parse}
+_PARSERS = {
+    "cray": interconnect.parse,
+    "ibnetdiscover": ibnetdiscover.parse,
+    "slingshot": slingshot.parse,
+    "ufm": ufm.parse,
+}
 
 
 def read_fabric(path: str | Path, format: str = "auto", name: str | None = None) -> Fabric:
@@ -21,7 +26,7 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
     Parameters
     ----------
     path : str or Path
-        Output of Cray's `rtr --interconnect`, of `ibnetdiscover`, or Slingshot's links (`fmctl get links`).
+        Output of Cray's `rtr --interconnect`, of `ibnetdiscover`, Slingshot's links (`fmctl get links`), or UFM's (`GET /ufmRest/resources/links`).
     format : str
         One of `FORMATS`; `auto` looks at the first lines.
     name : str, optional
@@ -43,6 +48,8 @@ def detect(text: str, where: str) -> str:
     """The format of a topology's text: one of `FORMATS`."""
     if slingshot.DOCUMENTS.match(text):
         return "slingshot"
+    if ufm.DOCUMENT.match(text):
+        return "ufm"
     for seen, (_, raw) in enumerate(numbered_lines(text)):
         line = ibnetdiscover.TERMINAL.sub("", raw)
         if ibnetdiscover.PORTS_LINE.match(line):
@@ -60,9 +67,9 @@ def detect(text: str, where: str) -> str:
         if seen > 10_000:
             break
     raise BadInput(
-        "is neither a Cray interconnect file nor ibnetdiscover output nor a list of Slingshot's links",
+        "is neither a Cray interconnect file nor ibnetdiscover output nor a list of Slingshot's or UFM's links",
         where=where,
-        advice="Give what `ibnetdiscover`, Cray's `rtr --interconnect` or `fmctl get links` printed.",
+        advice="Give what `ibnetdiscover`, Cray's `rtr --interconnect` or `fmctl get links` printed, or what UFM answers to GET /ufmRest/resources/links.",
     )
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["auto", "cray", "ibnetdiscover", "slingshot"]),
+    type=click.Choice(["auto", "cray", "ibnetdiscover", "slingshot", "ufm"]),
     default="auto",
     show_default=True,
-    help="Output of Cray's rtr --interconnect, of ibnetdiscover, or the links of Slingshot's fabric manager (fmctl get links).",
+    help="Output of Cray's rtr --interconnect, of ibnetdiscover, or the links of Slingshot's fabric manager (fmctl get links) or UFM's (GET /ufmRest/resources/links).",
 )
 @click.option("--name", help="The fabric's name (default: from the file's name).")
 @click.option("--replace", is_flag=True, help="Take the place of another fabric of that name; its counters stay.")

@@ -1,0 +1,170 @@
+"""UFM Enterprise's REST interface: a subnet's topology from the manager that has it already, without a tool on the subnet.
+
+Paths and fields are those of NVIDIA's "UFM Enterprise REST API Guide": Links, Ports and Systems REST API; Access Tokens API (a token goes to
+/ufmRestV3 as `Authorization: Basic <token>`, user and password to /ufmRest).
+"""
+
+from __future__ import annotations
+
+import base64
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+import orjson
+
+from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.importers import ufm
+
+#: A subnet of 40,000 ports is some 60 MB of records.
+MOST_BODY_BYTES = 1 << 30
+TIMEOUT_S = 120.0
+_LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
+
+
+class BadAnswer(BadInput):
+    """A body that is no topology.
+
+    Attributes
+    ----------
+    body : bytes
+    """
+
+    body: bytes = b""
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """What a request shows; `token` says whether it is one of UFM's access tokens."""
+
+    header: str = ""
+    token: bool = False
+
+
+def credentials_of(path: Path) -> Credentials:
+    """What a file holds: `user:password`, or an access token.
+
+    Raises
+    ------
+    BadInput
+        It cannot be read, others may read it, or it holds neither.
+    """
+    try:
+        text, mode = path.read_text().strip(), path.stat().st_mode
+    except (OSError, UnicodeDecodeError) as problem:
+        raise BadInput(f"cannot be read: {problem}", where=str(path)) from None
+    if mode & 0o077:
+        raise BadInput("others than its owner may read it", where=str(path), advice=f"chmod 600 {path}")
+    if not text or len(text.splitlines()) != 1 or not text.isprintable():
+        raise BadInput("holds no credentials: expected one line, user:password or an access token", where=str(path))
+    if ":" in text:
+        return Credentials("Basic " + base64.b64encode(text.encode()).decode())
+    if not text.isascii() or " " in text:
+        raise BadInput("holds no access token that a header can carry", where=str(path))
+    return Credentials(f"Basic {text}", token=True)
+
+
+class Ufm:
+    """A UFM server.
+
+    Parameters
+    ----------
+    url : str
+        `https://HOST`, without a path.
+    credentials : Credentials
+    ca : Path, optional
+        Certificates that are trusted beside none else (default: those of this system).
+
+    Raises
+    ------
+    BadRequest
+        The address is none, or would carry credentials beyond this machine without TLS.
+    BadInput
+        `ca` holds no certificates.
+    """
+
+    def __init__(self, url: str, credentials: Credentials, ca: Path | None = None) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/") or parts.username:
+            raise BadRequest(
+                f"{url!r} is not the address of a UFM server", advice="Say https://HOST, without a path or a password."
+            )
+        if parts.scheme == "http" and credentials.header and parts.hostname not in _LOCAL:
+            raise BadRequest(
+                "without TLS anybody on the way can read the credentials", advice=f"Say https://{parts.netloc}."
+            )
+        self._origin = (parts.scheme, parts.hostname)
+        self._base = f"{parts.scheme}://{parts.netloc}/{'ufmRestV3' if credentials.token else 'ufmRest'}"
+        self._credentials = credentials
+        self._trust: ssl.SSLContext | bool = True
+        if ca is not None:
+            try:
+                self._trust = ssl.create_default_context(cafile=str(ca))
+            except (OSError, ssl.SSLError) as problem:
+                raise BadInput(f"holds no certificates: {problem}", where=str(ca)) from None
+
+    def client(self) -> httpx.Client:
+        """A client for this server's pages; it shows the credentials to this host alone, and over the same scheme."""
+        return httpx.Client(
+            timeout=TIMEOUT_S, follow_redirects=False, verify=self._trust, event_hooks={"request": [self._show]}
+        )
+
+    def topology(self, name: str) -> Fabric:
+        """The subnet as it is now.
+
+        Raises
+        ------
+        Unavailable
+            The server does not answer, or refuses.
+        BadAnswer
+            What it answers is no topology.
+        """
+        with self.client() as client:
+            bodies = {part: self._get(client, part) for part in ufm.PARTS}
+        for part, body in bodies.items():
+            try:
+                orjson.loads(body)
+            except orjson.JSONDecodeError as bad:
+                raise _bad(f"is no JSON: {bad}", f"{self._base}/resources/{part}", body) from None
+        whole = b"{" + b",".join(f'"{part}":'.encode() + body for part, body in bodies.items()) + b"}"
+        try:
+            return ufm.parse(whole.decode(errors="replace").replace("\0", "\ufffd"), self._base, name)
+        except BadInput as bad:
+            raise _bad(bad.reason, bad.where or self._base, whole) from None
+
+    def _get(self, client: httpx.Client, part: str) -> bytes:
+        url = f"{self._base}/resources/{part}"
+        body = bytearray()
+        try:
+            with client.stream("GET", url, headers={"Accept": "application/json"}) as answer:
+                if answer.status_code != 200:
+                    raise Unavailable(
+                        f"{url} answered {answer.status_code}",
+                        advice=_ADVICE.get(answer.status_code, "Is this a UFM server?"),
+                    )
+                for piece in answer.iter_bytes():
+                    body += piece
+                    if len(body) > MOST_BODY_BYTES:
+                        raise Unavailable(f"{url} answers more than {MOST_BODY_BYTES >> 20} MiB")
+        except httpx.HTTPError as problem:
+            raise Unavailable(f"{url} does not answer: {problem or type(problem).__name__}") from None
+        return bytes(body)
+
+    def _show(self, request: httpx.Request) -> None:
+        if self._credentials.header and (request.url.scheme, request.url.host) == self._origin:
+            request.headers["Authorization"] = self._credentials.header
+
+
+_ADVICE = {
+    401: "Check the user and password, or the access token, in --credentials-file.",
+    403: "The user may not read topology: give it a role that may.",
+}
+
+
+def _bad(reason: str, where: str, body: bytes) -> BadAnswer:
+    found = BadAnswer(reason, where=where)
+    found.body = body
+    return found

@@ -1,0 +1,168 @@
+"""Pages of exporters as samples: Prometheus' text, and UFM telemetry's CSV and JSON, a row a port.
+
+The forms of UFM telemetry are those of its documentation ("Prometheus Endpoint Support": URL prefixes /csv and /json) and of Mellanox/ufm_sdk_3.0,
+plugins/fluentd_telemetry_plugin (telemetry_parser.py names the columns that say whose row it is; tests/message_samples has rows).
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+import orjson
+from prometheus_client.parser import text_string_to_metric_families
+
+from flitwatch_ingest.exporters.limits import MOST_LABEL_BYTES, NAME, Refused, labels_of
+from flitwatch_ingest.exporters.sample import Sample
+
+#: Columns that say whose row it is, whatever their case; all others are counters.
+OWNER = frozenset(
+    {
+        "source_id",
+        "tag",
+        "node_guid",
+        "port_guid",
+        "port_num",
+        "port_number",
+        "sys_image_guid",
+        "aport",
+        "node_description",
+        "m_label",
+        "port_label",
+    }
+    | {"status_message", "device_id", "port", "lid", "device_name", "port_type", "mvcr_sensor_name", "mtmp_sensor_name"}
+    | {"switch_serial_number", "switch_part_number"}
+)
+TIME = "timestamp"
+#: Their names in the table of metrics.
+_RENAMED = {"port_number": "port_num", "port": "port_num"}
+#: UFM telemetry counts microseconds; a number of seconds, or of milliseconds, is smaller.
+_MICROSECONDS, _MILLISECONDS = 10**14, 10**11
+#: No counter is wider than 64 bits.
+_LARGEST = 1 << 64
+#: What a cell says where there is no value.
+_NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
+
+
+class BadPage(Exception):
+    """A page in none of the forms; its text is the reason."""
+
+
+def samples_of(body: bytes, instance: str, now_ms: int, maps: Callable[[str], bool]) -> Iterator[Sample]:
+    """The page's samples.
+
+    Of a column of rows for which `maps` is false only the first value comes, so that it can be named; a page may have hundreds of them.
+
+    Raises
+    ------
+    BadPage
+        The page is in none of the forms, or was cut short.
+    """
+    try:
+        text = body.decode("utf-8-sig")
+    except UnicodeDecodeError as bad:
+        raise BadPage(f"is no text: {bad.reason} at byte {bad.start}") from None
+    start = text.lstrip()[:1]
+    first = text.lstrip().split("\n", 1)[0]
+    try:
+        if start in ("[", "{"):
+            yield from _rows(_documents(body), instance, now_ms, maps)
+        elif {"port_guid", "node_guid"} & {cell.strip().lower() for cell in first.split(",")}:
+            yield from _rows(_lines(text), instance, now_ms, maps)
+        else:
+            yield from _lines_of_prometheus(text, instance, now_ms)
+    except (ValueError, KeyError, IndexError, csv.Error, Refused) as problem:
+        raise BadPage(f"is not in Prometheus' text format, nor rows of ports in CSV or JSON: {problem}") from None
+
+
+def _lines_of_prometheus(page: str, instance: str, now_ms: int) -> Iterator[Sample]:
+    # Types are left out: the parser would give a counter the ending that its exporter did not.
+    untyped = "".join(line for line in page.splitlines(keepends=True) if not line.startswith("# TYPE"))
+    for family in text_string_to_metric_families(untyped):
+        for sample in family.samples:
+            pairs = {"instance": instance, **sample.labels, NAME: sample.name}
+            name, labels = labels_of(list(pairs.items()))
+            time_ms = now_ms if sample.timestamp is None else int(float(sample.timestamp) * 1000)
+            yield Sample(name, labels, sample.value, time_ms)
+
+
+def _documents(body: bytes) -> Iterator[Mapping[str, object]]:
+    document = orjson.loads(body)
+    rows = document.get("values") if isinstance(document, dict) else document
+    if not isinstance(rows, list):
+        raise ValueError("it has no list of values")
+    for row in rows:
+        if not isinstance(row, dict):
+            raise ValueError(f"{str(row)[:40]!r} is no port")
+        yield row
+
+
+def _lines(text: str) -> Iterator[Mapping[str, object]]:
+    # A number that was cut short would be another number.
+    if not text.endswith("\n"):
+        raise ValueError("its last line has no end")
+    reader = csv.reader(text.lstrip().splitlines(), strict=True)
+    header = [cell.strip() for cell in next(reader)]
+    for cells in reader:
+        if not cells:
+            continue
+        if len(cells) not in (len(header), len(header) + 1) or (len(cells) > len(header) and cells[-1].strip()):
+            raise ValueError(f"line {reader.line_num} has {len(cells)} cells, the header {len(header)}")
+        yield dict(zip(header, cells, strict=False))
+
+
+def _rows(
+    rows: Iterator[Mapping[str, object]], instance: str, now_ms: int, maps: Callable[[str], bool]
+) -> Iterator[Sample]:
+    skipped: set[str] = set()
+    wanted: dict[str, bool] = {}
+    for row in rows:
+        owner = {"instance": instance}
+        counted: list[tuple[str, float]] = []
+        time_ms = now_ms
+        for column, value in row.items():
+            key = column.lower()
+            if key == TIME:
+                time_ms = _time_ms(value, now_ms)
+            elif key in OWNER:
+                if value is not None and str(value).strip():
+                    owner[_RENAMED.get(key, key)] = str(value).strip()[:MOST_LABEL_BYTES]
+            elif column and (wanted.setdefault(column, maps(column)) or column not in skipped):
+                number = _value(value)
+                if number is not None:
+                    counted.append((column, number))
+                    skipped.add(column)
+        _, labels = labels_of([(NAME, "row"), *owner.items()])
+        for column, number in counted:
+            yield Sample(column, labels, number, time_ms)
+
+
+def _time_ms(value: object, now_ms: int) -> int:
+    number = _value(value)
+    if number is None:
+        return now_ms
+    if number >= _MICROSECONDS:
+        return int(number) // 1000
+    return int(number) if number >= _MILLISECONDS else int(number * 1000)
+
+
+def _value(value: object) -> float | None:
+    """A number; None where the cell is empty, or holds words, as states and names do."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return value
+    text = str(value).strip() if value is not None else ""
+    if text.lower() in _NOTHING:
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        pass
+    else:
+        return number if abs(number) < _LARGEST else math.inf
+    try:
+        return float(text)
+    except ValueError:
+        return None

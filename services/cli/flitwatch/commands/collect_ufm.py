@@ -1,0 +1,166 @@
+"""`flitwatch collect ufm`: a subnet's topology by UFM's REST interface, its counters by UFM telemetry."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from flitwatch.commands.following import finish, following, keep_topology, say, session
+from flitwatch.console import emit
+
+if TYPE_CHECKING:
+    from flitwatch_domain.fabric import Fabric
+
+
+@click.command("ufm")
+@click.option("--url", help="The UFM server, as https://HOST: its REST interface says the topology.")
+@click.option(
+    "--telemetry",
+    "pages",
+    multiple=True,
+    metavar="URL",
+    help="A page of UFM telemetry, in Prometheus' text, CSV or JSON, such as http://HOST:9001/csv/xcset/ib_basic_debug (repeat it for its shards).",
+)
+@click.option(
+    "--credentials-file",
+    type=click.Path(path_type=Path),
+    envvar="FLITWATCH_UFM_CREDENTIALS_FILE",
+    help="A file with user:password or an access token of UFM, which its owner alone may read.",
+)
+@click.option(
+    "--ca-file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Certificates to trust (default: those of this system).",
+)
+@click.option(
+    "--map",
+    "maps",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A table of metrics of this site, as `flitwatch collect prometheus --map`.",
+)
+@click.option("--fabric", "name", default="infiniband", show_default=True, help="The fabric's name in the database.")
+@click.option("--cluster", help="The scheduler's cluster whose nodes it joins, as `flitwatch import fabric --cluster`.")
+@click.option(
+    "--discover-every",
+    "discovery_s",
+    type=click.FloatRange(1),
+    default=300.0,
+    show_default=True,
+    help="Seconds between looks at the topology.",
+)
+@following
+def ufm(
+    url: str | None,
+    pages: tuple[str, ...],
+    credentials_file: Path | None,
+    ca_file: Path | None,
+    maps: tuple[Path, ...],
+    name: str,
+    cluster: str | None,
+    discovery_s: float,
+    log_url: str | None,
+    db_url: str | None,
+    state: Path | None,
+    once: bool,
+    interval_s: float | None,
+    as_json: bool,
+) -> None:
+    """Take topology and port counters of an InfiniBand subnet from UFM: no tool on the subnet, nothing on the nodes.
+
+    The topology goes into the database; with --log alone, import it with `flitwatch import fabric`. A sample that comes again counts once: UFM says when it
+    was taken. A body that cannot be read is a dead letter, and UFM is asked again in the next round.
+    """
+    from prometheus_client import REGISTRY
+
+    from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, MissingDependency, Unavailable
+
+    try:
+        from flitwatch_ingest.collectors.ufm import BadAnswer, Credentials, Ufm, credentials_of
+        from flitwatch_ingest.exporters import Intake, MetricTable
+        from flitwatch_ingest.exporters.metrics import DoorCollector
+        from flitwatch_ingest.exporters.scraper import Scraper
+    except ModuleNotFoundError as missing:
+        raise MissingDependency(
+            f"{missing.name} is not installed", advice="Install flitwatch-agent[metrics]."
+        ) from None
+    from flitwatch_ops import platform
+
+    if not url and not pages:
+        raise BadRequest("there is nothing to collect from", advice="Say --url https://HOST, --telemetry URL, or both.")
+    credentials = credentials_of(credentials_file) if credentials_file else Credentials()
+    server = Ufm(url, credentials, ca_file) if url else None
+    with ExitStack() as stack:
+        database = None if log_url and not db_url else stack.enter_context(platform.database(db_url))
+        log_at = log_url or platform.log_url(str(database))
+        publisher, checkpoint, stop = stack.enter_context(
+            session("ufm", url or pages[0], log_at, None, state, patience_s=10.0)
+        )
+        intake = Intake(MetricTable(maps), publisher, checkpoint)
+        scraper = (
+            Scraper(pages, intake, say, server.client, "ufm") if server else Scraper(pages, intake, say, door="ufm")
+        )
+        figures = DoorCollector(intake, None, scraper)
+        REGISTRY.register(figures)
+        stack.callback(REGISTRY.unregister, figures)
+        failing = ""
+
+        def discover() -> Fabric | None:
+            """The topology, stored; None, with a word, where UFM does not say one."""
+            nonlocal failing
+            assert server is not None
+            try:
+                fabric = server.topology(name)
+            except (Unavailable, BadAnswer) as problem:
+                if isinstance(problem, BadAnswer):
+                    intake.keep_bad("ufm", str(problem.where), problem.reason, problem.body)
+                if once:
+                    raise
+                if failing != problem.message:
+                    say(f"waiting for the topology: {problem}")
+                failing = problem.message
+                return None
+            failing = ""
+            keep_topology(fabric, cluster, database)
+            return fabric
+
+        begun, found = time.monotonic(), None
+        if once:
+            found = discover() if server else None
+            taken = scraper.look().results if pages else Counter[str]()
+            emit(
+                {
+                    "fabric": name if found else None,
+                    "switches": len(found.routers) if found else 0,
+                    "endpoints": len(found.endpoints) if found else 0,
+                    "samples": dict(taken),
+                    "pages_read": sum(count for (_, result), count in scraper.scrapes.items() if result == "read"),
+                    "pages_failed": sum(count for (_, result), count in scraper.scrapes.items() if result == "failed"),
+                    "published": publisher.published,
+                    "rejected": publisher.rejected,
+                    "seconds": round(time.monotonic() - begun, 3),
+                },
+                as_json,
+            )
+            return
+        next_discovery = begun
+        while not stop.is_set():
+            begun = time.monotonic()
+            try:
+                if server and begun >= next_discovery and discover() is not None:
+                    next_discovery = begun + discovery_s
+                if pages:
+                    scraper.look()
+            except Conflict as problem:
+                say(problem.message)
+            except Unavailable as away:
+                say(f"the log does not answer; what UFM counts on comes with the next reading: {away.message}")
+            except Cancelled:
+                break
+            publisher.heartbeat.wait(stop, max(0.0, (interval_s or 30.0) - (time.monotonic() - begun)))
+    finish(publisher, as_json)

@@ -1,0 +1,199 @@
+"""InfiniBand topologies as UFM Enterprise answers: the links, ports and systems of its REST interface.
+
+Fields are those of NVIDIA's "UFM Enterprise REST API Guide" (Links, Ports and Systems REST API) and of the answers in Mellanox/ufm_sdk_3.0,
+plugins/UFM_NDT_Plugin/ufm_plugin_ndt/topoparse/data/ufm_samples. The links alone make a fabric; ports add speeds and LIDs, systems what is a switch.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.fabric.model import check_name
+from flitwatch_domain.importers import ibnames, ibtree
+from flitwatch_domain.importers.ibdevices import Device, End
+from flitwatch_domain.importers.text import Warnings
+from flitwatch_domain.units import infiniband_bandwidth_bps
+
+#: The beginning of an answer, or of the three together.
+DOCUMENT = re.compile(r'\s*(\{\s*"(links|ports|systems)"\s*:|\[\s*\{[^{}]{0,4000}"(source_guid|destination_guid)")')
+PARTS = ("links", "ports", "systems")
+_GUID = re.compile(r"(?:0x)?([0-9a-f]{1,16})", re.IGNORECASE)
+_NAME = re.compile(r"(?:0x)?([0-9a-f]{1,16})_(\d{1,3})", re.IGNORECASE)
+_LARGEST_PORT, _LARGEST_LID = 255, 0xBFFF
+
+Record = Mapping[str, Any]
+
+
+def parse(text: str, where: str, name: str) -> Fabric:
+    """A fabric from `GET /ufmRest/resources/links`, alone or with ports and systems as `{"links": [], "ports": [], "systems": []}`.
+
+    BadInput names the record that cannot be read or contradicts another.
+    """
+    links, ports, systems = _parts(text, where)
+    known, kinds, warnings = _by_name(ports), _kinds(systems), Warnings(where)
+    nodes = {_guid(port.get("peer_guid")): _guid(port.get("peer_node_guid")) for port in ports}
+    devices: dict[str, Device] = {}
+    cables: list[tuple[End, End, float]] = []
+    used: dict[End, tuple[End, int]] = {}
+    for number, link in enumerate(links, 1):
+        here = f"{where}: link {number}"
+        a, b = (_end(devices, link, side, known, kinds, nodes, number, here) for side in ("source", "destination"))
+        before = [used.get(end) for end in (a, b)]
+        if before[0] is not None and before[0][0] == b:
+            continue
+        for end, taken in zip((a, b), before, strict=True):
+            if taken is not None:
+                raise BadInput(f"port {end[1]} of {end[0]} is an end of link {taken[1]} too", where=here)
+        used[a], used[b] = (b, number), (a, number)
+        if a[0] == b[0]:
+            warnings.add(
+                "loopback cable", number, f"ports {a[1]} and {b[1]} of one device are cabled together: left out"
+            )
+            continue
+        cables.append(
+            (
+                a,
+                b,
+                _bandwidth([known.get(_port_name(link, side)) for side in ("source", "destination")], number, warnings),
+            )
+        )
+    if not any(device.is_switch for device in devices.values()):
+        raise BadInput("lists no switch", where=where)
+    return ibtree.assemble(devices, cables, ibnames.endpoint_names(devices, warnings), where, name, warnings)
+
+
+def _parts(text: str, where: str) -> list[list[Record]]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as bad:
+        raise BadInput(f"is no JSON: {bad}", where=where) from bad
+    document = found if isinstance(found, dict) else {"links": found}
+    parts = [document.get(part, []) for part in PARTS]
+    for part, records in zip(PARTS, parts, strict=True):
+        if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+            raise BadInput(
+                f"{part} is no list of records",
+                where=where,
+                advice=f"Give the answer of GET /ufmRest/resources/{part}.",
+            )
+    if not parts[0]:
+        raise BadInput("lists no link", where=where, advice="Give the answer of GET /ufmRest/resources/links.")
+    return parts
+
+
+def _by_name(ports: Iterable[Record]) -> dict[str, Record]:
+    """Ports by their name, `<GUID>_<number>`."""
+    return {str(port.get("name", "")).lower(): port for port in ports}
+
+
+def _kinds(systems: Iterable[Record]) -> dict[str, bool]:
+    """Whether it is a switch, by GUID of a system and by name of each of its ports."""
+    found: dict[str, bool] = {}
+    for system in systems:
+        kind = str(system.get("type", ""))
+        if not kind:
+            continue
+        names = [port.get("name") if isinstance(port, dict) else port for port in system.get("ports") or []]
+        for name in (system.get("guid"), system.get("system_guid"), *names):
+            found[str(name).lower()] = kind == "switch"
+    return found
+
+
+def _end(
+    devices: dict[str, Device],
+    link: Record,
+    side: str,
+    ports: Mapping[str, Record],
+    kinds: Mapping[str, bool],
+    nodes: Mapping[str, str],
+    number: int,
+    here: str,
+) -> End:
+    """The device and port that one side of a link names."""
+    guid = _guid(link.get(f"{side}_guid"))
+    port = _number(link.get(f"{side}_port"), _LARGEST_PORT)
+    if not guid or not port:
+        raise BadInput(
+            f"its {side} has no GUID or no port",
+            where=here,
+            advice="Expected what GET /ufmRest/resources/links answers.",
+        )
+    name = _port_name(link, side)
+    about = ports.get(name, {})
+    dname = str(link.get(f"{side}_port_dname") or about.get("dname") or "")
+    described = str(link.get(f"{side}_port_node_description") or about.get("node_description") or "").strip()
+    is_switch = _is_switch(guid, name, dname, described, about, kinds)
+    if is_switch is None:
+        raise BadInput(
+            f"nothing says whether {guid} is a switch", where=here, advice="Give systems and ports beside the links."
+        )
+    key = guid if is_switch else nodes.get(guid) or guid
+    description = described.removesuffix(f":{dname}") if is_switch else described
+    check_name("device", description, here)
+    device = devices.setdefault(key, Device(key, is_switch, number, description=description))
+    if device.is_switch != is_switch:
+        raise BadInput(f"{key} is a switch in one link and an adapter in another", where=here)
+    lid = _number(about.get("lid"), _LARGEST_LID)
+    if lid:
+        device.lid[0 if is_switch else port] = lid
+    if not is_switch:
+        device.port_guid[port] = guid
+    return key, port
+
+
+def _is_switch(
+    guid: str, name: str, dname: str, described: str, about: Record, kinds: Mapping[str, bool]
+) -> bool | None:
+    """By its system's type; else by what the port is called: a switch's ports are named behind a colon, an adapter's HCA-1/1."""
+    for key in (name, guid):
+        if key in kinds:
+            return kinds[key]
+    kind = str(about.get("description") or "")
+    if kind:
+        return kind.startswith("Switch")
+    if dname and described.endswith(f":{dname}"):
+        return True
+    if dname.upper().startswith("HCA") or " " in described:
+        return False
+    return None
+
+
+def _port_name(link: Record, side: str) -> str:
+    """A port's name, `<GUID>_<number>`, as the records of ports have it."""
+    said = link.get(f"{side}_port_name")
+    if isinstance(said, str) and _NAME.fullmatch(said):
+        return said.lower()
+    return f"{_guid(link.get(f'{side}_guid'))}_{link.get(f'{side}_port')}"
+
+
+def _bandwidth(ends: Iterable[Record | None], number: int, warnings: Warnings) -> float:
+    """In bits per second, the lower of what both ends say; NaN unknown."""
+    rates = []
+    for end in ends:
+        width, speed = (str((end or {}).get(key) or "") for key in ("active_width", "active_speed"))
+        if not width or not speed:
+            continue
+        try:
+            rates.append(infiniband_bandwidth_bps(f"{width.removeprefix('IB_')}{speed}"))
+        except BadInput as unknown:
+            warnings.add("unknown speed", number, unknown.reason)
+    return min(rates, default=float("nan"))
+
+
+def _guid(text: object) -> str:
+    match = _GUID.fullmatch(text.strip()) if isinstance(text, str) else None
+    return match.group(1).lower().zfill(16) if match else ""
+
+
+def _number(value: object, most: int) -> int:
+    """A whole number up to `most`; 0 where there is none."""
+    try:
+        number = int(value) if isinstance(value, int | str) else 0
+    except ValueError:
+        return 0
+    return number if 0 < number <= most else 0
