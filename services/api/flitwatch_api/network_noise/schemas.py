@@ -83,7 +83,7 @@ class NoiseSet(BaseModel):
 
 
 class NoiseQuestion(BaseModel):
-    """Which sets are compared, and by the modelled time of which message."""
+    """Two sets to compare, and the message whose modelled time is compared."""
 
     model_config = ConfigDict(extra="forbid")
 
