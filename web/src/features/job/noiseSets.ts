@@ -19,7 +19,7 @@ export function readSet(text: string): NoiseSet | null {
   return parts.every((part) => /^[1-9]\d{0,14}$/.test(part)) ? { runs: parts.map(Number) } : null;
 }
 
-/** A figure in words; null where it cannot be told. */
+/** A figure in words; null where it is not known. */
 export function figureText(one: NoiseComparison["figures"][number]): string | null {
   if (one.ratio === null) return null;
   const told = one.verdict === "cannot tell" ? "no difference beyond chance" : one.verdict;
