@@ -6,25 +6,30 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 import psycopg
 import pytest
+from click.testing import CliRunner
 from fixtures.databases import Server
 
 from api.conftest import Served, serving
+from flitwatch.commands.noise import noise
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.people.erasure import erase
+from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ENDPOINT_COLUMNS
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.fabric import Technology
 from flitwatch_domain.generators import dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.network_noise.observations import message_time_s
+from flitwatch_domain.runs import Run, RunStep
 from flitwatch_ml.work.network_noise import look
 from flitwatch_simulation.tasks import HANDLERS as SIMULATION
 
@@ -168,6 +173,87 @@ def test_routing_advice_takes_its_observations_from_the_database(site: tuple[Ser
     ):
         with pytest.raises(FlitwatchError, match=words):
             SIMULATION["routing.advice"]({**asked, **wrong}, Context())  # type: ignore[arg-type]
+
+
+def reported(url: str, job: str, begins: list[int], simulated: bool = True) -> list[int]:
+    """Runs of 20 s within a job, from these seconds of it on; their numbers."""
+    found = []
+    with connect(url, role="writer") as conn:
+        for begin in begins:
+            at = T0 + 600 * (int(job) - 1) + begin
+            run = Run(
+                run_key=f"{job}-{begin}", exe="/home/ann/milc", job_id=job, start_s=at, ranks=(0,), nodes=("n",), simulated=simulated
+            )  # fmt: skip
+            found.append(runs.upsert_run(conn, run))
+            runs.upsert_steps(conn, found[-1], [RunStep(0, np.array([20 * 10**9]))])
+    return found
+
+
+def compared(served: Served, **asked: object) -> dict:
+    got = served.http.post("/api/v1/network-noise/compare", json=asked)
+    assert got.status_code == 200, got.text
+    return got.json()
+
+
+def test_two_sets_of_runs_are_compared_within_their_allocation(site: tuple[Served, str], tmp_path: Path) -> None:
+    """Job 1 was noisy in its first 120 s and quiet from then on; job 3's cards count no latency, job 4's nothing."""
+    served, url = site
+    noisy, quiet = reported(url, "1", [0, 25, 50, 75]), reported(url, "1", [150, 175, 200, 225])
+    made = compared(served, first={"runs": quiet}, second={"runs": noisy})
+    truth = message_time_s(65_536, 6 * 800, 3.5) / message_time_s(65_536, 2 * 800, 0.5)
+    assert made["verdict"] == "higher" and made["simulated"] is True
+    held = {one["key"]: one for one in made["figures"]}
+    assert held["message_s"]["ratio"] == pytest.approx(truth, rel=1e-3)
+    assert held["latency_cycles"]["ratio"] == pytest.approx(3.0) and held["stalls_per_flit"]["ratio"] == pytest.approx(
+        7.0
+    )
+    assert held["flits_per_s"]["verdict"] == "cannot tell" and held["flits_per_s"]["ratio"] == pytest.approx(1.0)
+    assert [one["holds"] for one in made["guidelines"]] == [True, True, True]
+    assert made["first"]["dispersion"] == {"measured": 0.0, "network": 0.0, "latency": pytest.approx(0.0)}
+    assert compared(served, first={"runs": noisy}, second={"runs": quiet})["verdict"] == "lower"
+    alike = compared(served, first={"runs": quiet}, second={"runs": quiet})
+    assert alike["verdict"] == "cannot tell" and "no difference beyond chance" in alike["why"]
+    # An application's runs in a span, named as the caller sees it.
+    span = {"application": "milc", "since": str(T0 + 140), "until": str(T0 + 240)}
+    assert compared(served, first=span, second={"runs": noisy})["figures"] == made["figures"]
+    shown = CliRunner().invoke(
+        noise,
+        [
+            "--url",
+            served.url,
+            "--first",
+            f"runs={','.join(map(str, quiet))}",
+            "--second",
+            f"runs={','.join(map(str, noisy))}",
+        ],
+    )
+    assert shown.exit_code == 0 and shown.output.startswith("higher (simulated): a message of the second set takes"), (
+        shown.output
+    )
+
+
+def test_what_may_not_be_compared_is_not(site: tuple[Served, str]) -> None:
+    served, url = site
+    noisy, few = reported(url, "1", [0, 25, 50, 75]), reported(url, "1", [150])
+    made = compared(served, first={"runs": few}, second={"runs": noisy})
+    assert made["verdict"] == "cannot tell" and "needs 4 observations" in made["why"]
+    assert made["guidelines"][0]["holds"] is False and all(one["ratio"] is None for one in made["figures"])
+    lost = compared(served, first={"jobs": ["3", "4", "77"]}, second={"runs": noisy})
+    why = {one["number"]: one["why"] for one in lost["first"]["left_out"]}
+    assert "counts no latency" in why["3"] and "were counted" in why["4"] and "none of this number" in why["77"]
+    assert lost["verdict"] == "cannot tell" and lost["first"]["observations"] == 0
+    for wrong in (
+        {"first": {}, "second": {"runs": noisy}},
+        {"first": {"runs": noisy, "application": "milc"}, "second": {"runs": noisy}},
+        {"first": {"runs": noisy, "since": "1"}, "second": {"runs": noisy}},
+        {"first": {"runs": [0]}, "second": {"runs": noisy}},
+        {"first": {"jobs": ["1"] * 101}, "second": {"runs": noisy}},
+        {"first": {"runs": noisy}, "second": {"runs": noisy}, "message_bytes": 0},
+    ):
+        assert served.http.post("/api/v1/network-noise/compare", json=wrong).status_code == 422
+    for wrong in ("runs=a", "runs=", "milc", "application=milc,when=now"):
+        got = CliRunner().invoke(noise, ["--url", served.url, "--first", wrong, "--second", "runs=1"])
+        assert got.exit_code == 2, got.output
 
 
 def test_a_new_end_is_computed_anew_and_only_writers_write(site: tuple[Served, str]) -> None:

@@ -117,6 +117,8 @@ def test_decisions_rest_on_what_is_seen_and_a_scrambled_truth_changes_none() -> 
     asked = [told for name, _, told in tape.calls if name == "answer"]
     assert any(told.preferred is not None for told in asked), "no advice was given: the test asks nothing"
     assert again._blamed == tape._inner._blamed
+    assert again._drivers == tape._inner._drivers and again._drivers, "no driver was found: the test asks nothing"
+    assert again._renewed(1e6).residents == tape._inner._renewed(1e6).residents
 
 
 def _scramble(month) -> None:
@@ -126,7 +128,12 @@ def _scramble(month) -> None:
         values = getattr(month.users, name)
         if isinstance(values, np.ndarray):
             rng.shuffle(values)
-    for values in (month.level, month.counted, *(cause.sensitivity for cause in month.causes.values())):
+    for values in (
+        month.level,
+        month.counted,
+        month.counted_apart,
+        *(cause.sensitivity for cause in month.causes.values()),
+    ):
         rng.shuffle(values)
 
 
@@ -141,6 +148,25 @@ def test_the_same_seed_gives_the_same_month() -> None:
     first, second = (simulated(make_month("everything", 4, 3, TICK_S), "all") for _ in range(2))
     assert np.array_equal(first.end_s, second.end_s) and np.array_equal(first.start_s, second.start_s)
     assert first.delayed == second.delayed and first.preferred == second.preferred
+
+
+@pytest.mark.parametrize("part", ["running", "drivers", "pattern"])
+def test_each_new_part_acts_alone_once_it_knows_something(part: str) -> None:
+    month = make_month("plain", 2, 9, TICK_S)
+    outcome = simulated(month, part)
+    assert outcome.asked > 300 and outcome.preferred > 0
+
+
+def test_regret_is_what_the_oracle_saves_beyond(strong) -> None:
+    made = []
+    for policy in ("none", "counters", "oracle"):
+        outcome = simulated(strong, policy)
+        made += [{**row(strong, policy, outcome), "seed": seed} for seed in (1, 2, 3)]
+    found = compared(made)
+    for policy in ("none", "counters", "oracle"):
+        saved, best = (found[name]["node_hours_saved_share"]["mean"] for name in (policy, "oracle"))
+        assert found[policy]["regret"]["mean"] == pytest.approx(best - saved)
+    assert found["none"]["regret"]["mean"] > 0.005 and found["oracle"]["regret"]["mean"] == 0
 
 
 def test_verdicts() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import psycopg
 from psycopg.rows import dict_row
 
 from flitwatch_domain.blame import NAMED
-from flitwatch_domain.outlook import next_hour
+from flitwatch_domain.congestion import DRIVEN, USUAL, CongestionKind
+from flitwatch_domain.drivers import CARRIES, in_words
+from flitwatch_domain.outlook import next_hour, usual_ratio
+from flitwatch_domain.residents import PastTimes, Resident
 
 Row = dict[str, Any]
 #: Congestion now is that of the last whole minutes; what is older is not "now".
@@ -21,15 +25,38 @@ WORKER_SILENT_S = 90.0
 #: The queue whose workers make what advice rests on: estimates and their state.
 BASIS_QUEUE = "ml"
 
+# {kinds}: a column of each kind of congestion that is asked for.
 _NOW = """
-    SELECT m.fabric_id, q.group_id, sum(rt_stall_cycles) / nullif(sum(rt_flits), 0) AS ratio, extract(epoch FROM max(ts))::float8 + 60 AS at
+    SELECT m.fabric_id, q.group_id, {kinds}, extract(epoch FROM max(ts))::float8 + 60 AS at
     FROM router_1m m JOIN router q USING (fabric_id, router)
     WHERE ts >= date_trunc('minute', now()) - make_interval(mins => %(oldest)s) AND q.group_id IS NOT NULL GROUP BY 1, 2
 """
 _HOURS = """
-    SELECT m.fabric_id, q.group_id, extract(epoch FROM ts)::bigint AS hour, sum(rt_stall_cycles) / nullif(sum(rt_flits), 0) AS ratio
+    SELECT m.fabric_id, q.group_id, extract(epoch FROM ts)::bigint AS hour, {kinds}
     FROM router_1h m JOIN router q USING (fabric_id, router)
     WHERE ts >= now() - make_interval(days => %(days)s) AND q.group_id IS NOT NULL GROUP BY 1, 2, 3
+"""
+_DRIVERS = """
+    SELECT t.exe AS application, t.nodes, e.estimate_id, e.result -> 'rates' -> 'groups' AS groups
+    FROM estimate_state t JOIN estimate e USING (estimate_id) WHERE t.kind = 'deviation'
+"""
+_RUNNING = """
+    SELECT j.job_pk, coalesce(j.user_name, '') AS "user", coalesce(j.name, '') AS name, j.nodes, j.simulated, d.fabric_id, q.group_id, count(DISTINCT d.node) AS here,
+           extract(epoch FROM now() - j.start_ts)::float8 AS elapsed_s
+    FROM job j JOIN job_node d USING (job_pk) JOIN router q USING (fabric_id, router)
+    WHERE j.state = 'RUNNING' AND j.end_ts IS NULL AND j.start_ts IS NOT NULL AND q.group_id IS NOT NULL GROUP BY j.job_pk, d.fabric_id, q.group_id
+"""
+_PAST_TIMES = """
+    SELECT coalesce(user_name, '') AS "user", coalesce(name, '') AS name, nodes, simulated, extract(epoch FROM end_ts - start_ts)::float8 AS time_s
+    FROM job WHERE state = 'COMPLETED' AND end_ts > start_ts AND nodes > 0 AND start_ts > now() - make_interval(days => %(days)s)
+    ORDER BY start_ts DESC LIMIT %(most)s
+"""
+# How much of what its network cards can send an application sent, as `routing.advice` read it of their counters.
+_INTENSITY = """
+    SELECT DISTINCT ON (application) application, recommendation_id, (detail -> 'why' -> 0 ->> 'value')::float8 AS share
+    FROM recommendation WHERE authorised AND kind = 'placement' AND application IS NOT NULL AND created_at > now() - make_interval(days => %(days)s)
+      AND detail -> 'why' -> 0 ->> 'text' = %(text)s
+    ORDER BY application, recommendation_id DESC
 """
 _RUNS = """
     SELECT r.exe AS application, coalesce(j.nodes, r.ranks) AS nodes, j.user_name AS "user", r.run_id, t.time_s, r.simulated,
@@ -69,6 +96,36 @@ _WORKERS = """
 """
 
 
+#: What the placement that `routing.advice` recommends rests on: the first of its reasons.
+SENT_SHARE = "flits sent over what a NIC can send"
+Place = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Congestion:
+    """One kind of congestion by (fabric, group).
+
+    Attributes
+    ----------
+    now : (of the last minutes, until when in epoch s)
+    ahead : (expected for the next hour, from when)
+    usual : mean of the past hours
+    """
+
+    now: dict[Place, tuple[float, float]] = field(default_factory=dict)
+    ahead: dict[Place, tuple[float, float]] = field(default_factory=dict)
+    usual: dict[Place, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Driver:
+    """What explains an application's deviation: a kind of congestion, the finding in words, and the estimate that has it."""
+
+    kind: str
+    text: str
+    estimate_id: int
+
+
 @dataclass(frozen=True)
 class Basis:
     """Everything that advice is made from.
@@ -79,8 +136,13 @@ class Basis:
     workers : int                                workers that live and make the estimates (`BASIS_QUEUE`)
     groups : {(fabric, group): (stall cycles per flit, until when in epoch s)}
     ahead : {(fabric, group): (the same as it is expected for the next hour, from when)}
+    usual : {(fabric, group): the same, mean of the past hours}
+    kinds : {name of `congestion.DRIVEN`: Congestion}   of the kinds that drivers name
+    drivers : {(application, nodes): Driver}
+    residents : {(fabric, group): [Resident]}    who holds nodes there now
+    intensity : {application: Row}               the newest share of what network cards can send that it sent
     nodes : {node: [(fabric, group)]}            a name may be known on several fabrics, the newest last
-    runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None
+    runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None, and `driven`: that of the kind that drives it
     blamed : {application: [Row]}                blamed users with jobs that run now
     routing_modes : {application: Row}           the newest choice by the application's NIC counters, of those that somebody made who may: environment or None, reason
     memo : dict                                  what answers worked out from it; goes with it
@@ -96,6 +158,15 @@ class Basis:
     routing_modes: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     memo: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
     ahead: dict[tuple[int, int], tuple[float, float]] = field(default_factory=dict)
+    usual: dict[Place, float] = field(default_factory=dict)
+    kinds: dict[str, Congestion] = field(default_factory=dict)
+    drivers: dict[tuple[str, int], Driver] = field(default_factory=dict)
+    residents: dict[Place, list[Resident]] = field(default_factory=dict)
+    intensity: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def congestion(self, kind: str = "") -> Congestion:
+        """That of a kind; of the usual one without a name."""
+        return self.kinds[kind] if kind else Congestion(self.groups, self.ahead, self.usual)
 
 
 def _rows(conn: psycopg.Connection[Any], query: str, **parameters: Any) -> list[Row]:
@@ -107,24 +178,76 @@ def load(conn: psycopg.Connection[Any]) -> Basis:
     """Read the basis; the connection may read the queue's schema."""
     (state,) = _rows(conn, _WORKERS, silent=WORKER_SILENT_S, queue=BASIS_QUEUE)
     basis = Basis(state["now"], state["workers"], state["pseudonym_key"] or "")
-    for row in _rows(conn, _NOW, oldest=NOW_OLDEST_MINUTES):
-        if row["ratio"] is not None:
-            basis.groups[row["fabric_id"], row["group_id"]] = row["ratio"], row["at"]
+    basis.drivers.update(drivers(_rows(conn, _DRIVERS)))
+    asked = [USUAL, *(DRIVEN[name] for name in sorted({one.kind for one in basis.drivers.values()}))]
+    basis.kinds.update({kind.name: Congestion() for kind in asked if kind.name})
+    columns = ", ".join(f"{_quotient(kind)} AS ratio{place}" for place, kind in enumerate(asked))
+    for row in _rows(conn, _NOW.replace("{kinds}", columns), oldest=NOW_OLDEST_MINUTES):
+        for place, kind in enumerate(asked):
+            if row[f"ratio{place}"] is not None:
+                basis.congestion(kind.name).now[row["fabric_id"], row["group_id"]] = row[f"ratio{place}"], row["at"]
     for row in _rows(conn, _NODES):
         basis.nodes.setdefault(row["node"], []).append((row["fabric_id"], row["group_id"]))
-    hours = {
-        (row["fabric_id"], row["group_id"], row["hour"]): row["ratio"] for row in _rows(conn, _HOURS, days=HISTORY_DAYS)
-    }
-    basis.ahead.update(next_hour(hours, basis.groups))
+    past = _rows(conn, _HOURS.replace("{kinds}", columns), days=HISTORY_DAYS)
+    hours: dict[str, dict[tuple[int, int, int], float | None]] = {}
+    for place, kind in enumerate(asked):
+        own = {(row["fabric_id"], row["group_id"], row["hour"]): row[f"ratio{place}"] for row in past}
+        held, hours[kind.name] = basis.congestion(kind.name), own
+        held.ahead.update(next_hour(own, held.now))
+        held.usual.update(usual_ratio(own))
     for row in _rows(conn, _RUNS, days=HISTORY_DAYS, most=MOST_RUNS):
-        row["congestion"] = congestion_then(hours, row)
+        row["congestion"] = congestion_then(hours[""], row)
+        driver = basis.drivers.get((row["application"], row["nodes"]))
+        row["driven"] = None if driver is None else congestion_then(hours[driver.kind], row)
         basis.runs.setdefault(row["application"], []).append(row)
+    basis.residents.update(
+        residents(_rows(conn, _RUNNING), _rows(conn, _PAST_TIMES, days=HISTORY_DAYS, most=MOST_RUNS))
+    )
+    for row in _rows(conn, _INTENSITY, days=HISTORY_DAYS, text=SENT_SHARE):
+        if row["share"] is not None:
+            basis.intensity[row["application"]] = row
     for row in _rows(conn, _BLAMED, named=NAMED):
         if row["jobs"]:
             basis.blamed.setdefault(row["application"], []).append(row)
     for row in _rows(conn, _MODES, days=HISTORY_DAYS):
         basis.routing_modes[row["application"]] = row
     return basis
+
+
+def _quotient(kind: CongestionKind) -> str:
+    """Sums over sums; NULL where one of them was not counted."""
+    above, below = (" + ".join(f"sum(m.{column})" for column in columns) for columns in (kind.above, kind.below))
+    return f"(({above}) / nullif({below}, 0))::float8"
+
+
+def drivers(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, int], Driver]:
+    """Of each application and size the strongest group of counters that carries its deviation and that counts a kind of congestion."""
+    found: dict[tuple[str, int], Driver] = {}
+    for row in rows:
+        carrying = (group for group in row["groups"] or () if group["verdict"] == CARRIES and group["name"] in DRIVEN)
+        group = next(carrying, None)
+        if group is not None:
+            found[row["application"], row["nodes"]] = Driver(group["name"], in_words(group), row["estimate_id"])
+    return found
+
+
+def residents(running: list[Row], past: list[Row]) -> dict[Place, list[Resident]]:
+    """Running jobs by the groups that they hold nodes in, with what is left of them; simulated jobs are alike among themselves only."""
+    times = {}
+    for simulated in (False, True):
+        own = [row for row in reversed(past) if row["simulated"] == simulated]
+        times[simulated] = PastTimes(
+            [row["user"] for row in own],
+            [row["name"] for row in own],
+            np.array([row["nodes"] for row in own], float),
+            np.array([row["time_s"] for row in own], float),
+        )
+    found: dict[Place, list[Resident]] = {}
+    for row in running:
+        asked = (row["user"], row["name"], row["nodes"] or row["here"], max(row["elapsed_s"], 0.0))
+        one = Resident(row["user"], row["here"], times[row["simulated"]].left_s(*asked))
+        found.setdefault((row["fabric_id"], row["group_id"]), []).append(one)
+    return found
 
 
 def congestion_then(hours: dict[tuple[int, int, int], float | None], run: Mapping[str, Any]) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import IO
 
@@ -24,6 +25,105 @@ _FIELDS = 18
 _LONGEST_LINE = 10_000
 _STATES = {-1: "UNKNOWN", 0: "FAILED", 1: "COMPLETED", 5: "CANCELLED"}
 _PARTS = (2, 3, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What a job asked for and what became of it.
+
+    Attributes
+    ----------
+    submit_s : float           epoch seconds
+    wait_s, run_s, limit_s : float or None   None: unknown, or it never ran
+    processors : int or None   those that it got, else those that it asked for
+    user : int or None
+    """
+
+    submit_s: float
+    wait_s: float | None
+    run_s: float | None
+    limit_s: float | None
+    processors: int | None
+    user: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the head of a log says: epoch seconds of its begin (0: its times are epoch seconds), and the machine's size; None: not said."""
+
+    begin_s: int
+    nodes: int | None
+    processors: int | None
+
+
+def workload(lines: IO[bytes], where: str) -> tuple[Header, Iterator[Submission | Rejection]]:
+    """The jobs of a log as they were submitted, for a simulation.
+
+    Raises
+    ------
+    BadInput
+        The header does not say when the log begins: at once.
+    """
+    header, rows = _opened(lines, where)
+    return header, _submissions(rows, where, header)
+
+
+def _submissions(rows: Iterator[tuple[int, bytes]], where: str, header: Header) -> Iterator[Submission | Rejection]:
+    for number, raw in rows:
+        if not raw.strip() or raw.lstrip().startswith(b";"):
+            continue
+        try:
+            values = _values(raw)
+        except BadInput as bad:
+            yield Rejection(f"{where}:{number}", bad.reason, raw)
+            continue
+        if _whole(values[10]) in _PARTS:
+            continue
+        _, submit, wait, run, got = values[:5]
+        asked, limit, user = values[7], values[8], _whole(values[11])
+        processors = got if got > 0 else asked
+        yield Submission(
+            header.begin_s + submit,
+            wait if wait >= 0 else None,
+            run if run >= 0 else None,
+            limit if limit > 0 else None,
+            _whole(processors) if processors > 0 else None,
+            user if user >= 0 else None,
+        )
+
+
+def _opened(lines: IO[bytes], where: str) -> tuple[Header, Iterator[tuple[int, bytes]]]:
+    labels: dict[str, int] = {}
+    first: list[tuple[int, bytes]] = []
+    numbered = enumerate(lines, start=1)
+    for number, raw in numbered:
+        label = _LABEL.fullmatch(raw.decode("utf-8", errors="replace").strip())
+        if label and label.group(2).strip().isascii() and label.group(2).strip().isdigit():
+            labels[label.group(1)] = int(label.group(2)[:18])
+        if raw.strip() and not raw.lstrip().startswith(b";"):
+            first = [(number, raw)]
+            break
+    begin_s = labels.get("UnixStartTime")
+    if begin_s is None:
+        raise BadInput(
+            "has no header with UnixStartTime",
+            where=where,
+            advice="Expected a log in the Standard Workload Format.",
+        )
+    return Header(begin_s, labels.get("MaxNodes"), labels.get("MaxProcs")), chain(first, numbered)
+
+
+def _values(raw: bytes) -> list[float]:
+    """The 18 numbers of a line; BadInput."""
+    if not raw.endswith(b"\n"):
+        raise BadInput("the line has no end: the file is half-written")
+    cells = raw[:_LONGEST_LINE].decode("ascii", errors="replace").split()
+    if len(cells) != _FIELDS:
+        raise BadInput(f"has {len(cells)} fields, the format {_FIELDS}")
+    bad = next((cell for cell in cells if _NUMBER.fullmatch(cell) is None), None)
+    if bad is not None:
+        raise BadInput(f"{bad[:40]!r} is not a number")
+    return [float(cell) for cell in cells]
 
 
 class SwfReader:
@@ -46,27 +146,12 @@ class SwfReader:
         BadInput
             The header does not say when the log begins, or that it begins before 2000: at once.
         """
-        labels: dict[str, int] = {}
-        first: list[tuple[int, bytes]] = []
-        numbered = enumerate(lines, start=1)
-        for number, raw in numbered:
-            label = _LABEL.fullmatch(raw.decode("utf-8", errors="replace").strip())
-            if label and label.group(2).strip().isascii() and label.group(2).strip().isdigit():
-                labels[label.group(1)] = int(label.group(2)[:18])
-            if raw.strip() and not raw.lstrip().startswith(b";"):
-                first = [(number, raw)]
-                break
-        begin_s = labels.get("UnixStartTime")
-        if begin_s is None:
-            raise BadInput(
-                "has no header with UnixStartTime",
-                where=where,
-                advice="Expected a log in the Standard Workload Format.",
-            )
-        if not EARLIEST_S <= begin_s <= LATEST_S:
+        header, rows = _opened(lines, where)
+        # Some logs count from 1970: each time is then looked at by itself.
+        if header.begin_s and not EARLIEST_S <= header.begin_s <= LATEST_S:
             raise BadInput("begins outside 2000 to 2100, where no times are kept", where=where)
-        whole_nodes = labels.get("MaxNodes") is not None and labels.get("MaxNodes") == labels.get("MaxProcs")
-        return self._jobs(chain(first, numbered), where, begin_s, whole_nodes)
+        whole_nodes = header.nodes is not None and header.nodes == header.processors
+        return self._jobs(rows, where, header.begin_s, whole_nodes)
 
     def rest(self) -> Iterator[Found | Rejection]:
         """Nothing: each line is a whole job."""
@@ -87,15 +172,7 @@ class SwfReader:
                 yield job, True
 
     def _job(self, raw: bytes, begin_s: int, whole_nodes: bool) -> Job | None:
-        if not raw.endswith(b"\n"):
-            raise BadInput("the line has no end: the file is half-written")
-        cells = raw[:_LONGEST_LINE].decode("ascii", errors="replace").split()
-        if len(cells) != _FIELDS:
-            raise BadInput(f"has {len(cells)} fields, the format {_FIELDS}")
-        bad = next((cell for cell in cells if _NUMBER.fullmatch(cell) is None), None)
-        if bad is not None:
-            raise BadInput(f"{bad[:40]!r} is not a number")
-        values = [float(cell) for cell in cells]
+        values = _values(raw)
         number, submit, wait, run, processors = values[:5]
         status, user, group, executable, queue = (_whole(value) for value in values[10:15])
         if status in _PARTS:

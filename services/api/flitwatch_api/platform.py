@@ -12,6 +12,7 @@ import psycopg
 from fastapi import Depends, Request
 from psycopg.conninfo import make_conninfo
 
+from flitwatch_api.advice.parts import Parts
 from flitwatch_api.advice.state import AdviceState
 from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.events.hub import Hub
@@ -67,6 +68,7 @@ class Platform:
         self.topologies = Topologies(self.hub, self.in_thread)
         self.store = CounterStore(self.reading, settings.api_cache_mb << 20)
         self.advice = AdviceState(url)
+        self.advice_parts = Parts.of(settings.advice_parts)
         self.answers = SharedAnswers(ANSWERS_BYTES, lambda: self.hub.listening)
         self.hub.on_event(self.answers.on_event)
         self.hub.on_event(self.store.on_event)

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.task_models.base import words_of
 
@@ -97,6 +98,10 @@ class Settings(BaseSettings):
     )
     api_rate_burst: int = Field(default=1500, ge=1, le=10**7, description="Requests of one caller at once.")
     api_access_log: bool = Field(default=False, description="A line of JSON per request.")
+    advice_parts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=tuple(name for name, on in vars(SERVED).items() if on),
+        description="What advice may rest on, comma-separated: some of counters, blame, forecast, running, drivers, pattern, routing.",
+    )
     api_heartbeat_s: float = Field(
         default=15.0, gt=0, le=300, description="How often an event stream without news sends a line."
     )
@@ -135,10 +140,19 @@ class Settings(BaseSettings):
             faults = [f"FLITWATCH_{str(one['loc'][0]).upper()}: {words_of(one['msg'])}" for one in problem.errors()]
             raise BadRequest("; ".join(faults), advice="docs/settings.md has every setting.") from None
 
-    @field_validator("api_hosts", "api_trusted_proxies", "api_frame_ancestors", mode="before")
+    @field_validator("api_hosts", "api_trusted_proxies", "api_frame_ancestors", "advice_parts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+    @field_validator("advice_parts")
+    @classmethod
+    def _parts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            Parts.of(value)
+        except BadRequest as wrong:
+            raise ValueError(f"{wrong.message}; {wrong.advice}") from None
+        return value
 
     @field_validator("api_frame_ancestors")
     @classmethod

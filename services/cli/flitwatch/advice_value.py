@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ SEEDS = 5
 
 def run(
     seeds: int | None,
+    first: int | None,
     days: int | None,
+    jobs: Path | None,
     worlds: tuple[str, ...],
     processes: int | None,
     executor: str,
@@ -26,13 +29,16 @@ def run(
     """Simulate what is not kept yet, write the page and the figures where asked, and print."""
     from flitwatch_db.tasks.executors import open_executor
     from flitwatch_research.advice_value import pieces, report, study
-    from flitwatch_research.advice_value.worlds import USUAL
+    from flitwatch_research.advice_value.worlds import LOGGED, USUAL
 
-    seeds, days = seeds or SEEDS, days or pieces.DAYS
+    seeds, first, days = seeds or SEEDS, first or 1, days or pieces.DAYS
+    log = None if jobs is None else pieces.JobsFile.of(jobs)
     command = " ".join(
         [
             f"flitwatch study {NAME} --seeds {seeds}",
+            *([f"--first-seed {first}"] if first != 1 else []),
             *([f"--days {days}"] if days != pieces.DAYS else []),
+            *([f"--jobs {shlex.quote(jobs.name)}"] if jobs is not None else []),
             *(f"--world {world}" for world in worlds),
         ]
     )
@@ -43,7 +49,7 @@ def run(
             bar.update(task, completed=done, total=total, description=message)
 
         with open_executor(executor, processes) as pool:
-            answer = study.run(worlds or USUAL, seeds, days, pool, command, tell)
+            answer = study.run(worlds or (LOGGED if log else USUAL), seeds, days, pool, command, tell, first, log)
     page = report.markdown(answer)
     if out is not None:
         _write(out, answer, page)

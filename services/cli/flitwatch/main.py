@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "worker": ("worker", "worker", "Take tasks from the queue."),
     "run": ("run", "run", "Run a program and report its steps."),
     "job": ("job", "job", "Say why a job is slow, since when, and what would help."),
+    "noise": ("noise", "noise", "Compare the network noise of two sets of runs."),
     "evidence": ("evidence", "evidence", "Say whether an evidence page is as it was written."),
     "top": ("top", "top", "Show a machine's hottest groups, links and jobs, live."),
     "mcp": ("mcp", "mcp", "Serve answers to an assistant over the Model Context Protocol."),

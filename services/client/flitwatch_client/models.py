@@ -361,6 +361,23 @@ class Collectives(TypedDict):
     ]
 
 
+class ComparedFigure(TypedDict):
+    key: Literal['latency_cycles', 'stalls_per_flit', 'flits_per_s', 'message_s']
+    unit: str
+    first: float | None
+    second: float | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    verdict: Literal['higher', 'lower', 'cannot tell']
+
+
+class ComparedGuideline(TypedDict):
+    number: Literal[1, 2, 3]
+    holds: bool | None
+    text: str
+
+
 class Contact(TypedDict):
     name: str
     addresses: list[str] | None
@@ -875,6 +892,11 @@ class LdmsSchema(TypedDict):
     records: int
 
 
+class LeftOut(TypedDict):
+    number: str
+    why: str
+
+
 LinkFigures = TypedDict(
     'LinkFigures',
     {
@@ -1157,6 +1179,12 @@ class NodeSizes(TypedDict):
     detour_us: NotRequired[float]
 
 
+class NoiseDispersion(TypedDict):
+    measured: float | None
+    network: float | None
+    latency: float | None
+
+
 class NoiseFigure(TypedDict):
     key: Literal['latency_us', 'waits']
     label: str
@@ -1164,6 +1192,20 @@ class NoiseFigure(TypedDict):
     mean: float
     quiet: float
     dispersion: float
+
+
+Run1: TypeAlias = int
+
+
+Job1: TypeAlias = str
+
+
+class NoiseSet(TypedDict):
+    runs: NotRequired[list[Run1]]
+    jobs: NotRequired[list[Job1]]
+    application: NotRequired[str | None]
+    since: NotRequired[str | None]
+    until: NotRequired[str | None]
 
 
 class NotchedBox(TypedDict):
@@ -1370,6 +1412,8 @@ class Reason(TypedDict):
         'unknown',
         'unknown_nodes',
         'deadline',
+        'waiting',
+        'pattern',
         'routing_mode',
         'stale',
     ]
@@ -1567,6 +1611,15 @@ class RunningJobList(TypedDict):
 
 class RunningList(TypedDict):
     items: list[Running]
+
+
+class Said(TypedDict):
+    part: Literal[
+        'counters', 'blame', 'forecast', 'running', 'drivers', 'pattern', 'routing'
+    ]
+    known: bool
+    text: str
+    evidence: str | None
 
 
 class SampleContext(TypedDict):
@@ -2269,6 +2322,13 @@ class CandidateJob(TypedDict):
     why_not: str | None
 
 
+class ComparedSet(TypedDict):
+    observations: int
+    shared: int
+    dispersion: NoiseDispersion
+    left_out: list[LeftOut]
+
+
 class CongestionRoot(TypedDict):
     link: int
     link_class: str
@@ -2551,6 +2611,23 @@ class MoreSteps(TypedDict):
     steps: list[ReportedStep]
 
 
+class NoiseComparison(TypedDict):
+    verdict: Literal['higher', 'lower', 'cannot tell']
+    why: str
+    guidelines: list[ComparedGuideline]
+    figures: list[ComparedFigure]
+    first: ComparedSet
+    second: ComparedSet
+    message_bytes: int
+    simulated: bool
+
+
+class NoiseQuestion(TypedDict):
+    first: NoiseSet
+    second: NoiseSet
+    message_bytes: NotRequired[int]
+
+
 class Outlook(TypedDict):
     job_id: str
     elapsed_s: float | None
@@ -2794,6 +2871,7 @@ class AdviceOutput(TypedDict):
     routing_mode: str | None
     candidates: list[Candidate]
     reasons: list[Reason]
+    because: list[Said]
     stale: bool
     as_of: str
 

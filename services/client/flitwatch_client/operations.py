@@ -253,6 +253,10 @@ class Operations:
         """GET /api/v1/jobs/{job_id}/outlook: A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours."""
         return self._call("GET", f"/api/v1/jobs/{self._part(job_id)}/outlook", {"cluster": cluster})
 
+    def compare_network_noise(self, body: Any) -> models.NoiseComparison:
+        """POST /api/v1/network-noise/compare: Whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison."""
+        return self._call("POST", "/api/v1/network-noise/compare", {}, body)
+
     def measured_noise(self, *, network: Any | None = None, collective: Any | None = None, limit: int | None = None) -> models.MeasuredList:
         """GET /api/v1/noise/measured: What `flitwatch import noise` stored, by ratio, and a line fitted over the ratios of each series."""
         return self._call("GET", "/api/v1/noise/measured", {"network": network, "collective": collective, "limit": limit})

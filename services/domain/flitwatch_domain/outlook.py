@@ -53,6 +53,15 @@ def next_hour(
     return found
 
 
+def usual_ratio(hours: Mapping[tuple[int, int, int], float | None]) -> dict[Place, float]:
+    """Mean of each group's hours; groups with fewer than `LEAST_HOURS` of them are left out."""
+    held: dict[Place, list[float]] = defaultdict(list)
+    for (fabric, group, _), ratio in hours.items():
+        if ratio is not None:
+            held[fabric, group].append(ratio)
+    return {place: float(np.mean(values)) for place, values in held.items() if len(values) >= LEAST_HOURS}
+
+
 def _usual(held: dict[int, float]) -> list[float]:
     """Mean by hour of the day; an hour that was never counted has the mean of all."""
     overall = float(np.mean(list(held.values())))

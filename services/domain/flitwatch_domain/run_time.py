@@ -65,6 +65,18 @@ def interval(times_s: ArrayLike) -> tuple[float, float, float]:
     return float(median), float(low), float(high)
 
 
+def whole_time(ascending_s: Floats, elapsed_s: float) -> tuple[float, float, float] | None:
+    """(median, low, high) of the whole time of a job that has lasted `elapsed_s`, as `interval`; None where fewer than `LEAST_JOBS` of these took longer."""
+    first = int(np.searchsorted(ascending_s, elapsed_s, side="right"))
+    longer = ascending_s[first:]
+    count = len(longer)
+    if count < LEAST_JOBS:
+        return None
+    places = np.clip(np.array([0.5, (1 - LEVEL) / 2, (1 + LEVEL) / 2]) * (count + 1) - 1, 0, count - 1)
+    median, low, high = np.interp(places, np.arange(count), longer).tolist()
+    return median, low, high
+
+
 def run_time(past_s: Mapping[str, ArrayLike], elapsed_s: float) -> RunTime:
     """Forecast by the jobs most alike of which there are enough.
 

@@ -1,7 +1,8 @@
 """Roots of congestion planted on the packet engine, and how well counters of ports alone find them.
 
 Each world has light uniform traffic of all endpoints. Into it go flows that together overload one link (or several): senders that all send to one
-endpoint, or whose routes all cross one link. Only use and stalls of each link reach the method.
+endpoint, or whose routes all cross one link. Only use and stalls of each link reach the method; or, where packets are sampled, what the samples of
+one job's packets estimate: of the job that the roots are planted for, and in quiet runs of the light traffic.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from numpy.typing import NDArray
 
 from flitwatch_core import packet
 from flitwatch_domain.diagnosis import Findings, PortWindow, Turns, find_roots
+from flitwatch_domain.diagnosis.answer import by_samples
+from flitwatch_domain.diagnosis.trees import CongestionMap
 from flitwatch_domain.fabric import CountedAt, Fabric, FabricKind
 from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research.studies.taffet import congestion_of
 from flitwatch_simulation.packet.machine import Machine, build
 
 #: Mean use, by uniform traffic, of the class of links between routers that it uses most.
@@ -31,6 +35,8 @@ OVERLOAD = (1.5, 3.0)
 MOST_RECEIVED = 0.85
 MOST_RECEIVERS, MOST_SENDERS, LEAST_SENDERS = 6, 16, 4
 LENGTH_S = 5e-4
+#: Numbers of the engine's jobs: the light traffic of all endpoints, and what is planted into it.
+LIGHTLY, PLANTED = 0, 1
 PACKET_BYTES = 2048
 
 Ints = NDArray[np.int64]
@@ -56,6 +62,7 @@ class World:
     planted: tuple[int, ...]
     window: PortWindow
     turns: Turns
+    samples: CongestionMap
 
 
 class Planter:
@@ -90,7 +97,9 @@ class Planter:
                 received = len({target for _, target in pairs}) * self.machine.terminal_bytes_per_s
                 offered = min(offered, MOST_RECEIVED * received)
             flows.append((pairs, offered))
-        return World(self.machine, tuple(planted), self._run(flows, taken, seed, rng), self.turns)
+        result = self._run(flows, taken, seed, rng)
+        samples = congestion_of(self.machine, result, PLANTED if flows else LIGHTLY)
+        return World(self.machine, tuple(planted), measured(self.machine, result), self.turns, samples)
 
     @cached_property
     def _most_used(self) -> float:
@@ -183,7 +192,7 @@ class Planter:
 
     def _run(
         self, flows: Sequence[tuple[Flows, float]], taken: set[int], seed: int, rng: np.random.Generator
-    ) -> PortWindow:
+    ) -> packet.Result:
         everyone = np.arange(self.machine.endpoints)
         wire = self.machine.terminal_bytes_per_s
         light = min(float(rng.uniform(*LIGHT)) / self._most_used, 0.35) * wire
@@ -199,14 +208,17 @@ class Planter:
             rate = min(offered / len(by_sender), wire)
             made += [
                 packet.Generator(
-                    sender, np.array(targets), PACKET_BYTES, int(LENGTH_S * rate), PACKET_BYTES / rate * 1e9, job=1
+                    sender,
+                    np.array(targets),
+                    PACKET_BYTES,
+                    int(LENGTH_S * rate),
+                    PACKET_BYTES / rate * 1e9,
+                    job=PLANTED,
                 )
                 for sender, targets in by_sender.items()
             ]
-        result = self.machine.core.run(
-            packet.Workload(generators=made, default_mode=self.machine.mode), packet_bytes=PACKET_BYTES, seed=seed
-        )
-        return measured(self.machine, result)
+        workload = packet.Workload(generators=made, default_mode=self.machine.mode)
+        return self.machine.core.run(workload, packet_bytes=PACKET_BYTES, seed=seed, sampling=True)
 
     def distance(self, link: int, other: int) -> int:
         """Links between two links, whichever way they lead: 0 for the same or a parallel cable, 1 where they touch."""
@@ -249,22 +261,34 @@ class RootScore(TypedDict):
 
 
 def score(planter: Planter, world: World, findings: Findings) -> RootScore:
-    """How a world's roots were found: planted roots with a named one within one link, and named ones that are none."""
-    named = [one.link for one in findings.roots]
+    """How a world's roots were found by counters of ports."""
+    confidence = [round(one.confidence, 3) for one in findings.roots]
+    return _score(planter, world, [one.link for one in findings.roots], confidence, findings.cannot_tell is not None)
+
+
+def score_samples(planter: Planter, world: World) -> RootScore:
+    """How they were found by packet samples; samples have no confidence of their own."""
+    made = by_samples(world.samples)
+    return _score(planter, world, [one["link"] for one in made["roots"]], [], made["verdict"] == "cannot tell")
+
+
+def _score(
+    planter: Planter, world: World, named: Sequence[int], confidence: list[float], cannot_tell: bool
+) -> RootScore:
+    """Planted roots with a named one within one link, and named ones that are none."""
     found = [any(planter.distance(one, link) <= 1 for one in named) for link in world.planted]
     exact = [any(planter.distance(one, link) == 0 for one in named) for link in world.planted]
     right = [any(planter.distance(one, link) <= 1 for link in world.planted) for one in named]
-    first = bool(named) and any(planter.distance(named[0], link) <= 1 for link in world.planted)
     return {
         "planted": len(world.planted),
         "found": sum(found),
         "exact": sum(exact),
         "named": len(named),
         "wrong": len(named) - sum(right),
-        "first_right": first,
-        "confidence": [round(one.confidence, 3) for one in findings.roots],
+        "first_right": bool(right) and right[0],
+        "confidence": confidence,
         "right": right,
-        "cannot_tell": findings.cannot_tell is not None,
+        "cannot_tell": cannot_tell,
     }
 
 
@@ -288,6 +312,12 @@ QUIET = tuple(
     Setting(*machine, "quiet")
     for machine in dict.fromkeys((one.topology, one.routing) for one in (*SETTINGS, *SEVERAL))
 )
+
+
+def run_samples(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:
+    """Scores of one setting by packet samples, a seed each."""
+    planter = Planter(setting.topology, setting.routing)
+    return [score_samples(planter, planter.world(setting.kind, setting.roots, seed)) for seed in seeds]
 
 
 def run(setting: Setting, seeds: Sequence[int]) -> list[RootScore]:

@@ -200,10 +200,14 @@ def _advised(item: dict[str, Any], groups: list[int]) -> PlacedAdvice:
     reason = told or next((r["text"] for r in item["reasons"]), "")
     chosen, worse = [], []
     if item["action"] == "prefer" and groups:
-        best = item["candidates"][item["preferred"]]["expected_slowdown"]["mean"]
-        for candidate, group in zip(item["candidates"], groups, strict=True):
+        preferred = item["candidates"][item["preferred"]]["expected_slowdown"]
+        # A preference without a slowdown is for that one group; of the others nothing is known to be worse.
+        best = float("-inf") if preferred is None else preferred["mean"]
+        for place, (candidate, group) in enumerate(zip(item["candidates"], groups, strict=True)):
             slowdown = candidate["expected_slowdown"]
-            if slowdown is not None and slowdown["mean"] < best + 0.05:
+            if preferred is None:
+                chosen += [group] * (place == item["preferred"])
+            elif slowdown is not None and slowdown["mean"] < best + 0.05:
                 chosen.append(group)
             elif slowdown is not None:
                 worse.append(group)

@@ -40,6 +40,7 @@ export type Contract = [
   Proof<Accepts<Answers["Explanation"], Shapes["explanationShape"]>>,
   Proof<Accepts<Answers["RootsOfCongestion"], (typeof roots)["rootsShape"]>>,
   Proof<Accepts<Answers["JobNetworkNoise"], (typeof networkNoise)["networkNoiseShape"]>>,
+  Proof<Accepts<Answers["NoiseComparison"], (typeof networkNoise)["noiseComparisonShape"]>>,
   Proof<Accepts<Answers["JobCounters"], Shapes["jobPartsShape"]>>,
   Proof<Accepts<Answers["Incident"], (typeof incident)["incidentShape"]>>,
   Proof<Accepts<Answers["RunList"], Shapes["runsShape"]>>,

@@ -1,7 +1,7 @@
 /** The network noise of a job, from the counters of its network cards. */
 import { queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
-import { getJson } from "./client";
+import { getJson, postJson } from "./client";
 
 const maybeNumber = v.nullable(v.number());
 const share = v.object({ share: maybeNumber, of_s: maybeNumber, cannot_tell: v.nullable(v.string()) });
@@ -35,3 +35,39 @@ export const networkNoiseQuery = (job: string, cluster: string) =>
     queryFn: ({ signal }) =>
       getJson(networkNoiseShape, `/jobs/${encodeURIComponent(job)}/network-noise`, { cluster }, signal),
   });
+
+const verdict = v.picklist(["higher", "lower", "cannot tell"]);
+const comparedSet = v.object({
+  observations: v.number(),
+  shared: v.number(),
+  dispersion: v.object({ measured: maybeNumber, network: maybeNumber, latency: maybeNumber }),
+  left_out: v.array(v.object({ number: v.string(), why: v.string() })),
+});
+
+export const noiseComparisonShape = v.object({
+  verdict,
+  why: v.string(),
+  guidelines: v.array(v.object({ number: v.number(), holds: v.nullable(v.boolean()), text: v.string() })),
+  figures: v.array(
+    v.object({
+      key: v.picklist(["latency_cycles", "stalls_per_flit", "flits_per_s", "message_s"]),
+      unit: v.string(),
+      first: maybeNumber,
+      second: maybeNumber,
+      ratio: maybeNumber,
+      low: maybeNumber,
+      high: maybeNumber,
+      verdict,
+    }),
+  ),
+  first: comparedSet,
+  second: comparedSet,
+  simulated: v.boolean(),
+});
+export type NoiseComparison = v.InferOutput<typeof noiseComparisonShape>;
+
+/** A set of runs or of jobs by their numbers. */
+export type NoiseSet = { runs: number[] } | { jobs: string[] };
+
+export const compareNoise = (sets: { first: NoiseSet; second: NoiseSet }) =>
+  postJson(noiseComparisonShape, "/network-noise/compare", sets);

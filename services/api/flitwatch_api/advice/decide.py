@@ -10,10 +10,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from flitwatch_api.advice import schemas
+from flitwatch_api.advice import because, schemas
+from flitwatch_api.advice.ahead import blamed_stays, expected, kind_of, leaves_soon
 from flitwatch_api.advice.parts import SERVED, Parts
+from flitwatch_api.advice.spread import Pattern, pattern
 from flitwatch_api.answers import moment, shape
 from flitwatch_db.estimates.advice import BASIS_QUEUE, Basis
+from flitwatch_domain.congestion import DRIVEN, USUAL
 from flitwatch_domain.hostlist import compress
 
 #: Fewer comparable runs say too little for an interval.
@@ -47,11 +50,15 @@ class PlacementQuestion:
 
 @dataclass(frozen=True)
 class Expected:
-    """Slowdown against the application's mean run, with its 90 % interval over comparable runs; None: unknown, with the reason."""
+    """Slowdown against the application's mean run, with its 90 % interval over comparable runs; None: unknown, with the reason.
+
+    `blamed`: the user whose jobs it rests on.
+    """
 
     slowdown: schemas.Slowdown | None
     usual_s: float | None
     reason: schemas.Reason
+    blamed: str | None = None
 
 
 def comparable(basis: Basis, asked: PlacementQuestion) -> list[Mapping[str, Any]]:
@@ -97,16 +104,28 @@ class ComparableRuns:
     congestion: np.ndarray
 
 
-def past(basis: Basis, asked: PlacementQuestion) -> ComparableRuns:
-    """`comparable` as arrays; the same for all questions about an application, a size and a user with runs of their own."""
+def past(basis: Basis, asked: PlacementQuestion, kind: str = "") -> ComparableRuns:
+    """`comparable` with a kind of congestion; the same for all questions about an application, a size and a user with runs of their own."""
     own = _runs_by_user(basis, asked.application)[asked.user]
-    key = ("past", asked.application, asked.nodes, asked.user if own >= LEAST_RUNS else None)
+    key = ("past", asked.application, asked.nodes, asked.user if own >= LEAST_RUNS else None, kind)
     held: ComparableRuns | None = basis.memo.get(key)
     if held is None:
-        rows = [row for row in comparable(basis, asked) if row["congestion"] is not None]
+        column = "driven" if kind else "congestion"
+        rows = [row for row in comparable(basis, asked) if row[column] is not None]
         held = ComparableRuns(
-            np.array([row["time_s"] for row in rows], float), np.array([row["congestion"] for row in rows], float)
+            np.array([row["time_s"] for row in rows], float), np.array([row[column] for row in rows], float)
         )
+        _keep(basis, key, held)
+    return held
+
+
+def placed_best(basis: Basis, asked: PlacementQuestion) -> Pattern:
+    """How the application is best placed; worked out once for an application, a size and a user with runs of their own."""
+    own = _runs_by_user(basis, asked.application)[asked.user]
+    key = ("pattern", asked.application, asked.nodes, asked.user if own >= LEAST_RUNS else None)
+    held: Pattern | None = basis.memo.get(key)
+    if held is None:
+        held = pattern(asked.application, comparable(basis, asked), basis.intensity.get(asked.application))
         _keep(basis, key, held)
     return held
 
@@ -169,9 +188,16 @@ def _reason(kind: str, text: str, evidence: str | None = None) -> schemas.Reason
 
 
 def beside_blamed(
-    basis: Basis, asked: PlacementQuestion, places: Counter[tuple[int, int]], shown: NameMask
+    basis: Basis,
+    asked: PlacementQuestion,
+    places: Counter[tuple[int, int]],
+    shown: NameMask,
+    parts: Parts = SERVED,
 ) -> Expected | None:
-    """From the runs that a blamed user's jobs stood beside, if such a user runs in the candidate's groups now."""
+    """From the runs that a blamed user's jobs stood beside, if such a user runs in the candidate's groups now.
+
+    Where the running jobs say for how long, only so much of the difference to the other runs is expected.
+    """
     groups = {f"{fabric}/{group}" for fabric, group in places}
     for row in sorted(basis.blamed.get(asked.application, []), key=lambda row: row["q"]):
         if row["nodes"] != asked.nodes or row["user"] == asked.user or not groups & set(row["groups"] or ()):
@@ -184,9 +210,14 @@ def beside_blamed(
             f" {times[exposed].mean() / times.mean():.2f} times the mean (dependence, q = {row['q']:.2g}, not proof of cause)"
         )
         evidence = f"/api/v1/estimates/blame/{row['estimate_id']}/user/{row['place']}"
-        return Expected(
-            _interval(times[exposed] / times.mean()), float(times.mean()), _reason("blamed_user", text, evidence)
-        )
+        mean_s = float(times.mean())
+        slowdowns = times[exposed] / mean_s
+        share = blamed_stays(basis, row["user"], places, mean_s) if parts.running else None
+        if share is not None and not exposed.all():
+            without = float(times[~exposed].mean()) / mean_s
+            slowdowns = without + (slowdowns - without) * share
+            text += f"; their jobs there are expected to stay for {share:.0%} of a run"
+        return Expected(_interval(slowdowns), mean_s, _reason("blamed_user", text, evidence), row["user"])
     return None
 
 
@@ -196,7 +227,11 @@ def from_congestion(
     """From past runs under congestion like that near the candidate nodes now, or as it is expected for the next hour."""
     if not places:
         return _unknown("no candidate node is known on a fabric: congestion near it is unknown")
-    ratios, total = [(_congestion(basis, place, parts), count) for place, count in places.items()], places.total()
+    kind = kind_of(basis, asked.application, asked.nodes, parts)
+    runs = past(basis, asked, kind)
+    horizon_s = float(runs.times_s.mean()) if len(runs.times_s) else 0.0
+    ratios = [(expected(basis, place, kind, horizon_s, parts), count) for place, count in places.items()]
+    total = places.total()
     fresh = [(held[0], count) for held, count in ratios if held is not None and basis.now_s - held[1] <= OLD_S]
     counted = sum(count for _, count in fresh)
     if counted < total:
@@ -204,7 +239,7 @@ def from_congestion(
             f"{total - counted} of {total} candidate nodes are in groups without counters of the last minutes"
         )
     now = sum(ratio * count for ratio, count in fresh) / total
-    runs = past(basis, asked)
+    unit = (DRIVEN[kind] if kind else USUAL).unit
     if len(runs.times_s) < LEAST_RUNS:
         text = f"needs {LEAST_RUNS} completed runs of {asked.application} on about {asked.nodes} nodes with counters, has {len(runs.times_s)}"
         return _unknown(text, "/api/v1/estimates")
@@ -217,22 +252,14 @@ def from_congestion(
     slowdown, usual_s, nearest = near
     if slowdown is None:
         low, high = runs.congestion.min(), runs.congestion.max()
-        text = (
-            f"{now:.2f} stall cycles per flit near these nodes lie outside what past runs saw ({low:.2f} to {high:.2f})"
-        )
+        text = f"{now:.2f} {unit} near these nodes lie outside what past runs saw ({low:.2f} to {high:.2f})"
         return Expected(None, usual_s, _reason("unknown", text))
     fabric = next(iter(places))[0]
     text = (
-        f"{now:.2f} stall cycles per flit in these nodes' groups; {nearest} of {len(runs.times_s)} past runs of {asked.application}"
+        f"{now:.2f} {unit} in these nodes' groups; {nearest} of {len(runs.times_s)} past runs of {asked.application}"
         " at the most alike congestion"
     )
     return Expected(slowdown, usual_s, _reason("congestion", text, f"/api/v1/fabrics/{fabric}/stalls?window=10m"))
-
-
-def _congestion(basis: Basis, place: tuple[int, int], parts: Parts) -> tuple[float, float] | None:
-    """Of one group: what is expected for the next hour where that is asked for and known, else what was counted."""
-    ahead = basis.ahead.get(place) if parts.forecast else None
-    return ahead or (basis.groups.get(place) if parts.counters else None)
 
 
 def _near(runs: ComparableRuns, now: float) -> tuple[schemas.Slowdown | None, float, int]:
@@ -276,31 +303,27 @@ def advise(
     reasons: list[schemas.Reason] = []
     said: set[str] = set()
     found: list[Expected] = []
+    where: list[Counter[tuple[int, int]]] = []
     for nodes in asked.candidates or [[]]:
         places, unknown = groups_of(basis, nodes)
-        expected = (beside_blamed(basis, asked, places, shown) if parts.blame else None) or from_congestion(
+        one = (beside_blamed(basis, asked, places, shown, parts) if parts.blame else None) or from_congestion(
             basis, asked, places, parts
         )
-        found.append(expected)
+        found.append(one)
+        where.append(places)
         if unknown and places:
             reasons.append(_reason("unknown_nodes", f"{unknown} of {len(nodes)} nodes are on no fabric"))
-        if expected.reason.text not in said:
-            said.add(expected.reason.text)
-            reasons.append(expected.reason)
-    action: Action = "start"
-    best = 0
-    estimated = [at for at, one in enumerate(found) if one.slowdown is not None]
-    if estimated:
-        best = min(estimated, key=lambda at: _mean(found[at]))
-        gain = max(_mean(found[at]) for at in estimated) - _mean(found[best])
-        # Known and good is preferred to unknown; known and bad is not.
-        all_known, good = len(estimated) == len(found), _mean(found[best]) <= 1 + PREFER_BY
-        if (all_known and gain >= PREFER_BY) or (not all_known and good):
-            action = "prefer"
-        if all_known and _is_slow(found[best]):
-            action = _delay(basis, asked, found[best], reasons, action)
-    mode, why = routing_mode(basis, asked)
-    reasons.append(why)
+        if one.reason.text not in said:
+            said.add(one.reason.text)
+            reasons.append(one.reason)
+    action, best = _action(basis, asked, found, where, reasons, parts)
+    placed = placed_best(basis, asked) if parts.pattern else None
+    if placed is not None and placed.placement is not None and action == "start":
+        action, best = _by_pattern(placed, found, where, best, reasons)
+    mode: str | None = None
+    if parts.routing:
+        mode, why = routing_mode(basis, asked)
+        reasons.append(why)
     stale = stale_reasons(basis, age_s, away)
     reasons += stale
     candidates = [
@@ -313,6 +336,7 @@ def advise(
         )
         for at, one in enumerate(found if asked.candidates else [])
     ]
+    kind = kind_of(basis, asked.application, asked.nodes, parts)
     return shape(
         schemas.Advice,
         action=action,
@@ -323,9 +347,71 @@ def advise(
         routing_mode=mode,
         candidates=candidates,
         reasons=reasons,
+        because=because.said(
+            basis,
+            because.Asked(
+                asked.application, asked.nodes, kind, found[best].usual_s, {place for one in where for place in one}
+            ),
+            [one.reason for one in found if one.blamed is not None],
+            placed,
+            why if parts.routing else None,
+            parts,
+        ),
         stale=bool(stale),
         as_of=moment(basis.now_s),
     )
+
+
+def _action(
+    basis: Basis,
+    asked: PlacementQuestion,
+    found: list[Expected],
+    where: list[Counter[tuple[int, int]]],
+    reasons: list[schemas.Reason],
+    parts: Parts,
+) -> tuple[Action, int]:
+    """What the expected slowdowns say to do, and the best candidate."""
+    action: Action = "start"
+    best = 0
+    estimated = [at for at, one in enumerate(found) if one.slowdown is not None]
+    if estimated:
+        best = min(estimated, key=lambda at: _mean(found[at]))
+        gain = max(_mean(found[at]) for at in estimated) - _mean(found[best])
+        # Known and good is preferred to unknown; known and bad is not.
+        all_known, good = len(estimated) == len(found), _mean(found[best]) <= 1 + PREFER_BY
+        if (all_known and gain >= PREFER_BY) or (not all_known and good):
+            action = "prefer"
+        if all_known and _is_slow(found[best]):
+            if parts.running and leaves_soon(basis, where[best], found[best].blamed) is False:
+                reasons.append(
+                    _reason(
+                        "waiting",
+                        "the jobs there are expected to stay for longer than a delay may last: waiting changes nothing",
+                    )
+                )
+            else:
+                action = _delay(basis, asked, found[best], reasons, action)
+    return action, best
+
+
+def _by_pattern(
+    placed: Pattern,
+    found: list[Expected],
+    where: list[Counter[tuple[int, int]]],
+    best: int,
+    reasons: list[schemas.Reason],
+) -> tuple[Action, int]:
+    """Prefer the candidate that lies as the application's pattern asks, unless it is expected to be slower than the best one."""
+    groups = [len(places) for places in where]
+    if min(groups) == max(groups) or not min(groups):
+        return "start", best
+    wanted = min(groups) if placed.placement == "together" else max(groups)
+    fitting = [at for at, count in enumerate(groups) if count == wanted]
+    chosen = min(fitting, key=lambda at: (_mean(found[at]), at))
+    if found[best].slowdown is not None and not _mean(found[chosen]) < _mean(found[best]) + PREFER_BY:
+        return "start", best
+    reasons.append(_reason("pattern", f"better {placed.placement}: {placed.text}", placed.evidence))
+    return "prefer", chosen
 
 
 def _mean(expected: Expected) -> float:

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 
 from flitwatch_api.advice import schemas
 from flitwatch_api.advice.decide import PlacementQuestion, advise, known, stale_reasons
+from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_api.answers import answer, moment, shape
 from flitwatch_api.names import Names, sees_names
 from flitwatch_api.people.access import requires
@@ -52,29 +53,36 @@ def _asked(basis: Basis, names: Names, user: str, application: str) -> tuple[str
     return own, applications.get(application, f"\0{application}")
 
 
-def _one(request: Request, basis: Basis, age_s: float, away: bool, job: schemas.AdviceRequest) -> schemas.Advice:
+def _one(
+    request: Request, basis: Basis, age_s: float, away: bool, job: schemas.AdviceRequest, parts: Parts = SERVED
+) -> schemas.Advice:
     names = _names(request, basis)
     deadline = job.deadline if job.deadline is None or job.deadline.tzinfo else job.deadline.replace(tzinfo=UTC)
     deadline_s = None if deadline is None else deadline.timestamp()
     user, application = _asked(basis, names, job.user, job.application)
-    made = advise(
-        basis, PlacementQuestion(user, application, job.nodes, job.candidates, deadline_s), names.user, age_s, away
-    )
+    question = PlacementQuestion(user, application, job.nodes, job.candidates, deadline_s)
+    made = advise(basis, question, names.user, age_s, away, parts)
     if application != job.application:
-        for reason in made.reasons:
-            reason.text = reason.text.replace(application, job.application)
+        told: list[schemas.Reason | schemas.Said] = [*made.reasons, *made.because]
+        for one in told:
+            one.text = one.text.replace(application, job.application)
         for candidate in made.candidates:
             candidate.reason = candidate.reason.replace(application, job.application)
     return made
 
 
 async def _each(
-    request: Request, basis: Basis, age_s: float, away: bool, jobs: list[schemas.AdviceRequest]
+    request: Request,
+    basis: Basis,
+    age_s: float,
+    away: bool,
+    jobs: list[schemas.AdviceRequest],
+    parts: Parts = SERVED,
 ) -> list[schemas.Advice]:
     """Answers in the order of the questions; other requests have their turn after each of them."""
     made = []
     for job in jobs:
-        made.append(_one(request, basis, age_s, away, job))
+        made.append(_one(request, basis, age_s, away, job, parts))
         await asyncio.sleep(0)
     return made
 
@@ -89,7 +97,7 @@ async def _state(request: Request, platform: Platform) -> tuple[Basis, float, bo
 async def advice(request: Request, platform: ThePlatform, job: schemas.AdviceRequest) -> Response:
     """Whether a job should start, wait, or prefer some nodes; unknown is null, with the reason."""
     basis, age_s, away = await _state(request, platform)
-    return answer(_one(request, basis, age_s, away, job), "no-store")
+    return answer(_one(request, basis, age_s, away, job, platform.advice_parts), "no-store")
 
 
 @http.post(
@@ -98,7 +106,7 @@ async def advice(request: Request, platform: ThePlatform, job: schemas.AdviceReq
 async def advice_batch(request: Request, platform: ThePlatform, batch: schemas.AdviceBatch) -> Response:
     """The same for several jobs."""
     basis, age_s, away = await _state(request, platform)
-    items = await _each(request, basis, age_s, away, batch.jobs)
+    items = await _each(request, basis, age_s, away, batch.jobs, platform.advice_parts)
     return answer(shape(schemas.AdviceBatchAnswer, items=items), "no-store")
 
 

@@ -68,6 +68,11 @@ def _parts(basis: Basis) -> Iterator[tuple[str, Any]]:
             blamed=basis.blamed,
             routing_modes=basis.routing_modes,
             ahead=basis.ahead,
+            usual=basis.usual,
+            kinds=basis.kinds,
+            drivers=basis.drivers,
+            residents=basis.residents,
+            intensity=basis.intensity,
         ),
     )
     nodes = list(basis.nodes.items())

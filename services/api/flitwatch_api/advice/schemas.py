@@ -45,7 +45,26 @@ class Candidate(BaseModel):
 class Reason(BaseModel):
     """Why, and where the evidence stands."""
 
-    kind: Literal["blamed_user", "congestion", "unknown", "unknown_nodes", "deadline", "routing_mode", "stale"]
+    kind: Literal[
+        "blamed_user",
+        "congestion",
+        "unknown",
+        "unknown_nodes",
+        "deadline",
+        "waiting",
+        "pattern",
+        "routing_mode",
+        "stale",
+    ]
+    text: str
+    evidence: str | None
+
+
+class Said(BaseModel):
+    """What one part of advice said; `known` false: it cannot tell, and changed nothing."""
+
+    part: Literal["counters", "blame", "forecast", "running", "drivers", "pattern", "routing"]
+    known: bool
     text: str
     evidence: str | None
 
@@ -65,6 +84,7 @@ class Advice(BaseModel):
     )
     candidates: list[Candidate]
     reasons: list[Reason]
+    because: list[Said] = Field(description="Which part said what, of those that are switched on.")
     stale: bool = Field(description="A worker or the database is down; the answer is from what was known before.")
     as_of: datetime
 

@@ -1,18 +1,22 @@
-"""The route of a job's network noise."""
+"""Routes of network noise: of a job, and of two sets of runs."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
+import psycopg
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import Response
 
 from flitwatch_api.answers import answer
+from flitwatch_api.names import TheNames
 from flitwatch_api.network_noise import service
-from flitwatch_api.network_noise.schemas import JobNetworkNoise
-from flitwatch_api.platform import Reader
+from flitwatch_api.network_noise.schemas import JobNetworkNoise, NoiseComparison, NoiseQuestion
+from flitwatch_api.people.access import requires
+from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
+from flitwatch_db.core.connection import limit_statements
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
 
@@ -27,3 +31,16 @@ async def network_noise(
 ) -> Response:
     """How much longer a job's network cards took to send than in its own quiet times, and the share of that in its slowdown."""
     return answer(await service.of_job(conn, job_id, cluster or None, datetime.now(UTC)))
+
+
+@http.post(
+    "/network-noise/compare", response_model=NoiseComparison, openapi_extra=requires("viewer", "read", changes=False)
+)
+async def compare_network_noise(platform: ThePlatform, names: TheNames, asked: NoiseQuestion) -> Response:
+    """Whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison."""
+
+    def work(conn: psycopg.Connection[Any]) -> NoiseComparison:
+        limit_statements(conn, platform.settings.api_statement_timeout_ms)
+        return service.of_sets(conn, asked, names.pseudonyms)
+
+    return answer(await platform.in_thread("reader", work), "no-store")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+
+from flitwatch_api.parameters import Time
 
 
 class NoiseFigure(BaseModel):
@@ -52,4 +54,99 @@ class JobNetworkNoise(BaseModel):
     counters: list[str] = Field(description="Columns of the tables endpoint_* that it was made from.")
     unknown: dict[str, str] = Field(description="Why a figure is unknown.")
     method: str
+    simulated: bool
+
+
+class NoiseSet(BaseModel):
+    """One of two sets: runs or jobs by their numbers, or the newest runs of an application in a span."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    runs: list[Annotated[int, Field(ge=1, le=2**63 - 1)]] = Field(default=[], max_length=100)
+    jobs: list[Annotated[str, StringConstraints(min_length=1, max_length=60)]] = Field(
+        default=[], max_length=100, description="As the scheduler prints them; each of them is one observation."
+    )
+    application: Annotated[str, StringConstraints(min_length=1, max_length=400)] | None = Field(
+        default=None, description="As instrumented runs name it."
+    )
+    since: Time | None = Field(default=None, description="With `application`: runs that began from this moment on.")
+    until: Time | None = Field(default=None, description="With `application`: and before this one.")
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        named = bool(self.runs or self.jobs)
+        if named == (self.application is not None):
+            raise ValueError("name runs or jobs, or an application")
+        if named and (self.since is not None or self.until is not None):
+            raise ValueError("a span goes with an application")
+        return self
+
+
+class NoiseQuestion(BaseModel):
+    """Two sets to compare, and the message whose modelled time is compared."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    first: NoiseSet
+    second: NoiseSet
+    message_bytes: int = Field(default=65_536, ge=1, le=2**40, strict=True)
+
+
+class ComparedGuideline(BaseModel):
+    """A published guideline for comparisons."""
+
+    number: Literal[1, 2, 3]
+    holds: bool | None = Field(description="null: it could not be looked at.")
+    text: str
+
+
+class ComparedFigure(BaseModel):
+    """A figure of both sets within allocations that both have; null: cannot tell."""
+
+    key: Literal["latency_cycles", "stalls_per_flit", "flits_per_s", "message_s"]
+    unit: str
+    first: float | None
+    second: float | None
+    ratio: float | None = Field(description="The second over the first.")
+    low: float | None = Field(description="95 % interval of the ratio.")
+    high: float | None
+    verdict: Literal["higher", "lower", "cannot tell"]
+
+
+class NoiseDispersion(BaseModel):
+    """Quartile coefficients of dispersion within the set's largest allocation; null below four observations."""
+
+    measured: float | None = Field(description="Of the times that runs took: also what is not the network's.")
+    network: float | None = Field(description="Of the message times that latency and stalls predict.")
+    latency: float | None
+
+
+class LeftOut(BaseModel):
+    """A member of a set without an observation, and why."""
+
+    number: str
+    why: str
+
+
+class ComparedSet(BaseModel):
+    """What a set holds."""
+
+    observations: int
+    shared: int = Field(description="Of them in allocations that both sets have: these are compared.")
+    dispersion: NoiseDispersion
+    left_out: list[LeftOut]
+
+
+class NoiseComparison(BaseModel):
+    """Two sets of runs by the counters of their network cards (De Sensi 2019, section 3)."""
+
+    verdict: Literal["higher", "lower", "cannot tell"] = Field(
+        description="Of the second set's modelled message time against the first's."
+    )
+    why: str
+    guidelines: list[ComparedGuideline]
+    figures: list[ComparedFigure]
+    first: ComparedSet
+    second: ComparedSet
+    message_bytes: int
     simulated: bool

@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
+import psycopg
+
 from flitwatch_api.answers import shape
-from flitwatch_api.network_noise.schemas import JobNetworkNoise, NoiseFigure, Share
+from flitwatch_api.network_noise.schemas import (
+    ComparedFigure,
+    ComparedGuideline,
+    ComparedSet,
+    JobNetworkNoise,
+    LeftOut,
+    NoiseComparison,
+    NoiseDispersion,
+    NoiseFigure,
+    NoiseQuestion,
+    NoiseSet,
+    Share,
+)
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.estimates.reads import past_jobs
 from flitwatch_db.jobs import network_noise, reads
+from flitwatch_db.jobs.network_sets import Wanted, gathered
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation.slowdown import LEAST_SLOWDOWN
+from flitwatch_domain.network_noise.two_sets import compare_sets
 
 #: Finished jobs of one kind that say what is usual.
 LEAST_JOBS = 3
+#: Members of a set that are looked at.
+MOST_MEMBERS = 100
 METHOD = (
     "De Sensi 2019, equation 2, over the counters of the job's own network cards in windows; each card against its own quietest quarter of windows."
     " Computation may hide a part of it; noise that lasts through more than three quarters of the job is not seen."
@@ -89,3 +108,34 @@ async def _slowdown(conn: Connection, job_pk: int, elapsed_s: float) -> tuple[fl
     if elapsed_s < LEAST_SLOWDOWN * kin["p50_s"]:
         return None, "It took no longer than usual."
     return elapsed_s - kin["p50_s"], None
+
+
+def of_sets(conn: psycopg.Connection[Any], asked: NoiseQuestion, bare: bool) -> NoiseComparison:
+    """Two sets compared; `bare`: applications are named without their folders."""
+    sides = [gathered(conn, _wanted(one, bare), MOST_MEMBERS) for one in (asked.first, asked.second)]
+    found = compare_sets(sides[0].observed, sides[1].observed, asked.message_bytes)
+    first, second = (
+        shape(
+            ComparedSet,
+            observations=found.counted[at],
+            shared=found.shared[at],
+            dispersion=shape(NoiseDispersion, asdict(found.dispersion[at])),
+            left_out=[shape(LeftOut, number=number, why=why) for number, why in side.left_out],
+        )
+        for at, side in enumerate(sides)
+    )
+    return shape(
+        NoiseComparison,
+        verdict=found.verdict,
+        why=found.why,
+        guidelines=[shape(ComparedGuideline, asdict(one)) for one in found.guidelines],
+        figures=[shape(ComparedFigure, asdict(one)) for one in found.figures],
+        first=first,
+        second=second,
+        message_bytes=asked.message_bytes,
+        simulated=any(side.simulated for side in sides),
+    )
+
+
+def _wanted(one: NoiseSet, bare: bool) -> Wanted:
+    return Wanted(one.runs, one.jobs, one.application, one.since, one.until, bare)

@@ -26,8 +26,16 @@ from flitwatch_domain.importers.local import as_local
 @click.option("--topology", metavar="SPEC", help="Topology or file:PATH, where the study has one.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=JSON", help="Any other parameter of the study.")
 @click.option("--seeds", type=click.IntRange(1, 50), help="advice-value: seeds of each world.  [default: 5]")
+@click.option(
+    "--first-seed", type=click.IntRange(1, 10**6), help="advice-value: the first of these seeds.  [default: 1]"
+)
 @click.option("--days", type=click.IntRange(1, 60), help="advice-value: simulated days.  [default: 14]")
 @click.option("--world", "worlds", multiple=True, help="advice-value: only this world, repeatable.")
+@click.option(
+    "--jobs",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="advice-value: a log in the Standard Workload Format (.swf, .swf.gz) whose jobs are submitted in the place of drawn ones.",
+)
 @click.option("--processes", type=click.IntRange(1, 64), help="advice-value: processes side by side.")
 @executor_option
 @json_option
@@ -40,7 +48,9 @@ def study(
     topology: str | None,
     settings: tuple[str, ...],
     seeds: int | None,
+    first_seed: int | None,
     days: int | None,
+    jobs: Path | None,
     worlds: tuple[str, ...],
     processes: int | None,
     executor: str,
@@ -56,9 +66,10 @@ def study(
         return
     if name == advice_value.NAME:
         _only(name, {"--runs": runs, "--seed": seed, "--threads": threads, "--topology": topology, "--set": settings})
-        advice_value.run(seeds, days, worlds, processes, executor, out, as_json)
+        advice_value.run(seeds, first_seed, days, jobs, worlds, processes, executor, out, as_json)
         return
-    _only(name, {"--seeds": seeds, "--days": days, "--world": worlds, "--processes": processes})
+    foreign = {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs}
+    _only(name, {**foreign, "--world": worlds, "--processes": processes})
     chosen = registry.find(name)
     if out is not None and out.is_file():
         raise click.UsageError(f"--out {out} is a file; this study writes a folder")

@@ -16,6 +16,9 @@ Floats = NDArray[np.float64]
 
 #: Clock of an Aries NIC.
 NIC_HZ = 800e6
+#: A 16-byte flit a cycle is what a NIC can take; above this part of it a job is communication-intensive (our cut: the study ranks three applications
+#: by bytes sent over time and gives no number).
+INTENSIVE_SHARE = 0.05
 
 
 class NoiseWarning(UserWarning):

@@ -6,28 +6,38 @@ The served advisers are given what a site records, and nothing else: counters by
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypedDict
+from typing import Any, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_api.advice.decide import PlacementQuestion, advise
 from flitwatch_api.advice.parts import Parts
-from flitwatch_db.estimates.advice import Basis, congestion_then
+from flitwatch_db.estimates.advice import Basis, Congestion, Driver, congestion_then, drivers
 from flitwatch_domain.blame import NAMED
+from flitwatch_domain.errors import NotEnoughData
 from flitwatch_domain.neighbourhood import Jobs, Windows, circumstances, large_job_nodes, neighbourhood
-from flitwatch_domain.outlook import HOUR_S, next_hour
+from flitwatch_domain.outlook import HOUR_S, next_hour, usual_ratio
+from flitwatch_domain.residents import PastTimes, Resident
 from flitwatch_ml.blame.checks import TooFewRuns
+from flitwatch_ml.work import deviation
 from flitwatch_ml.work.blame import fitted
-from flitwatch_twin.calendar import WEEK_S
+from flitwatch_twin.calendar import DAY_S, WEEK_S
 from flitwatch_twin.campaign.simulate import EPOCH_S
 
 #: The newest runs of an application that its weekly estimate of blame takes.
 MOST_RUNS = 250
 #: Congestion now is that of the last ten minutes, as the service reads it.
 NOW_S = 600.0
+#: The counter of each kind of congestion, as the estimate of drivers takes it.
+COUNTERS = {
+    "stalls on the row bus": "RT_RB_STL",
+    "stalls in the column buffers": "PT_CB_STL_RQ",
+    "traffic at router tiles": "RT_FLIT_TOT",
+    "traffic at processor tiles": "PT_FLIT_TOT",
+}
 
 Float = NDArray[np.float64]
 
@@ -46,7 +56,7 @@ class ObservedJob:
 
 @dataclass(frozen=True)
 class Question:
-    """A job that could start now; `candidates` are groups with room for it, or those of the nodes that it would get."""
+    """A job that could start now; `candidates` hold the group of each node that it could get."""
 
     user: str
     application: str
@@ -65,16 +75,16 @@ class Answer:
 class Adviser(Protocol):
     """Is told what a site sees, in order of time (seconds since the month began)."""
 
-    def counted(self, now_s: float, until_s: float, stalls_per_flit: Float) -> None:
-        """Counters of each group over a while."""
+    def counted(self, now_s: float, until_s: float, congestion: Mapping[str, Float]) -> None:
+        """Counters of each group over a while, by kind of congestion."""
         ...
 
     def started(self, job: ObservedJob) -> None:
         """A job got its nodes."""
         ...
 
-    def ended(self, job: ObservedJob, end_s: float) -> None:
-        """A job ended."""
+    def ended(self, job: ObservedJob, end_s: float, sent_share: float) -> None:
+        """A job ended; its network cards counted this share of what they can send."""
         ...
 
     def answer(self, question: Question, now_s: float) -> Answer:
@@ -83,7 +93,7 @@ class Adviser(Protocol):
 
 
 class PastRun(TypedDict):
-    """A run as advice reads it of the database: seconds, epoch seconds of its start, and its groups' stalls per flit, None where unknown."""
+    """A run as advice reads it of the database: seconds, epoch seconds of its start, its groups' stalls per flit and their congestion of the kind that drives it, None where unknown."""
 
     application: str
     nodes: int
@@ -93,6 +103,7 @@ class PastRun(TypedDict):
     fabric_id: int
     groups: list[int]
     congestion: float | None
+    driven: float | None
 
 
 class RunTimes(TypedDict):
@@ -135,34 +146,44 @@ class Served:
     groups: int
     _running: dict[int, ObservedJob] = field(default_factory=dict)
     _past: list[tuple[ObservedJob, float]] = field(default_factory=list)
-    _minutes: list[tuple[float, Float]] = field(default_factory=list)
-    _hours: dict[tuple[int, int, int], float | None] = field(default_factory=dict)
-    _hour: tuple[int, int, Float] | None = None
+    _minutes: list[tuple[float, Mapping[str, Float]]] = field(default_factory=list)
+    _hours: dict[str, dict[tuple[int, int, int], float | None]] = field(default_factory=lambda: defaultdict(dict))
+    _hour: tuple[int, int, dict[str, Float]] | None = None
     _pending: list[tuple[ObservedJob, float]] = field(default_factory=list)
+    _seen: list[PastRun] = field(default_factory=list)
     _blamed: dict[str, list[BlamedUser]] = field(default_factory=dict)
+    _drivers: dict[tuple[str, int], Driver] = field(default_factory=dict)
+    _intensity: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _times: PastTimes | None = None
+    _next_times_s: float = 0.0
     _next_estimate_s: float = WEEK_S
     _basis: Basis | None = None
     _renewed_s: float = -1.0
 
-    def counted(self, now_s: float, until_s: float, stalls_per_flit: Float) -> None:
+    def counted(self, now_s: float, until_s: float, congestion: Mapping[str, Float]) -> None:
         """Keep the last minutes, and hourly means."""
-        self._minutes.append((until_s, stalls_per_flit))
+        self._minutes.append((until_s, congestion))
         self._minutes = [one for one in self._minutes if one[0] > until_s - NOW_S]
         hour = int((EPOCH_S + now_s) // HOUR_S)
         if self._hour is None or self._hour[0] != hour:
             self._close_hour()
-            self._hour = (hour, 0, np.zeros(self.groups))
-        self._hour = (hour, self._hour[1] + 1, self._hour[2] + stalls_per_flit)
+            self._hour = (hour, 0, {kind: np.zeros(self.groups) for kind in congestion})
+        total = {kind: held + congestion[kind] for kind, held in self._hour[2].items()}
+        self._hour = (hour, self._hour[1] + 1, total)
 
     def _close_hour(self) -> None:
         if self._hour is None:
             return
         hour, count, total = self._hour
-        self._hours.update({(0, group, hour * HOUR_S): float(total[group] / count) for group in range(self.groups)})
+        for kind, held in total.items():
+            means = (held / count).tolist()
+            self._hours[kind].update({(0, group, hour * HOUR_S): mean for group, mean in enumerate(means)})
         basis = self._current()
         # A run's congestion is known once its last hour is counted.
         for seen, end_s in self._pending:
-            basis.runs.setdefault(seen.application, []).append(self._run(seen, end_s))
+            row = self._run(seen, end_s)
+            self._seen.append(row)
+            basis.runs.setdefault(seen.application, []).append(row)
         self._pending = []
         basis.memo.clear()
 
@@ -182,24 +203,31 @@ class Served:
             "fabric_id": 0,
             "groups": np.flatnonzero(seen.groups).tolist(),
             "congestion": None,
+            "driven": None,
         }
-        row["congestion"] = congestion_then(self._hours, row)
+        row["congestion"] = congestion_then(self._hours[""], row)
+        self._note_driven(row)
         return row
+
+    def _note_driven(self, row: PastRun) -> None:
+        driver = self._drivers.get((row["application"], row["nodes"]))
+        row["driven"] = None if driver is None else congestion_then(self._hours[driver.kind], row)
 
     def started(self, job: ObservedJob) -> None:
         """Keep who runs where."""
         self._running[job.job] = job
 
-    def ended(self, job: ObservedJob, end_s: float) -> None:
+    def ended(self, job: ObservedJob, end_s: float, sent_share: float) -> None:
         """Keep what became of it."""
         self._running.pop(job.job)
         self._past.append((job, end_s))
         if job.application:
             self._pending.append((job, end_s))
+            self._intensity[job.application] = {"share": sent_share}
 
     def answer(self, question: Question, now_s: float) -> Answer:
         """As `POST /advice` answers."""
-        if self.parts.blame and now_s >= self._next_estimate_s:
+        if (self.parts.blame or self.parts.drivers) and now_s >= self._next_estimate_s:
             self._estimate(now_s)
             self._next_estimate_s += WEEK_S
         basis = self._renewed(now_s)
@@ -218,24 +246,56 @@ class Served:
         if self._renewed_s == now_s:
             return basis
         self._renewed_s = now_s
-        groups: dict[tuple[int, int], tuple[float, float]] = {}
-        if self._minutes:
-            mean = np.mean([ratio for _, ratio in self._minutes], axis=0)
-            until = EPOCH_S + self._minutes[-1][0]
-            groups = {(0, group): (float(mean[group]), until) for group in range(self.groups)}
-        ahead = next_hour(self._hours, groups) if self.parts.forecast else {}
+        usual = self._congestion("")
+        kinds = {driver.kind for driver in self._drivers.values()} if self.parts.drivers else set()
         self._basis = Basis(
             EPOCH_S + now_s,
             1,
             "",
-            groups,
+            usual.now,
             basis.nodes,
             basis.runs,
             {application: [*rows] for application, rows in self._running_blamed().items()},
             memo=basis.memo,
-            ahead=ahead,
+            ahead=usual.ahead,
+            usual=usual.usual,
+            kinds={kind: self._congestion(kind) for kind in kinds},
+            drivers=self._drivers,
+            residents=self._residents(now_s) if self.parts.running else {},
+            intensity={**self._intensity} if self.parts.pattern else {},
         )
         return self._basis
+
+    def _congestion(self, kind: str) -> Congestion:
+        if not self._minutes:
+            return Congestion()
+        mean = np.mean([shown[kind] for _, shown in self._minutes], axis=0).tolist()
+        until = EPOCH_S + self._minutes[-1][0]
+        now = {(0, group): (mean[group], until) for group in range(self.groups)}
+        hours = self._hours[kind]
+        return Congestion(
+            now,
+            next_hour(hours, now) if self.parts.forecast else {},
+            usual_ratio(hours) if self.parts.running else {},
+        )
+
+    def _residents(self, now_s: float) -> dict[tuple[int, int], list[Resident]]:
+        """Who holds nodes of each group, with what is left of their run times; past times are read anew each day."""
+        if self._times is None or now_s >= self._next_times_s:
+            done = [(seen, end_s) for seen, end_s in self._past if end_s > seen.start_s]
+            self._times = PastTimes(
+                [seen.user for seen, _ in done],
+                [seen.application for seen, _ in done],
+                np.array([seen.nodes for seen, _ in done], float),
+                np.array([end_s - seen.start_s for seen, end_s in done]),
+            )
+            self._next_times_s = now_s + DAY_S
+        found: dict[tuple[int, int], list[Resident]] = defaultdict(list)
+        for seen in self._running.values():
+            left_s = self._times.left_s(seen.user, seen.application, seen.nodes, now_s - seen.start_s)
+            for group in np.flatnonzero(seen.groups).tolist():
+                found[0, group].append(Resident(seen.user, int(seen.groups[group]), left_s))
+        return found
 
     def _running_blamed(self) -> dict[str, list[RunningBlamed]]:
         """Blamed users with jobs that run now, and in which groups."""
@@ -252,7 +312,14 @@ class Served:
         }
 
     def _estimate(self, now_s: float) -> None:
-        """Blame for every application from the runs that ended until now."""
+        """Blame and drivers for every application from the runs that ended until now."""
+        if self.parts.drivers:
+            self._drivers = self._driving()
+            for row in self._seen:
+                self._note_driven(row)
+            self._current().memo.clear()
+        if not self.parts.blame:
+            return
         jobs = [*self._past, *((seen, np.inf) for seen in self._running.values())]
         names = sorted({seen.user for seen, _ in jobs})
         at = {name: place for place, name in enumerate(names)}
@@ -292,3 +359,21 @@ class Served:
             for place, user in enumerate(blame.ranking_.tolist(), 1)
             if blame.verdict_[user] == NAMED
         ]
+
+    def _driving(self) -> dict[tuple[str, int], Driver]:
+        """What carries each application's deviation: the served estimator on the means of its groups' counters over each run, one step a run."""
+        found: list[dict[str, Any]] = []
+        for application, rows in self._current().runs.items():
+            own = rows[-MOST_RUNS:]
+            shown = [[congestion_then(self._hours[kind], row) for kind in COUNTERS] for row in own]
+            known = [at for at, one in enumerate(shown) if None not in one]
+            times = np.array([own[at]["time_s"] for at in known])[:, None]
+            counts = np.array([shown[at] for at in known], float).reshape(len(known), 1, len(COUNTERS))
+            names = list(COUNTERS.values())
+            try:
+                model = deviation.fitted(counts * times[:, :, None], times, np.zeros((len(known), 0)), names)
+            except NotEnoughData:
+                continue
+            groups = deviation.group_rows(model, names)
+            found.append({"application": application, "nodes": own[0]["nodes"], "estimate_id": 0, "groups": groups})
+        return drivers(found)

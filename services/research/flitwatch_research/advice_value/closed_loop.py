@@ -66,7 +66,7 @@ class _Run:
 class Machine:
     """The machine during a month; the oracle looks at it, other advisers never do.
 
-    `placed` is the job that is asked about, `placing` the nodes that it would get: the usual ones, then those in each group with room.
+    `placed` is the job that is asked about, `placing` the nodes that it would get: the usual ones, then those of each candidate.
     """
 
     month: Month
@@ -169,7 +169,16 @@ class Loop:
             self._backfill.end(run.job)
             self._end_s[run.job] = run.end_s
             if self.adviser is not None:
-                self.adviser.ended(run.seen, run.end_s)
+                self.adviser.ended(run.seen, run.end_s, self._sent(run))
+
+    def _sent(self, run: _Run) -> float:
+        """Share of what its network cards can send that a job sent over its run time, as they count it."""
+        name = self.month.jobs[run.job].application
+        if not name:
+            return 0.0
+        app = APPLICATIONS[name]
+        alone_s = self.month.jobs[run.job].alone_s
+        return app.demand * float(app.communicate_s.sum() / app.alone_s) * alone_s / (run.end_s - run.seen.start_s)
 
     def _begin(self, job: int, nodes: NDArray[np.int32]) -> None:
         one, machine = self.month.jobs[job], self.machine
@@ -199,27 +208,40 @@ class Loop:
                 run.left_s -= month.tick_s / slow
         if self.adviser is not None:
             cause = next(iter(month.causes.values()))
-            ratios = machine.network.stalls_per_flit(seen, cause) * month.counted[tick]
-            self.adviser.counted(self._now_s, self._now_s + month.tick_s, ratios)
+            counted = {
+                kind: shown * (month.counted_apart if "processor" in kind or "column" in kind else month.counted)[tick]
+                for kind, shown in machine.network.congestion(seen, cause).items()
+            }
+            self.adviser.counted(self._now_s, self._now_s + month.tick_s, counted)
 
     def _nodes_in(self, group: int, count: int, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """The lowest free nodes of one group, or None where it has not enough."""
         inside = free[self._group_of[free] == group]
         return inside[:count] if len(inside) >= count else None
 
+    def _over_all(self, count: int, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """As many of the lowest free nodes of each group, or None where a group has not enough."""
+        groups = self.month.machine.groups
+        parts = [self._nodes_in(group, (count + groups - 1 - group) // groups, free) for group in range(groups)]
+        held = [one for one in parts if one is not None]
+        return np.concatenate(held) if len(held) == groups and count >= groups else None
+
+    def _candidates(self, count: int, usual: NDArray[np.int64], free: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """Nodes of each group with room; the usual ones where none has; and nodes over all groups."""
+        inside = [self._nodes_in(group, count, free) for group in range(self.month.machine.groups)]
+        places = [nodes for nodes in inside if nodes is not None] or [usual]
+        spread = self._over_all(count, free)
+        return places if spread is None else [*places, spread]
+
     def _place(self, waiting: Waiting, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """The lowest free nodes, or those that the adviser prefers; None where it says to wait."""
         one, usual = self.month.jobs[waiting.job], free[: waiting.nodes]
         if self.adviser is None or not one.application:
             return usual
-        places = [
-            (group, nodes)
-            for group in range(self.month.machine.groups)
-            if (nodes := self._nodes_in(group, waiting.nodes, free)) is not None
-        ]
-        candidates = [(group,) for group, _ in places] or [tuple(np.unique(self._group_of[usual]).tolist())]
-        self.machine.placed, self.machine.placing = waiting.job, [usual, *(nodes for _, nodes in places)]
-        answer = self._ask(one, tuple(candidates))
+        places = self._candidates(waiting.nodes, usual, free)
+        candidates = tuple(tuple(self._group_of[nodes].tolist()) for nodes in places)
+        self.machine.placed, self.machine.placing = waiting.job, [usual, *places]
+        answer = self._ask(one, candidates)
         if answer.again_s is not None:
             since = self._delayed_since.setdefault(waiting.job, self._now_s)
             until = min(answer.again_s, since + MOST_DELAY_S)
@@ -227,9 +249,9 @@ class Loop:
                 waiting.begin_s = until
                 self._delayed += 1
                 return None
-        if answer.preferred is not None and places:
+        if answer.preferred is not None:
             self._preferred += 1
-            return places[answer.preferred][1]
+            return places[answer.preferred]
         return usual
 
     def _ask(self, one: Job, candidates: tuple[tuple[int, ...], ...]) -> Answer:

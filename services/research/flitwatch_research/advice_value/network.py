@@ -98,7 +98,20 @@ class Network:
         ]
         return float(slowdown(np.dot(np.array(parts, np.float64), cause.sensitivity[:3]), most))
 
-    def stalls_per_flit(self, seen: Utilisation, cause: Cause) -> Float:
-        """Waiting over service time of what each group's routers carry: float64[G]; what router counters show."""
-        carried = seen.router.reshape(self.machine.groups, -1).astype(np.float64)
-        return (carried * cause.waiting(carried)).sum(axis=1) / np.maximum(carried.sum(axis=1), 1e-9)
+    def congestion(self, seen: Utilisation, cause: Cause) -> dict[str, Float]:
+        """What router counters show of each group, float64[G], by kind of congestion; the empty name is the usual one: stalls per flit at router tiles."""
+        groups = self.machine.groups
+        router, processor = (values.reshape(groups, -1).astype(np.float64) for values in (seen.router, seen.processor))
+        return {
+            "": _waits(router, cause),
+            "stalls on the row bus": _waits(router, cause),
+            "stalls in the column buffers": _waits(processor, cause),
+            "traffic at router tiles": router.mean(axis=1),
+            "traffic at processor tiles": processor.mean(axis=1),
+        }
+
+
+def _waits(carried: Float, cause: Cause) -> Float:
+    """Waiting over service time of what each group's tiles carry."""
+    waits: Float = (carried * cause.waiting(carried)).sum(axis=1) / np.maximum(carried.sum(axis=1), 1e-9)
+    return waits

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,17 +27,17 @@ class Oracle:
         """Look at this machine from now on."""
         self._machine = machine
 
-    def counted(self, now_s: float, until_s: float, stalls_per_flit: Float) -> None:
+    def counted(self, now_s: float, until_s: float, congestion: Mapping[str, Float]) -> None:
         """The truth is better than counters."""
 
     def started(self, job: ObservedJob) -> None:
         """The machine shows it."""
 
-    def ended(self, job: ObservedJob, end_s: float) -> None:
+    def ended(self, job: ObservedJob, end_s: float, sent_share: float) -> None:
         """The machine shows it."""
 
     def answer(self, question: Question, now_s: float) -> Answer:
-        """The best of the usual nodes and of those of each group with room."""
+        """The best of the usual nodes, of those of each group with room, and of those over all groups."""
         assert self._machine is not None
         usual, *others = (self._cost(nodes) for nodes in self._machine.placing)
         best = int(np.argmin(others)) if others else 0

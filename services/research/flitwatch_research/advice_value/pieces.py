@@ -23,6 +23,7 @@ from flitwatch_api.advice import decide
 from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_db.tasks.executors import Executor
 from flitwatch_domain.errors import BadRequest
+from flitwatch_research.advice_value import job_log
 from flitwatch_research.advice_value.advisers import Served
 from flitwatch_research.advice_value.closed_loop import Loop, Outcome
 from flitwatch_research.advice_value.oracle import Oracle
@@ -33,10 +34,14 @@ DEFAULT = "served"
 #: What each policy of the adviser rests on.
 PARTS = {
     DEFAULT: SERVED,
-    "counters": Parts(counters=True, blame=False, forecast=False),
-    "blame": Parts(counters=False, blame=True, forecast=False),
-    "forecast": Parts(counters=False, blame=False, forecast=True),
-    "all": Parts(counters=True, blame=True, forecast=True),
+    "counters": Parts.of(["counters"]),
+    "blame": Parts.of(["blame"]),
+    "forecast": Parts.of(["forecast"]),
+    "running": Parts.of(["running"]),
+    "blame-running": Parts.of(["blame", "running"]),
+    "drivers": Parts.of(["drivers"]),
+    "pattern": Parts.of(["pattern"]),
+    "all": Parts(),
 }
 NONE, ORACLE = "none", "oracle"
 POLICIES = (NONE, *PARTS, ORACLE)
@@ -50,6 +55,23 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class JobsFile:
+    """A log in the Standard Workload Format whose jobs are submitted, and a digest of what is in it."""
+
+    path: str
+    digest: str
+
+    @classmethod
+    def of(cls, path: Path) -> JobsFile:
+        """The file as it is now; BadRequest where it cannot be used."""
+        return cls(str(path.resolve()), job_log.read(path.resolve()).digest)
+
+    def read(self) -> job_log.JobLog:
+        """Its jobs."""
+        return job_log.read(Path(self.path))
+
+
+@dataclass(frozen=True)
 class Piece:
     """One policy in one world with one seed; what it gave is kept on disk, so that what was interrupted goes on where it stopped."""
 
@@ -57,11 +79,14 @@ class Piece:
     seed: int
     policy: str
     days: int = DAYS
+    log: JobsFile | None = None
 
     @property
     def kept(self) -> Path:
         """Where its row is kept, once the code as it is now has made it."""
-        digest = hashlib.sha256(f"{self}{_code()}".encode()).hexdigest()[:20]
+        log = "" if self.log is None else self.log.digest
+        what = (self.world, self.seed, self.policy, PARTS.get(self.policy), self.days, log)
+        digest = hashlib.sha256(f"{what}{_code()}".encode()).hexdigest()[:20]
         return Path(os.environ.get("FLITWATCH_CACHE", ".cache")) / "advice-value" / f"{digest}.json"
 
     def read(self) -> Row:
@@ -71,7 +96,7 @@ class Piece:
     def make(self) -> Row:
         """Simulate, on whatever machine this runs."""
         with threadpool_limits(1):
-            month = make_month(self.world, self.seed, self.days, TICK_S)
+            month = make_month(self.world, self.seed, self.days, TICK_S, None if self.log is None else self.log.read())
             return row(month, self.policy, simulated(month, self.policy))
 
     def keep(self, made: Row) -> None:
@@ -113,8 +138,8 @@ def row(month: Month, policy: str, outcome: Outcome) -> Row:
     }  # fmt: skip
 
 
-def pieces(worlds: tuple[str, ...], seeds: int, days: int) -> list[Piece]:
-    """Everything to simulate, seed by seed.
+def pieces(worlds: tuple[str, ...], seeds: int, days: int, first: int = 1, log: JobsFile | None = None) -> list[Piece]:
+    """Everything to simulate, seed by seed, from the seed `first` on.
 
     Raises
     ------
@@ -125,8 +150,8 @@ def pieces(worlds: tuple[str, ...], seeds: int, days: int) -> list[Piece]:
         if world not in CHOSEN:
             raise BadRequest(f"there is no world {world!r} in this study", advice=f"Choose one of {', '.join(CHOSEN)}.")
     return [
-        Piece(world, seed, policy, days)
-        for seed in range(1, seeds + 1)
+        Piece(world, seed, policy, days, log)
+        for seed in range(first, first + seeds)
         for world in worlds
         for policy in reversed(POLICIES)
     ]
@@ -149,15 +174,20 @@ def done(every: list[Piece], executor: Executor) -> Iterator[Row]:
 def _code() -> str:
     """A digest of what a row depends on: this study, the twin, the served adviser and the estimators; comments and layout play no part."""
     import flitwatch_ml.blame
+    import flitwatch_ml.deviation
     import flitwatch_ml.work.blame
+    import flitwatch_ml.work.deviation
+    from flitwatch_api.advice import ahead, spread
     from flitwatch_db.estimates import advice
-    from flitwatch_domain import neighbourhood, outlook
+    from flitwatch_domain import congestion, neighbourhood, outlook, residents, run_time
     from flitwatch_twin.campaign.cache import code_version, plain_code
 
-    folders = (Path(__file__).parent, Path(str(flitwatch_ml.blame.__file__)).parent)
+    engines = (flitwatch_ml.blame, flitwatch_ml.deviation)
+    folders = (Path(__file__).parent, *(Path(str(engine.__file__)).parent for engine in engines))
     files = [path for folder in folders for path in sorted(folder.glob("*.py")) if path.name not in UNHASHED]
-    files += [Path(inspect.getfile(one)) for one in (decide, advice, neighbourhood, outlook, flitwatch_ml.work.blame)]
-    digest = hashlib.sha256(code_version().encode())
+    own = (ahead, advice, congestion, decide, neighbourhood, outlook, residents, run_time, spread)
+    files += [Path(inspect.getfile(one)) for one in (*own, flitwatch_ml.work.blame, flitwatch_ml.work.deviation)]
+    digest = hashlib.sha256(code_version().encode() + job_log.THETA_FILE.read_bytes())
     for path in files:
         digest.update(f"{path.name}\n{plain_code(ast.parse(path.read_bytes()))}\n".encode())
     return digest.hexdigest()

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from flitwatch_research.advice_value.job_log import theta
 from flitwatch_research.advice_value.pieces import DEFAULT, NONE, ORACLE
 from flitwatch_research.advice_value.worlds import (
     ALONE_S,
     FEELING,
     FEELING_LOAD,
+    FEELING_SHARE,
     GROUPS,
     LIMIT,
     OFFERED,
     POPULATION,
     QUIET,
+    THETA,
+    USUAL_OVER_ALONE,
     world_of,
 )
 
@@ -40,7 +44,16 @@ def headline(answer: Row) -> str:
         f"{world} {percent(by[DEFAULT]['node_hours_saved_share'])}, {by[DEFAULT]['verdict']} (oracle {by[ORACLE]['node_hours_saved_share']['mean']:+.2%})"
         for world, by in answer["worlds"].items()
     )
-    return f"Node-hours saved by the advice that is served by default (`{DEFAULT}`), with 95 % intervals over {answer['seeds']} seeds: {told}"
+    return f"Node-hours saved by the advice that is served by default (`{DEFAULT}`), with 95 % intervals over {answer['seeds']} seeds{_from(answer)}: {told}"
+
+
+def _from(answer: Row) -> str:
+    return "" if answer["first_seed"] == 1 else f" from {answer['first_seed']} on"
+
+
+def _served(answer: Row) -> str:
+    *others, last = [name for name in answer["served"] if name != "routing"] or ["nothing"]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def markdown(answer: Row) -> str:
@@ -52,7 +65,7 @@ def markdown(answer: Row) -> str:
         "",
         f"{headline(answer)}.",
         "",
-        f"`{DEFAULT}` rests on {' and '.join(answer['served']) or 'nothing'}; why: [ADR 1005](adr/1005-what-advice-is-served.md). How it is measured: [ADR 1004](adr/1004-does-advice-pay.md).",
+        f"`{DEFAULT}` rests on {_served(answer)}; why: [ADR 1005](adr/1005-what-advice-is-served.md). How it is measured: [ADR 1004](adr/1004-does-advice-pay.md).",
         "",
         *_tables(answer),
         *_method(answer),
@@ -63,12 +76,14 @@ def markdown(answer: Row) -> str:
 def _tables(answer: Row) -> list[str]:
     lines = []
     for world, by_policy in answer["worlds"].items():
-        what = "nothing feels the network" if world == QUIET else world_of(world).summary
+        what = {QUIET: "nothing feels the network", THETA: "the plain world with jobs as on Theta"}.get(
+            world, world_of(world).summary
+        )
         lines += [
             f"## {world}: {what}",
             "",
-            "| policy | node-hours saved | of jobs that feel the network | share of the oracle's | slowdown p50 / p90 / p99 | mean wait, min | p95 of wait, min | worst user, min | utilisation | verdict |",
-            "|---|---|---|---|---|---|---|---|---|---|",
+            "| policy | node-hours saved | of jobs that feel the network | share of the oracle's | regret | slowdown p50 / p90 / p99 | mean wait, min | p95 of wait, min | worst user, min | utilisation | verdict |",
+            "|---|---|---|---|---|---|---|---|---|---|---|",
         ]
         lines += [_line(policy, one) for policy, one in by_policy.items()]
         lines.append("")
@@ -79,11 +94,11 @@ def _line(policy: str, one: Row) -> str:
     slow = one["slowdown"]
     told = f"{slow['0.5']:.2f} / {slow['0.9']:.2f} / {slow['0.99']:.2f}"
     if policy == NONE:
-        return f"| {policy} | | | | {told} | | | | {one['utilisation']:.1%} | |"
+        return f"| {policy} | | | | | {told} | {one['wait_mean_s'] / 60:.0f} in all | | | {one['utilisation']:.1%} | |"
     share = "–" if one["oracle_share"] is None else f"{one['oracle_share']:+.0%}"
     worst = one["worst_user"]
     return (
-        f"| {policy} | {percent(one['node_hours_saved_share'])} | {percent(one['node_hours_saved_share_of_feeling_jobs'])} | {share} | {told} "
+        f"| {policy} | {percent(one['node_hours_saved_share'])} | {percent(one['node_hours_saved_share_of_feeling_jobs'])} | {share} | {percent(one['regret'])} | {told} "
         f"| {minutes(one['wait_change']['mean_s'])} | {minutes(one['wait_change']['p95_s'])} "
         f"| {worst['wait_change_mean_s'] / 60:+.0f} ({worst['user']}, seed {worst['seed']}) | {one['utilisation']:.1%} | {one['verdict']} |"
     )
@@ -98,11 +113,36 @@ def _method(answer: Row) -> list[str]:
         f"- Jobs that feel the network: {', '.join(FEELING)}, repeated to about {ALONE_S / 60:.0f} minutes alone, {FEELING_LOAD:.0%} of the machine on average. Advice is asked for these only.",
         f"- Other jobs ({OFFERED.load:.0%}) are drawn as the twin draws users: {POPULATION.count} of them, {POPULATION.aggressors} planted aggressors. They load the network and take a fixed time.",
         f"- Starts: EASY backfill in the order of Slurm's priority by age and size, one pass every {answer['tick_s'] / 60:.0f} minutes. A requested time limit is {LIMIT[0]} to {LIMIT[1]} times the usual time; a job that exceeds it goes on.",
-        "- The sizes, times and limits of jobs are drawn, not fitted to a log: there is no public job log beside the checkout. Waits of a real site differ.",
+        _jobs(answer),
         "- Advice is `decide.advise`, which answers `POST /advice`. It sees counters by group, and jobs with user, application, place and times, up to that moment. Blame is estimated anew each week from the 250 newest runs of each application.",
-        "- `forecast` expects a group's congestion of the next hour from its usual at that hour and today's difference (`flitwatch_domain.outlook`). It needs three days of counters.",
+        "- A policy named after a part of advice rests on that part alone, `all` on all of them:",
+        "  - `counters`: stalls per flit of each group in the last ten minutes;",
+        "  - `blame`: the runs beside users whom the weekly estimate names;",
+        "  - `forecast`: a group's next hour from its usual at that hour and today's difference (`flitwatch_domain.outlook`; needs three days of counters);",
+        "  - `running`: a group's difference from its usual congestion lasts as long as the jobs there, by run times of jobs of their like; beside a blamed user only so much of a run counts as that user's jobs will stay; nobody waits for what will not end (`blame-running`: both parts);",
+        "  - `drivers`: counts of the kind that the weekly estimate of drivers finds to carry the application's deviation;",
+        "  - `pattern`: one group, or nodes over all groups, by the times of the application's own runs, else by what its network cards sent (Wang 2018).",
+        "- Candidates are each group with room for the job, and the lowest free nodes of all groups together; where no group has room, the usual nodes.",
         "- A delay is ten minutes, thirty in all at most, as the agent's default. A preferred group is used where it has room; no job waits for one.",
         f"- `{ORACLE}` knows every job's traffic and what each job feels. It takes the best of the places that are free now, job by job; it never delays. A better plan may exist.",
         "- `pays`: the interval of the saving lies above zero. `does harm`: it lies below zero, or nothing is saved and the mean wait grows beyond its interval.",
-        "- Left out: routing modes (the twin's closed form of the network knows one), the file system's queue, and users who come for weeks only.",
+        "- Regret: what the oracle saves beyond the policy, of all node-hours.",
+        "- Left out: routing modes (the twin's closed form of the network knows one: a policy for them would measure the form), the file system's queue, and users who come for weeks only.",
     ]
+
+
+def _jobs(answer: Row) -> str:
+    if answer["jobs"] is not None:
+        return (
+            f"- Jobs: arrivals, sizes, limits and run times of {answer['jobs']['file']}, from a day that the seed draws, sizes as shares of the machine. Random ones with {FEELING_SHARE:.0%}"
+            f" of its node-hours make room for jobs that feel the network. Who owns a job says what it sends; that is drawn."
+        )
+    if THETA not in answer["worlds"]:
+        return "- The sizes, times and limits of jobs are drawn, not fitted to a log. Waits of a real site differ."
+    log, base = theta(), answer["worlds"][THETA][NONE]
+    return (
+        f"- The sizes, times and limits of jobs are drawn; in `{THETA}` by published quantiles of a real log: {log['jobs']} jobs of {log['days']:.0f} days on Theta, {log['machine_nodes']} nodes"
+        f" (theta_2022.json, with its source; other logs: `--jobs FILE.swf`). Its limits are multiples of {USUAL_OVER_ALONE} times the undisturbed time for jobs that feel the network."
+        f" Utilisation there was {log['utilisation']:.0%} and the mean wait {log['wait_s']['mean'] / 3600:.0f} h; here, without advice, {base['utilisation']:.0%} and {base['wait_mean_s'] / 3600:.1f} h:"
+        " nobody submits many jobs at once here, and no maintenance stops the machine."
+    )

@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from flitwatch_api.advice.parts import SERVED
 from flitwatch_db.tasks.executors import Executor
-from flitwatch_research.advice_value.pieces import NONE, ORACLE, POLICIES, QUANTILES, TICK_S, done, pieces
+from flitwatch_research.advice_value.pieces import (
+    NONE,
+    ORACLE,
+    POLICIES,
+    QUANTILES,
+    TICK_S,
+    JobsFile,
+    done,
+    pieces,
+)
 from flitwatch_research.advice_value.worlds import CHOSEN
 
 Float = NDArray[np.float64]
@@ -18,7 +27,7 @@ Row = dict[str, Any]
 Tell = Callable[[int, int, str], None]
 
 
-def answer(rows: list[Row], command: str) -> Row:
+def answer(rows: list[Row], command: str, log: JobsFile | None = None) -> Row:
     """The study's result from the rows of all worlds, seeds and policies."""
     rows = sorted(rows, key=lambda one: (CHOSEN.index(one["world"]), one["seed"], POLICIES.index(one["policy"])))
     worlds = list(dict.fromkeys(one["world"] for one in rows))
@@ -30,6 +39,8 @@ def answer(rows: list[Row], command: str) -> Row:
         "days": rows[0]["days"],
         "tick_s": TICK_S,
         "seeds": len({one["seed"] for one in rows}),
+        "first_seed": rows[0]["seed"],
+        "jobs": None if log is None else {"file": log.read().name, "digest": log.digest},
         "served": [name for name, on in vars(SERVED).items() if on],
         "worlds": dict(zip(worlds, table, strict=True)),
         "points": rows,
@@ -40,7 +51,7 @@ def compared(rows: list[Row]) -> Row:
     """Each policy of one world beside no advice on the same seeds."""
     by_policy = {policy: own for policy in POLICIES if (own := [one for one in rows if one["policy"] == policy])}
     base = by_policy[NONE]
-    best = float(_saved(base, by_policy[ORACLE]).mean()) if ORACLE in by_policy else 0.0
+    best = _saved(base, by_policy[ORACLE]) if ORACLE in by_policy else np.zeros(len(base))
     return {policy: _policy(base, own, best) for policy, own in by_policy.items()}
 
 
@@ -48,7 +59,7 @@ def _saved(base: list[Row], own: list[Row]) -> Float:
     return np.array([1 - b["node_hours"] / a["node_hours"] for a, b in zip(base, own, strict=True)])
 
 
-def _policy(base: list[Row], own: list[Row], best: float) -> Row:
+def _policy(base: list[Row], own: list[Row], best: Float) -> Row:
     saved = _saved(base, own)
     feeling = np.array([1 - b["feeling_node_hours"] / a["feeling_node_hours"] for a, b in zip(base, own, strict=True)])
     waits = {
@@ -59,11 +70,13 @@ def _policy(base: list[Row], own: list[Row], best: float) -> Row:
     return {
         "node_hours_saved_share": share,
         "node_hours_saved_share_of_feeling_jobs": interval(feeling),
-        "oracle_share": float(saved.mean() / best) if best > 0 else None,
+        "oracle_share": float(saved.mean() / best.mean()) if best.mean() > 0 else None,
+        "regret": interval(best - saved),
         "slowdown": dict(
             zip(map(str, QUANTILES), np.mean([one["slowdown"] for one in own], axis=0).tolist(), strict=True)
         ),
         "wait_change": waits,
+        "wait_mean_s": float(np.mean([one["wait_mean_s"] for one in own])),
         "worst_user": _worst_user(base, own),
         "utilisation": float(np.mean([one["utilisation"] for one in own])),
         "asked": sum(one["asked"] for one in own),
@@ -110,11 +123,20 @@ def verdict(saved: Row, wait: Row) -> str:
     return "cannot tell"
 
 
-def run(worlds: tuple[str, ...], seeds: int, days: int, executor: Executor, command: str, tell: Tell) -> Row:
-    """The whole study; `tell(done, total, message)` after each piece."""
-    every = pieces(worlds, seeds, days)
+def run(
+    worlds: tuple[str, ...],
+    seeds: int,
+    days: int,
+    executor: Executor,
+    command: str,
+    tell: Tell,
+    first: int = 1,
+    log: JobsFile | None = None,
+) -> Row:
+    """The whole study, of the seeds from `first` on; `tell(done, total, message)` after each piece."""
+    every = pieces(worlds, seeds, days, first, log)
     rows: list[Row] = []
     for made in done(every, executor):
         rows.append(made)
         tell(len(rows), len(every), f"{made['world']}, seed {made['seed']}, {made['policy']}")
-    return answer(rows, command)
+    return answer(rows, command, log)

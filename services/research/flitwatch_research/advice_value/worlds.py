@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.generators import dragonfly
+from flitwatch_research.advice_value.job_log import JobLog, LoggedJob, drawn_as_theta, limit_ratios, theta
 from flitwatch_twin.applications import APPLICATIONS, Application
 from flitwatch_twin.calendar import DAY_S
 from flitwatch_twin.campaign import demand as demands
@@ -25,10 +26,14 @@ Float = NDArray[np.float64]
 
 #: Nothing feels the network: what advice saves here it saves by chance.
 QUIET = "quiet"
-#: From nothing to everything; all but the first are the twin's own.
-CHOSEN = (QUIET, "plain", "variation15", "graded", "everything")
+#: The plain world with sizes, run times, limits and hours of submission as on a real machine.
+THETA = "theta"
+#: From nothing to everything; all but the first and `theta` are the twin's own.
+CHOSEN = (QUIET, "plain", THETA, "variation15", "graded", "everything")
 #: Those that the study takes when none is named.
-USUAL = (QUIET, "plain", "everything")
+USUAL = (QUIET, "plain", THETA, "everything")
+#: The same where a log gives the jobs: it takes the place of the drawn ones.
+LOGGED = (QUIET, "plain", "everything")
 #: Groups of 92 compute routers with four nodes each.
 GROUPS = 4
 #: Users of the machine, and how many of them are aggressors and innocents.
@@ -53,6 +58,10 @@ FEELING = ("amg-128", "milc-128", "minivite-128", "umt-128")
 ALONE_S, USERS_EACH = 3600.0, 2
 #: Requested over usual time: people ask for much more than they need (Mu'alem and Feitelson 2001, section 4).
 LIMIT = (1.5, 4.0)
+#: Usual over undisturbed time of jobs that feel the network, where limits are as on a real machine: people ask for a multiple of what they have seen.
+USUAL_OVER_ALONE = 1.5
+#: Of the node-seconds of a log that is read, the share of the jobs that feel the network: the drawn worlds' own.
+FEELING_SHARE = FEELING_LOAD / (OFFERED.load + FEELING_LOAD)
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,7 @@ class Month:
     ----------
     level : float32[ticks, G], background utilisation.
     names : of the users, those of `users` first.
-    counted : float64[ticks, G], what counters show as a multiple of the truth.
+    counted, counted_apart : float64[ticks, G], what counters of router and of processor tiles show as a multiple of the truth.
     """
 
     world: str
@@ -89,6 +98,7 @@ class Month:
     jobs: tuple[Job, ...]
     level: NDArray[np.float32]
     counted: Float
+    counted_apart: Float
     causes: dict[str, Cause]
 
     @property
@@ -105,12 +115,12 @@ def small_machine() -> Machine:
 
 def world_of(name: str) -> World:
     """The twin's world of this name; users who come for weeks only need months, so that part is left out."""
-    world = WORLDS["variation15" if name == QUIET else name]
+    world = WORLDS[{QUIET: "variation15", THETA: "plain"}.get(name, name)]
     return replace(world, demand=replace(world.demand, windows=0.0))
 
 
-def make_month(name: str, seed: int, days: int, tick_s: float) -> Month:
-    """Draw a month; deterministic by its arguments."""
+def make_month(name: str, seed: int, days: int, tick_s: float, log: JobLog | None = None) -> Month:
+    """Draw a month; deterministic by its arguments. `log` gives arrivals, sizes, limits and run times in the place of those that the world draws."""
     world, machine, span = world_of(name), small_machine(), days * float(DAY_S)
     demand = world.demand
     users, roles = draw_users(np.random.default_rng([seed, 1]), POPULATION)
@@ -123,13 +133,21 @@ def make_month(name: str, seed: int, days: int, tick_s: float) -> Month:
     requests = submissions(np.random.default_rng([seed, 2]), users, presence, machine.nodes, 0.0, span, OFFERED)
     by_day = demands.day_demand(demand, np.random.default_rng([seed, 12]), days)
     requests = demands.dated(demand, np.random.default_rng([seed, 13]), requests, roles, by_day)
-    limits = np.random.default_rng([seed, 20]).uniform(*LIMIT, len(requests))
-    jobs = [
-        Job(one.user, one.nodes, one.duration_s, one.duration_s * limit, one.submit_s)
-        for one, limit in zip(requests, limits.tolist(), strict=True)
-        if one.submit_s < span
-    ]
-    jobs += _feeling(np.random.default_rng([seed, 3]), world, seed, len(users), machine.nodes, span)
+    if log is not None:
+        jobs = _logged(np.random.default_rng([seed, 21]), world, seed, len(users), log, days, machine.nodes)
+    else:
+        limits = np.random.default_rng([seed, 20]).uniform(*LIMIT, len(requests))
+        jobs = [
+            Job(one.user, one.nodes, one.duration_s, one.duration_s * limit, one.submit_s)
+            for one, limit in zip(requests, limits.tolist(), strict=True)
+            if one.submit_s < span
+        ]
+        feeling = _feeling(np.random.default_rng([seed, 3]), world, seed, len(users), machine.nodes, span)
+        if name == THETA:
+            jobs, feeling = _as_theta(
+                np.random.default_rng([seed, 21]), jobs, feeling, users, aggressors, machine.nodes, span
+            )
+        jobs += feeling
     jobs.sort(key=lambda job: job.submit_s)
     # The drain after the month needs a background too: its last day again.
     ticks = int(2 * span / tick_s)
@@ -145,10 +163,26 @@ def make_month(name: str, seed: int, days: int, tick_s: float) -> Month:
     }
     noise = np.random.default_rng([seed, 9]).lognormal(0, next(iter(causes.values())).noise, (ticks, machine.groups))
     gain = np.array([np.mean(era.gain_at(float(at))) for at in (0.0, span)])
-    counted = noise * np.where(times >= era.firmware_s, gain[1], gain[0])[:, None]
+    shown = np.where(times >= era.firmware_s, gain[1], gain[0])[:, None]
+    spread = next(iter(causes.values())).noise
+    apart = np.random.default_rng([seed, 19]).lognormal(0, spread, (ticks, machine.groups))
     names = (*users.names, *(f"app{number:02d}" for number in range(1, USERS_EACH * len(FEELING) + 1)))
     level = background.level(times)
-    return Month(name, seed, days, tick_s, machine, users, names, aggressors, tuple(jobs), level, counted, causes)
+    return Month(
+        name,
+        seed,
+        days,
+        tick_s,
+        machine,
+        users,
+        names,
+        aggressors,
+        tuple(jobs),
+        level,
+        noise * shown,
+        apart * shown,
+        causes,
+    )
 
 
 def _graded(rng: np.random.Generator, users: Users, roles: tuple) -> tuple[Users, tuple]:
@@ -162,6 +196,17 @@ def _cause(name: str, app: Application, world: World, rng: np.random.Generator) 
     return replace(cause, sensitivity=np.zeros(6)) if name == QUIET else cause
 
 
+def _feeling_job(
+    rng: np.random.Generator, world: World, seed: int, first_user: int, name: str, at_s: float, days: int
+) -> Job:
+    """One job that feels the network, of a random user of its application."""
+    era = Era.draw(world, np.random.default_rng([seed, 14]), days * float(DAY_S), len(COUNTER_NAMES))
+    app, alone_s = APPLICATIONS[name], APPLICATIONS[name].alone_s * _repeats(name)
+    needs = era.pace_at(at_s) * varied(rng, world.variation) * (1 + abs(rng.normal(0, 0.01)))
+    user = first_user + USERS_EACH * FEELING.index(name) + int(rng.integers(USERS_EACH))
+    return Job(user, app.nodes, alone_s * needs, alone_s, at_s, name)
+
+
 def _feeling(
     rng: np.random.Generator, world: World, seed: int, first_user: int, nodes: int, span_s: float
 ) -> list[Job]:
@@ -169,13 +214,87 @@ def _feeling(
     made = []
     for place, name in enumerate(FEELING):
         app = APPLICATIONS[name]
-        alone_s = app.alone_s * round(ALONE_S / app.alone_s)
+        alone_s = app.alone_s * _repeats(name)
         count = rng.poisson(FEELING_LOAD / len(FEELING) * nodes * span_s / (app.nodes * alone_s))
         for at in np.sort(rng.uniform(0, span_s, count)).tolist():
             needs = era.pace_at(at) * varied(rng, world.variation) * (1 + abs(rng.normal(0, 0.01)))
             user = first_user + USERS_EACH * place + int(rng.integers(USERS_EACH))
             made.append(Job(user, app.nodes, alone_s * needs, alone_s * float(rng.uniform(*LIMIT)), at, name))
     return made
+
+
+def _as_theta(
+    rng: np.random.Generator,
+    jobs: list[Job],
+    feeling: list[Job],
+    users: Users,
+    aggressors: tuple[int, ...],
+    nodes: int,
+    span_s: float,
+) -> tuple[list[Job], list[Job]]:
+    """Aggressors' jobs and those that feel the network with limits as on Theta, and everybody else's drawn as there, up to its utilisation."""
+    planted = [job for job in jobs if job.user in aggressors]
+    held = sum(job.nodes * job.alone_s for job in planted) / (nodes * span_s)
+    others = drawn_as_theta(
+        rng, nodes, max(theta()["utilisation"] - USUAL_OVER_ALONE * FEELING_LOAD - held, 0.0), span_s
+    )
+    free = np.setdiff1d(np.arange(len(users)), aggressors)
+    weight = users.activity[free] / users.activity[free].sum()
+    owners = rng.choice(free, len(others), p=weight).tolist()
+    ratios = limit_ratios(rng, len(planted) + len(feeling)).tolist()
+    drawn = [
+        Job(user, one.nodes, one.run_s, one.limit_s, one.submit_s) for user, one in zip(owners, others, strict=True)
+    ]
+    drawn += [replace(job, limit_s=job.alone_s * ratio) for job, ratio in zip(planted, ratios, strict=False)]
+    own = ratios[len(planted) :]
+    asked = [
+        replace(
+            job, limit_s=USUAL_OVER_ALONE * APPLICATIONS[job.application].alone_s * _repeats(job.application) * ratio
+        )
+        for job, ratio in zip(feeling, own, strict=True)
+    ]
+    return drawn, asked
+
+
+def _logged(
+    rng: np.random.Generator, world: World, seed: int, users: int, log: JobLog, days: int, nodes: int
+) -> list[Job]:
+    """A log's jobs; random ones that ask for `FEELING_SHARE` of the node-seconds make room for jobs that feel the network, submitted when they were."""
+    window = log.window(rng, days, nodes)
+    order = rng.permutation(len(window))
+    work = np.array([window[at].nodes * window[at].run_s for at in order.tolist()])
+    count = int(np.searchsorted(np.cumsum(work), FEELING_SHARE * work.sum())) if len(work) else 0
+    left, gone = order[count:], order[:count]
+    behaviour = _behaviours(rng, window, users)
+    jobs = [
+        Job(behaviour[_label(one)], one.nodes, one.run_s, one.limit_s, one.submit_s)
+        for one in (window[at] for at in sorted(left.tolist()))
+    ]
+    room = float(work[:count].sum())
+    while room > 0 and len(gone):
+        name = FEELING[int(rng.integers(len(FEELING)))]
+        one = window[int(rng.choice(gone))]
+        made = _feeling_job(rng, world, seed, users, name, one.submit_s + float(rng.uniform(0, 3600.0)), days)
+        ratio = max(one.limit_s / one.run_s, 1.0)
+        jobs.append(replace(made, limit_s=USUAL_OVER_ALONE * made.alone_s * ratio))
+        room -= made.nodes * USUAL_OVER_ALONE * made.alone_s
+    return jobs
+
+
+def _label(job: LoggedJob) -> str:
+    """Whose a job is; of a log without users, jobs that ask for the same are one user's."""
+    return job.user or f"{job.nodes} {job.limit_s:.0f}"
+
+
+def _behaviours(rng: np.random.Generator, jobs: list[LoggedJob], users: int) -> dict[str, int]:
+    """For each owner of a log one of the drawn users, who says what its jobs send."""
+    labels = sorted({_label(job) for job in jobs})
+    drawn = rng.permutation(users)
+    return {label: int(drawn[at % users]) for at, label in enumerate(labels)}
+
+
+def _repeats(application: str) -> int:
+    return round(ALONE_S / APPLICATIONS[application].alone_s)
 
 
 def owner(month: Month, job: Job) -> str:

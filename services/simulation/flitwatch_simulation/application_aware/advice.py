@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_domain.network_noise.observations import NIC_HZ, NicObservation, message_time_s
+from flitwatch_domain.network_noise.observations import INTENSIVE_SHARE, NIC_HZ, NicObservation, message_time_s
 
 #: Modes that MPICH knows, with the one that jobs get without asking.
 MODES = ("ADAPTIVE_0", "ADAPTIVE_1", "ADAPTIVE_2", "ADAPTIVE_3", "IN_ORDER", "MIN_HASH", "NMIN_HASH")
@@ -16,9 +16,6 @@ DEFAULT_MODE = "ADAPTIVE_0"
 #: Fewer observations of a mode give no interval.
 LEAST_OBSERVATIONS = 4
 LEVEL, DRAWS = 0.9, 2000
-#: A 16-byte flit a cycle is what a NIC can take; above this part of it a job is communication-intensive (our cut: the study ranks three applications
-#: by bytes sent over time and gives no number).
-INTENSIVE_SHARE = 0.05
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any, TypedDict
 
 from flitwatch_db import connect
 from flitwatch_db.estimates import recommendations
+from flitwatch_db.estimates.advice import SENT_SHARE
 from flitwatch_db.estimates.recommendations import Recommendation
 from flitwatch_db.jobs.as_of import job_at
 from flitwatch_db.jobs.network_cards import observations
@@ -156,7 +157,7 @@ def _of_placement(
 ) -> Recommendation:
     """Recommended only after a simulation in which it is faster beyond doubt; else refused with the reason."""
     place = "over all groups" if choice.placement == "random-node" else "on neighbouring nodes"
-    why = [{"text": "flits sent over what a NIC can send", "value": choice.share, "unit": None}]
+    why = [{"text": SENT_SHARE, "value": choice.share, "unit": None}]
     gain = before = after = None
     better = False
     reason = f"It {choice.reason}. Not recommended yet: no simulation has compared it with the nodes that the job held."

@@ -602,6 +602,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/network-noise/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare Network Noise
+         * @description Whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison.
+         */
+        post: operations["compare_network_noise"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -1867,6 +1887,11 @@ export interface components {
             /** Reasons */
             reasons: components["schemas"]["Reason"][];
             /**
+             * Because
+             * @description Which part said what, of those that are switched on.
+             */
+            because: components["schemas"]["Said"][];
+            /**
              * Stale
              * @description A worker or the database is down; the answer is from what was known before.
              */
@@ -3086,6 +3111,74 @@ export interface components {
             sizes: number[];
             /** Patterns */
             patterns?: ("allreduce" | "alltoall" | "barrier" | "broadcast" | "halo3d" | "sweep3d")[] | null;
+        };
+        /**
+         * ComparedFigure
+         * @description A figure of both sets within allocations that both have; null: cannot tell.
+         */
+        ComparedFigure: {
+            /**
+             * Key
+             * @enum {string}
+             */
+            key: "latency_cycles" | "stalls_per_flit" | "flits_per_s" | "message_s";
+            /** Unit */
+            unit: string;
+            /** First */
+            first: number | null;
+            /** Second */
+            second: number | null;
+            /**
+             * Ratio
+             * @description The second over the first.
+             */
+            ratio: number | null;
+            /**
+             * Low
+             * @description 95 % interval of the ratio.
+             */
+            low: number | null;
+            /** High */
+            high: number | null;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "higher" | "lower" | "cannot tell";
+        };
+        /**
+         * ComparedGuideline
+         * @description A published guideline for comparisons.
+         */
+        ComparedGuideline: {
+            /**
+             * Number
+             * @enum {integer}
+             */
+            number: 1 | 2 | 3;
+            /**
+             * Holds
+             * @description null: it could not be looked at.
+             */
+            holds: boolean | null;
+            /** Text */
+            text: string;
+        };
+        /**
+         * ComparedSet
+         * @description What a set holds.
+         */
+        ComparedSet: {
+            /** Observations */
+            observations: number;
+            /**
+             * Shared
+             * @description Of them in allocations that both sets have: these are compared.
+             */
+            shared: number;
+            dispersion: components["schemas"]["NoiseDispersion"];
+            /** Left Out */
+            left_out: components["schemas"]["LeftOut"][];
         };
         /**
          * CongestionRoot
@@ -5266,6 +5359,16 @@ export interface components {
             records: number;
         };
         /**
+         * LeftOut
+         * @description A member of a set without an observation, and why.
+         */
+        LeftOut: {
+            /** Number */
+            number: string;
+            /** Why */
+            why: string;
+        };
+        /**
          * LinkFigures
          * @description By counted link.
          */
@@ -6033,6 +6136,48 @@ export interface components {
             detour_us: number;
         };
         /**
+         * NoiseComparison
+         * @description Two sets of runs by the counters of their network cards (De Sensi 2019, section 3).
+         */
+        NoiseComparison: {
+            /**
+             * Verdict
+             * @description Of the second set's modelled message time against the first's.
+             * @enum {string}
+             */
+            verdict: "higher" | "lower" | "cannot tell";
+            /** Why */
+            why: string;
+            /** Guidelines */
+            guidelines: components["schemas"]["ComparedGuideline"][];
+            /** Figures */
+            figures: components["schemas"]["ComparedFigure"][];
+            first: components["schemas"]["ComparedSet"];
+            second: components["schemas"]["ComparedSet"];
+            /** Message Bytes */
+            message_bytes: number;
+            /** Simulated */
+            simulated: boolean;
+        };
+        /**
+         * NoiseDispersion
+         * @description Quartile coefficients of dispersion within the set's largest allocation; null below four observations.
+         */
+        NoiseDispersion: {
+            /**
+             * Measured
+             * @description Of the times that runs took: also what is not the network's.
+             */
+            measured: number | null;
+            /**
+             * Network
+             * @description Of the message times that latency and stalls predict.
+             */
+            network: number | null;
+            /** Latency */
+            latency: number | null;
+        };
+        /**
          * NoiseFigure
          * @description A figure of a job's network cards.
          */
@@ -6061,6 +6206,51 @@ export interface components {
              * @description Quartile coefficient of dispersion over the windows: (Q3 - Q1) / (Q3 + Q1).
              */
             dispersion: number;
+        };
+        /**
+         * NoiseQuestion
+         * @description Two sets to compare, and the message whose modelled time is compared.
+         */
+        NoiseQuestion: {
+            first: components["schemas"]["NoiseSet"];
+            second: components["schemas"]["NoiseSet"];
+            /**
+             * Message Bytes
+             * @default 65536
+             */
+            message_bytes: number;
+        };
+        /**
+         * NoiseSet
+         * @description One of two sets: runs or jobs by their numbers, or the newest runs of an application in a span.
+         */
+        NoiseSet: {
+            /**
+             * Runs
+             * @default []
+             */
+            runs: number[];
+            /**
+             * Jobs
+             * @description As the scheduler prints them; each of them is one observation.
+             * @default []
+             */
+            jobs: string[];
+            /**
+             * Application
+             * @description As instrumented runs name it.
+             */
+            application?: string | null;
+            /**
+             * Since
+             * @description With `application`: runs that began from this moment on.
+             */
+            since?: string | null;
+            /**
+             * Until
+             * @description With `application`: and before this one.
+             */
+            until?: string | null;
         };
         /**
          * NotchedBox
@@ -6567,7 +6757,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "blamed_user" | "congestion" | "unknown" | "unknown_nodes" | "deadline" | "routing_mode" | "stale";
+            kind: "blamed_user" | "congestion" | "unknown" | "unknown_nodes" | "deadline" | "waiting" | "pattern" | "routing_mode" | "stale";
             /** Text */
             text: string;
             /** Evidence */
@@ -7395,6 +7585,23 @@ export interface components {
         RunningList: {
             /** Items */
             items: components["schemas"]["Running"][];
+        };
+        /**
+         * Said
+         * @description What one part of advice said; `known` false: it cannot tell, and changed nothing.
+         */
+        Said: {
+            /**
+             * Part
+             * @enum {string}
+             */
+            part: "counters" | "blame" | "forecast" | "running" | "drivers" | "pattern" | "routing";
+            /** Known */
+            known: boolean;
+            /** Text */
+            text: string;
+            /** Evidence */
+            evidence: string | null;
         };
         /**
          * SampleContext
@@ -12096,6 +12303,107 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobNetworkNoise"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compare_network_noise: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NoiseQuestion"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoiseComparison"];
                 };
             };
             /** @description The request cannot be understood */

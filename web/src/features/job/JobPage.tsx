@@ -18,6 +18,7 @@ import { fabricTime, lastMinutes, lifeOf } from "./life";
 import { Chain } from "./Chain";
 import { Neighbours } from "./Neighbours";
 import { NetworkNoiseCard } from "./NetworkNoise";
+import { NoiseSets } from "./NoiseSets";
 import { onsetOf } from "./OnsetLine";
 import { PartsCard } from "./PartsCard";
 import { CompareMenu } from "./CompareMenu";
@@ -289,6 +290,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           {run && <RunsBeside run={run} compare={search.compare} />}
           {run && <RunCounters run={run.run_id} />}
           {placed && <NetworkNoiseCard job={job.job_id} cluster={job.cluster ?? ""} />}
+          {job.runs && job.runs.length > 0 && <NoiseSets runs={job.runs.map((one) => one.run_id)} />}
           {!placed && (
             <section className="card job-note">
               <p className="muted">{placementNote(job, fabric)}</p>

@@ -1,0 +1,94 @@
+"""Observations of the network cards of many runs, or of many jobs, each within its own time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from flitwatch_db.jobs.network_cards import observations
+from flitwatch_domain.errors import BadRequest, NotEnoughData
+from flitwatch_domain.network_noise.two_sets import Observed
+
+Conn = psycopg.Connection[Any]
+
+_RUNS = """
+    SELECT r.run_id AS number, j.job_pk, extract(epoch FROM j.start_ts)::float8 AS job_start_s, extract(epoch FROM coalesce(j.end_ts, now()))::float8 AS job_end_s,
+           extract(epoch FROM r.start_ts)::float8 AS start_s, t.time_s, coalesce(j.simulated, r.simulated) AS simulated
+    FROM run r LEFT JOIN job j USING (job_pk) LEFT JOIN LATERAL (SELECT sum(time_s) AS time_s FROM run_step s WHERE s.run_id = r.run_id) t ON true
+"""
+_JOBS = """
+    SELECT DISTINCT ON (j.job_id) j.job_id AS number, j.job_pk, extract(epoch FROM j.start_ts)::float8 AS job_start_s, extract(epoch FROM j.end_ts)::float8 AS job_end_s,
+           extract(epoch FROM j.start_ts)::float8 AS start_s, extract(epoch FROM j.end_ts - j.start_ts)::float8 AS time_s, j.simulated
+    FROM job j WHERE j.job_id = ANY(%(numbers)s) ORDER BY j.job_id, j.start_ts DESC
+"""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """One of the sets: runs or jobs by their numbers, or runs of an application that began in a span (epoch seconds).
+
+    `bare`: the application is named without its folders.
+    """
+
+    runs: Sequence[int] = ()
+    jobs: Sequence[str] = ()
+    application: str | None = None
+    from_s: float | None = None
+    to_s: float | None = None
+    bare: bool = False
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The observations of a set, the members without any, with the reason, and whether any is simulated."""
+
+    observed: list[Observed]
+    left_out: list[tuple[str, str]]
+    simulated: bool
+
+
+def gathered(conn: Conn, wanted: Wanted, most: int) -> Gathered:
+    """Read one set, at most `most` members of it: the newest of an application."""
+    rows, missing = _members(conn, wanted, most)
+    found: list[Observed] = []
+    left_out = [(number, "there is none of this number") for number in missing]
+    for row in rows:
+        number = str(row["number"])
+        if row["job_pk"] is None or row["start_s"] is None or row["job_start_s"] is None:
+            left_out.append((number, "no job with times is known for it"))
+            continue
+        begin = max(row["start_s"], row["job_start_s"])
+        end = row["job_end_s"] if row["time_s"] is None else min(begin + row["time_s"], row["job_end_s"] or begin)
+        try:
+            (one,) = observations(conn, row["job_pk"], row["job_start_s"], end or begin, [(begin, end or begin)])
+        except (BadRequest, NotEnoughData) as why:
+            left_out.append((number, why.message))
+            continue
+        found.append(Observed(one, row["time_s"]))
+    return Gathered(found, left_out, any(row["simulated"] for row in rows))
+
+
+def _members(conn: Conn, wanted: Wanted, most: int) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows, and the numbers that there are none of."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        if wanted.application is not None:
+            exe = "regexp_replace(r.exe, '^.*/', '')" if wanted.bare else "r.exe"
+            where = (
+                f" WHERE {exe} = %(exe)s AND (%(from)s::float8 IS NULL OR r.start_ts >= to_timestamp(%(from)s))"
+                " AND (%(to)s::float8 IS NULL OR r.start_ts < to_timestamp(%(to)s)) ORDER BY r.start_ts DESC LIMIT %(most)s"
+            )
+            asked = {"exe": wanted.application, "from": wanted.from_s, "to": wanted.to_s, "most": most}
+            return cursor.execute((_RUNS + where).encode(), asked).fetchall(), []
+        rows: list[dict[str, Any]] = []
+        if wanted.runs:
+            rows += cursor.execute(
+                (_RUNS + " WHERE r.run_id = ANY(%(numbers)s)").encode(), {"numbers": list(wanted.runs)}
+            ).fetchall()
+        if wanted.jobs:
+            rows += cursor.execute(_JOBS.encode(), {"numbers": list(wanted.jobs)}).fetchall()
+    asked_for = {str(number) for number in (*wanted.runs, *wanted.jobs)}
+    return rows, sorted(asked_for - {str(row["number"]) for row in rows})

@@ -1,0 +1,93 @@
+"""Whether an application is better kept together or spread over groups: by its own earlier runs, else by how much it sends (Wang 2018, section IV)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.network_noise.observations import INTENSIVE_SHARE
+
+#: Runs of either kind before their times are compared.
+LEAST_PLACED = 20
+#: Two-sided 95 % of a normal: both samples have `LEAST_PLACED` or more.
+Z = 1.96
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """together | spread | None where nobody can tell, in words, and where the evidence is."""
+
+    placement: Literal["together", "spread"] | None
+    text: str
+    evidence: str | None = None
+
+
+def pattern(application: str, runs: Sequence[Mapping[str, Any]], intensity: Mapping[str, Any] | None) -> Pattern:
+    """What the application's own runs say; where they are too few, Wang's rule from what its network cards sent.
+
+    Parameters
+    ----------
+    runs : comparable ones, with `groups`, `time_s` and `congestion`.
+    intensity : {share, recommendation_id} or None.
+    """
+    told = by_runs(application, runs)
+    if told is not None:
+        return told
+    if intensity is None:
+        return Pattern(
+            None,
+            f"needs {LEAST_PLACED} runs of {application} within one group and {LEAST_PLACED} over several,"
+            " or counters of its network cards (task routing.advice)",
+        )
+    share, number = float(intensity["share"]), intensity.get("recommendation_id")
+    evidence = None if number is None else f"/api/v1/recommendations/{number}"
+    sends = f"its network cards sent {share:.1%} of what they can"
+    if share >= INTENSIVE_SHARE:
+        return Pattern("spread", f"{sends}: who sends much is spread over groups", evidence)
+    return Pattern("together", f"{sends}: who sends little is kept together", evidence)
+
+
+def by_runs(application: str, runs: Sequence[Mapping[str, Any]]) -> Pattern | None:
+    """By the times of runs within one group and over several, at like congestion; None where they are too few.
+
+    The two are compared below and above the median congestion, and the differences joined by the number of runs: whoever is spread because the machine
+    is full also sees more congestion.
+    """
+    known = [row for row in runs if row.get("groups") and row["congestion"] is not None]
+    one = np.array([len(row["groups"]) == 1 for row in known], bool)
+    if min(one.sum(), (~one).sum()) < LEAST_PLACED:
+        return None
+    times = np.array([row["time_s"] for row in known], float)
+    seen = np.array([row["congestion"] for row in known], float)
+    high = seen > np.median(seen)
+    parts = [_difference(times[half & ~one], times[half & one]) for half in (high, ~high)]
+    told = [part for part in parts if part is not None]
+    if not told:
+        return None
+    weight = np.array([part[2] for part in told])
+    weight /= weight.sum()
+    mean = float(weight @ [part[0] for part in told]) / times.mean()
+    half = Z * float(np.sqrt(weight**2 @ [part[1] for part in told])) / times.mean()
+    said = (
+        f"runs of {application} over several groups took {mean:+.1%} of their mean time ({mean - half:+.1%} to {mean + half:+.1%})"
+        f" beside those within one, at like congestion; {int(one.sum())} and {int((~one).sum())} runs"
+    )
+    if mean - half > 0:
+        return Pattern("together", said)
+    if mean + half < 0:
+        return Pattern("spread", said)
+    return Pattern(None, f"{said}: no difference beyond chance")
+
+
+def _difference(spread: Floats, together: Floats) -> tuple[float, float, float] | None:
+    """(difference of means, its variance, runs of the smaller side)."""
+    if min(len(spread), len(together)) < LEAST_PLACED // 4:
+        return None
+    variance = spread.var(ddof=1) / len(spread) + together.var(ddof=1) / len(together)
+    return float(spread.mean() - together.mean()), float(variance), float(min(len(spread), len(together)))

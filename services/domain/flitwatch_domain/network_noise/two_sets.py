@@ -1,0 +1,203 @@
+"""Two sets of observations of network cards, compared as far as the guidelines of De Sensi 2019 (section 3) allow, or why nothing can be told."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.network_noise.observations import NicObservation, message_time_s, quartile_dispersion
+
+Floats = NDArray[np.float64]
+Verdict = Literal["higher", "lower", "cannot tell"]
+
+#: Observations of each set within allocations that both have.
+LEAST_OBSERVATIONS = 4
+LEVEL, DRAWS = 0.95, 4000
+#: Figures that may be compared between intervals of any length (guideline 2), with their units; `message_s` is the modelled time of one message (equation 2).
+FIGURES = {
+    "latency_cycles": "NIC cycles / request",
+    "stalls_per_flit": "cycles / flit",
+    "flits_per_s": "flits / s",
+    "message_s": "s",
+}
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a run's network cards counted, and how long it took by its own clock; None: not known."""
+
+    counts: NicObservation
+    time_s: float | None
+
+
+@dataclass(frozen=True)
+class Guideline:
+    """Whether a guideline holds for the comparison, and what that rests on; None: it could not be looked at."""
+
+    number: int
+    holds: bool | None
+    text: str
+
+
+@dataclass(frozen=True)
+class ComparedFigure:
+    """Means of both sets over shared allocations, and the second over the first with its 95 % interval; None: cannot tell."""
+
+    key: str
+    unit: str
+    first: float | None
+    second: float | None
+    ratio: float | None
+    low: float | None
+    high: float | None
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Dispersion:
+    """Quartile coefficients of dispersion of one set: of measured times, and of those that the counters predict; None below four observations."""
+
+    measured: float | None
+    network: float | None
+    latency: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The second set beside the first.
+
+    Attributes
+    ----------
+    verdict : of the modelled time of a message
+    why : what the verdict rests on, or why there is none
+    counted, shared : observations of each set, and those within allocations that both have
+    """
+
+    verdict: Verdict
+    why: str
+    counted: tuple[int, int]
+    shared: tuple[int, int]
+    guidelines: tuple[Guideline, Guideline, Guideline]
+    figures: tuple[ComparedFigure, ...]
+    dispersion: tuple[Dispersion, Dispersion]
+
+
+def compare_sets(
+    first: Sequence[Observed], second: Sequence[Observed], message_bytes: int, seed: int = 1
+) -> Comparison:
+    """Compare within each allocation that both sets have; the ratio is the mean over these, by the logarithm, weighted by their observations.
+
+    Intervals are bootstrapped over observations within each allocation and set.
+    """
+    sides = [_by_allocation(side) for side in (first, second)]
+    both = sorted(sides[0].keys() & sides[1].keys())
+    pairs = [(sides[0][where], sides[1][where]) for where in both]
+    shared = (sum(len(a) for a, _ in pairs), sum(len(b) for _, b in pairs))
+    enough = min(shared) >= LEAST_OBSERVATIONS
+    figures = tuple(_figure(key, pairs if enough else [], message_bytes, seed) for key in FIGURES)
+    verdict: Verdict = figures[-1].verdict
+    return Comparison(
+        verdict,
+        _why(figures[-1], enough, shared),
+        (len(first), len(second)),
+        shared,
+        (_first(len(both), shared, (len(first), len(second))), _second(first, second), _third(first, second)),
+        figures,
+        (_dispersion(first, message_bytes), _dispersion(second, message_bytes)),
+    )
+
+
+def _by_allocation(side: Sequence[Observed]) -> dict[tuple[str, ...], list[Observed]]:
+    found: dict[tuple[str, ...], list[Observed]] = defaultdict(list)
+    for one in side:
+        found[one.counts.allocation].append(one)
+    return found
+
+
+def _value(key: str, one: Observed, message_bytes: int) -> float:
+    if key == "message_s":
+        return message_time_s(message_bytes, one.counts.latency_cycles, one.counts.stalls_per_flit)
+    return float(getattr(one.counts, key))
+
+
+def _figure(
+    key: str, pairs: Sequence[tuple[list[Observed], list[Observed]]], message_bytes: int, seed: int
+) -> ComparedFigure:
+    nothing = ComparedFigure(key, FIGURES[key], None, None, None, None, None, "cannot tell")
+    values = [
+        tuple(np.array([_value(key, one, message_bytes) for one in side], float) for side in pair) for pair in pairs
+    ]
+    values = [pair for pair in values if all(np.isfinite(side).all() and side.mean() > 0 for side in pair)]
+    if not values or min(sum(len(pair[side]) for pair in values) for side in (0, 1)) < LEAST_OBSERVATIONS:
+        return nothing
+    weight = np.array([min(len(a), len(b)) for a, b in values], float)
+    weight /= weight.sum()
+    rng = np.random.default_rng(seed)
+    whole = np.array([np.log(b.mean() / a.mean()) for a, b in values])
+    drawn = np.array([[_drawn(rng, side) for side in pair] for pair in values])
+    ratios = weight @ np.log(np.maximum(drawn[:, 1], 1e-300) / np.maximum(drawn[:, 0], 1e-300))
+    low, high = np.exp(np.quantile(ratios, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])).tolist()
+    means = [float(weight @ [pair[side].mean() for pair in values]) for side in (0, 1)]
+    verdict: Verdict = "higher" if low > 1 else "lower" if high < 1 else "cannot tell"
+    return ComparedFigure(key, FIGURES[key], means[0], means[1], float(np.exp(weight @ whole)), low, high, verdict)
+
+
+def _drawn(rng: np.random.Generator, values: Floats) -> Floats:
+    means: Floats = rng.choice(values, (DRAWS, len(values))).mean(axis=1)
+    return means
+
+
+def _why(message: ComparedFigure, enough: bool, shared: tuple[int, int]) -> str:
+    if not enough:
+        return (
+            f"needs {LEAST_OBSERVATIONS} observations of each set within allocations that both have, has {shared[0]} and {shared[1]}:"
+            " between other nodes a difference says nothing about noise"
+        )
+    if message.ratio is None:
+        return "an observation has no traffic, or no latency or stalls"
+    span = f"{message.ratio:.2f} times ({message.low:.2f} to {message.high:.2f}, 95 %) as long"
+    doubt = ": no difference beyond chance" if message.verdict == "cannot tell" else ""
+    return f"a message of the second set takes {span} as one of the first, by latency and stalls{doubt}"
+
+
+def _first(allocations: int, shared: tuple[int, int], counted: tuple[int, int]) -> Guideline:
+    of = f"{shared[0]} of {counted[0]} and {shared[1]} of {counted[1]} observations lie in {allocations} allocations that both sets have"
+    return Guideline(
+        1, min(shared) >= LEAST_OBSERVATIONS, f"Compare within one allocation: {of}; the others are left out."
+    )
+
+
+def _second(first: Sequence[Observed], second: Sequence[Observed]) -> Guideline:
+    lengths = [sum(one.counts.interval_s for one in side) / max(len(side), 1) for side in (first, second)]
+    if min(lengths) <= 0:
+        return Guideline(2, None, "Compare no raw counts of intervals of other length: a set is empty.")
+    text = f"the second set's intervals are {lengths[1] / lengths[0]:.2f} times as long; only quotients are compared"
+    return Guideline(2, True, f"Compare no raw counts of intervals of other length: {text}.")
+
+
+def _third(first: Sequence[Observed], second: Sequence[Observed]) -> Guideline:
+    timed = sum(one.time_s is not None for side in (first, second) for one in side)
+    if not timed:
+        return Guideline(3, None, "Measured times also hold what is not the network's: none of these runs was timed.")
+    text = "their dispersion stands beside that which the counters predict"
+    return Guideline(3, True, f"Measured times also hold what is not the network's: {text}.")
+
+
+def _dispersion(side: Sequence[Observed], message_bytes: int) -> Dispersion:
+    """Of one set within its largest allocation."""
+    own = max(_by_allocation(side).values(), key=len, default=[])
+    if len(own) < LEAST_OBSERVATIONS:
+        return Dispersion(None, None, None)
+    times = [one.time_s for one in own if one.time_s is not None]
+    predicted = np.array([_value("message_s", one, message_bytes) for one in own])
+    latency = np.array([one.counts.latency_cycles for one in own])
+    return Dispersion(
+        quartile_dispersion(times) if len(times) >= LEAST_OBSERVATIONS else None,
+        quartile_dispersion(predicted.tolist()) if np.isfinite(predicted).all() else None,
+        quartile_dispersion(latency.tolist()) if np.isfinite(latency).all() else None,
+    )

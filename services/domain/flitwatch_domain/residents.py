@@ -1,0 +1,87 @@
+"""Who holds nodes of a group now, and for how long still: running jobs with what is left of their run times by jobs of their like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.run_time import MOST_JOBS, whole_time
+
+Floats = NDArray[np.float64]
+#: Jobs of half to twice as many nodes are alike.
+SIZE_FACTOR = 2.0
+
+
+@dataclass(frozen=True)
+class Resident:
+    """A running job's nodes in one group; `left_s`: median of what is left of its run time, None where that cannot be told."""
+
+    user: str
+    nodes: int
+    left_s: float | None
+
+
+@dataclass(eq=False)
+class PastTimes:
+    """Run times of completed jobs, asked for by what they have in common with a running one.
+
+    Attributes
+    ----------
+    users, names : whose and which job, in order of start; an empty name says nothing
+    nodes, times_s : float64[jobs]
+    """
+
+    users: Sequence[str]
+    names: Sequence[str]
+    nodes: Floats
+    times_s: Floats
+    _held: dict[tuple[str, str, int], list[Floats]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._users, self._user = _numbered(self.users)
+        self._names, self._name = _numbered(self.names)
+
+    def left_s(self, user: str, name: str, nodes: int, elapsed_s: float) -> float | None:
+        """Median of the seconds that a job has left which has lasted `elapsed_s`, by the jobs most alike of which there are enough."""
+        for times in self._alike(user, name, nodes):
+            told = whole_time(times, elapsed_s)
+            if told is not None:
+                return max(told[0] - elapsed_s, 0.0)
+        return None
+
+    def _alike(self, user: str, name: str, nodes: int) -> list[Floats]:
+        """Ascending run times by `run_time.BASES`."""
+        key = (user, name, nodes)
+        held = self._held.get(key)
+        if held is None:
+            size = (self.nodes >= nodes / SIZE_FACTOR) & (self.nodes <= nodes * SIZE_FACTOR)
+            own = size & (self._users == self._user.get(user, -1))
+            named = size & (self._names == self._name.get(name, -1)) if name else np.zeros(len(size), bool)
+            held = [np.sort(self.times_s[which][-MOST_JOBS:]) for which in (own & named, named, own)]
+            self._held[key] = held
+        return held
+
+
+def _numbered(values: Sequence[str]) -> tuple[NDArray[np.int64], dict[str, int]]:
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], np.int64), numbers
+
+
+#: Below this share of a group's held nodes with a known end nothing is said of the rest.
+LEAST_KNOWN = 0.5
+
+
+def stays(residents: Sequence[Resident], horizon_s: float) -> float | None:
+    """Share of the nodes held now that is still held by the same jobs, mean over the next `horizon_s`; None where most ends are unknown.
+
+    A job of unknown end counts as one that stays.
+    """
+    held = sum(one.nodes for one in residents)
+    known = sum(one.nodes for one in residents if one.left_s is not None)
+    if not held or known < LEAST_KNOWN * held or horizon_s <= 0:
+        return None
+    stay = sum(one.nodes * (1.0 if one.left_s is None else min(one.left_s / horizon_s, 1.0)) for one in residents)
+    return stay / held

@@ -1,0 +1,166 @@
+"""Jobs as a real scheduler had them: drawn from the published quantiles of one log, or read of anybody's log in the Standard Workload Format."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadRequest
+from flitwatch_ingest.sources.rejection import Rejection
+from flitwatch_ingest.sources.swf import Submission, workload
+from flitwatch_twin.calendar import DAY_S
+
+Float = NDArray[np.float64]
+
+#: Quantiles of the log of Theta, with where they are from.
+THETA_FILE = Path(__file__).parent / "theta_2022.json"
+
+
+@dataclass(frozen=True)
+class LoggedJob:
+    """A submission: seconds since the span began; `user` is whatever the log calls its owner, empty where it does not say."""
+
+    submit_s: float
+    nodes: int
+    run_s: float
+    limit_s: float
+    user: str = ""
+
+
+@dataclass(frozen=True)
+class JobLog:
+    """A log: the machine's nodes, its jobs in order of submission, lines that were refused, and a digest of the file."""
+
+    name: str
+    nodes: int
+    jobs: tuple[LoggedJob, ...]
+    rejected: int
+    digest: str
+
+    def window(self, rng: np.random.Generator, days: int, machine_nodes: int) -> list[LoggedJob]:
+        """The jobs of so many days that begin on a random day of the log, sized for a machine of `machine_nodes`; all of a shorter log."""
+        whole_days = int(self.jobs[-1].submit_s // DAY_S) - days
+        first_s = float(rng.integers(0, whole_days + 1)) * DAY_S if whole_days > 0 else 0.0
+        last_s, scale = first_s + days * float(DAY_S), machine_nodes / self.nodes
+        return [
+            LoggedJob(
+                one.submit_s - first_s,
+                min(max(1, int(np.ceil(one.nodes * scale - 1e-9))), machine_nodes),
+                one.run_s,
+                one.limit_s,
+                one.user,
+            )
+            for one in self.jobs
+            if first_s <= one.submit_s < last_s
+        ]
+
+
+@cache
+def read(path: Path) -> JobLog:
+    """A log in the Standard Workload Format, packed by gzip or not.
+
+    Sizes are processors over those of the machine. A job without a requested time has asked for what it took; a job that never ran, or of unknown size,
+    is left out.
+
+    Raises
+    ------
+    BadRequest
+        It cannot be read, or no job in it ran.
+    """
+    try:
+        whole = path.read_bytes()
+        whole = gzip.decompress(whole) if path.suffix == ".gz" else whole
+    except (OSError, EOFError) as problem:
+        raise BadRequest(f"the log {path} cannot be read: {problem}") from None
+    header, found = workload(io.BytesIO(whole), str(path))
+    jobs: list[Submission] = []
+    rejected = 0
+    for one in found:
+        if isinstance(one, Rejection):
+            rejected += 1
+        elif one.run_s and one.processors:
+            jobs.append(one)
+    if not jobs:
+        raise BadRequest(f"no job of {path} ran", advice="Expected a log in the Standard Workload Format.")
+    jobs.sort(key=lambda one: one.submit_s)
+    begin_s = jobs[0].submit_s
+    logged = tuple(
+        LoggedJob(
+            one.submit_s - begin_s,
+            one.processors or 0,
+            one.run_s or 0.0,
+            max(one.limit_s or 0.0, one.run_s or 0.0),
+            "" if one.user is None else str(one.user),
+        )
+        for one in jobs
+    )
+    largest = max(one.nodes for one in logged)
+    nodes = max(header.processors or header.nodes or largest, largest)
+    return JobLog(path.name, nodes, logged, rejected, hashlib.sha256(whole).hexdigest()[:20])
+
+
+@cache
+def theta() -> dict[str, Any]:
+    """The published figures of Theta's log."""
+    return dict(orjson.loads(THETA_FILE.read_bytes()))
+
+
+def limit_ratios(rng: np.random.Generator, count: int) -> Float:
+    """Requested over used time as on Theta, for `count` jobs; at least 1."""
+    sizes = _sizes(rng, count)
+    return np.maximum(_by_size(rng, sizes, "limit_over_run"), 1.0)
+
+
+def drawn_as_theta(rng: np.random.Generator, machine_nodes: int, load: float, span_s: float) -> list[LoggedJob]:
+    """Jobs that ask for the share `load` of all node-seconds, with sizes, run times, limits and hours of submission as on Theta.
+
+    Run time and limit are drawn within a class of size, independently of each other there; days are alike, and nobody submits many at once.
+    """
+    count = int(2 * load * machine_nodes * span_s / _mean_work(machine_nodes)) + 50
+    sizes = _sizes(rng, count)
+    nodes = np.minimum(np.ceil(_by_size(rng, sizes, "share_of_machine") * machine_nodes), machine_nodes)
+    run_s = _by_size(rng, sizes, "run_s")
+    limit_s = run_s * np.maximum(_by_size(rng, sizes, "limit_over_run"), 1.0)
+    enough = int(np.searchsorted(np.cumsum(nodes * run_s), load * machine_nodes * span_s)) + 1 if load > 0 else 0
+    hours = np.array(theta()["submitted_by_hour_utc"])
+    days = rng.integers(0, max(1, int(span_s // DAY_S)), enough)
+    at = days * float(DAY_S) + (rng.choice(24, enough, p=hours / hours.sum()) + rng.random(enough)) * 3600.0
+    jobs = [
+        LoggedJob(*one)
+        for one in zip(at.tolist(), nodes.astype(int).tolist(), run_s.tolist(), limit_s.tolist(), strict=False)
+        if one[0] < span_s
+    ]
+    return sorted(jobs, key=lambda one: one.submit_s)
+
+
+def _sizes(rng: np.random.Generator, count: int) -> NDArray[np.int64]:
+    """Class of size of each job."""
+    shares = np.array([one["share_of_jobs"] for one in theta()["sizes"]])
+    return rng.choice(len(shares), count, p=shares / shares.sum())
+
+
+def _by_size(rng: np.random.Generator, sizes: NDArray[np.int64], what: str) -> Float:
+    """A figure of each job by the quantiles of its class, between them by their logarithms."""
+    levels, found, at = theta()["levels"], np.empty(len(sizes)), rng.random(len(sizes))
+    for place, one in enumerate(theta()["sizes"]):
+        own = sizes == place
+        found[own] = np.exp(np.interp(at[own], levels, np.log(one[what])))
+    return found
+
+
+@cache
+def _mean_work(machine_nodes: int) -> float:
+    """Mean node-seconds of a job."""
+    rng = np.random.default_rng(0)
+    sizes = _sizes(rng, 4000)
+    nodes = np.ceil(_by_size(rng, sizes, "share_of_machine") * machine_nodes)
+    return float((nodes * _by_size(rng, sizes, "run_s")).mean())
