@@ -126,13 +126,13 @@ def test_a_wrong_or_empty_password_opens_nothing(centre: Centre, password: str) 
 
 
 def test_this_server_lets_an_empty_password_in_as_nobody(centre: Centre) -> None:
-    """What the test above stands on: without our own look, slapd as it is set up here would say yes."""
-    import ldap3
-
-    server = ldap3.Server("127.0.0.1", centre.ldap.port, get_info=ldap3.NONE)
-    # Bytes: so sends ldap3 nothing for a soft hyphen.
-    with ldap3.Connection(server, READER, "\u00ad") as conn:
-        assert conn.bind() and conn.extend.standard.who_am_i() in (None, "")
+    """What the test above stands on: to a bind with a name and without a password this slapd says yes."""
+    name = READER.encode()
+    bind = b"\x02\x01\x03\x04" + bytes([len(name)]) + name + b"\x80\x00"
+    message = b"\x02\x01\x01\x60" + bytes([len(bind)]) + bind
+    with socket.create_connection(("127.0.0.1", centre.ldap.port), 10) as raw:
+        raw.sendall(b"\x30" + bytes([len(message)]) + message)
+        assert raw.recv(100)[5:10] == b"\x61\x07\x0a\x01\x00"
 
 
 def test_a_person_whom_the_directory_locked_or_lost_stays_out(centre: Centre) -> None:
@@ -259,10 +259,10 @@ def test_a_name_is_never_part_of_the_filter(centre: Centre, name: str) -> None:
 
 def test_an_odd_name_of_a_person_is_no_filter_of_groups_either(centre: Centre) -> None:
     centre.ldap.add_person("lee)(cn=flit-admins", PASSWORD)
-    centre.ldap.add_person("m*(,+\\é", PASSWORD)
+    centre.ldap.add_person("m*(,+\\", PASSWORD)
     assert centre.role("lee)(cn=flit-admins") == "user"
-    centre.ldap.change("cn=flit-admins,ou=groups", "memberUid", "m*(,+\\é")
-    assert centre.role("m*(,+\\é") == "admin"
+    centre.ldap.change("cn=flit-admins,ou=groups", "memberUid", "m*(,+\\")
+    assert centre.role("m*(,+\\") == "admin"
     centre.ldap.change("cn=flit-admins,ou=groups", "memberUid")
 
 

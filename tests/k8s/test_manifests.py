@@ -27,8 +27,8 @@ SCHEMAS = "1.32"
 OURS = {"api", "writer", "worker", "alerting", "twin"}
 DATABASE_ENV = "password=x\nowner-url=postgresql://flitwatch:x@database/flitwatch\n"
 
-#: The production overlay of a centre with its own login.
-LOGIN = "resources: [../production]\ncomponents: [../../components/oidc]\n"
+#: The production overlay of a centre with both of its own logins.
+LOGIN = "resources: [../production]\ncomponents: [../../components/oidc, ../../components/ldap]\n"
 
 
 @pytest.fixture(scope="module", params=["production", "demo", "login"])

@@ -161,7 +161,7 @@ class Directory:
                 person = self._person(reader, name)
                 # Of nobody a bind is tried, too, so that the answer comes after as many messages.
                 nobody = f"cn={secrets.token_hex(8)},{self._base}"
-                taken = self._takes(person.dn if person else nobody, prepared or secrets.token_bytes(16))
+                taken = self._takes(person.dn if person else nobody, prepared or secrets.token_hex(16).encode())
                 return self._identity(reader, person) if person is not None and prepared and taken else None
         except _BROKEN as away:
             raise self._away(type(away).__name__) from None
@@ -294,15 +294,16 @@ def _drop(conn: Any) -> None:
 def _prepared(password: str) -> bytes | None:
     """A password as it is sent (RFC 4513, 5.1.3); None where it cannot be one.
 
-    An empty one would log in as nobody, which servers answer with success (RFC 4513, 5.1.2), and SASLprep leaves nothing of some that are not empty
-    (soft hyphens, say): ldap3 looks before that, so it is done here. What ends at a NUL for a server in C is refused, too.
+    An empty one would log in as nobody, which servers may answer with success (RFC 4513, 5.1.2). What ends at a NUL for a server in C is refused, too.
     """
+    if not password or "\0" in password:
+        return None
     try:
         text = sasl_prep(password)
-    except ValueError:
-        # What SASLprep forbids is sent as it was typed, as other clients do.
+    except (exceptions.LDAPExceptionError, ValueError):
+        # What SASLprep forbids, or of what it leaves nothing, is sent as it was typed.
         text = password
-    return text.encode() if text.strip("\0") and "\0" not in text else None
+    return text.encode() or None
 
 
 def _policy_error(value: bytes) -> int | None:
