@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from flitwatch_api.jobs.links import MOST, JobLink
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.task_models.base import words_of
 
@@ -54,6 +55,10 @@ class Settings(BaseSettings):
     api_frame_ancestors: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="Origins of portals whose pages may show this one in a frame (https://ondemand.example.edu, ...), comma-separated; empty: none.",
+    )
+    api_job_links: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="CLUSTER|NAME|URL,...: links of a job's page to other monitors; * for every cluster, {job_id} and {cluster} in the URL.",
     )
     api_metrics_port: int | None = Field(
         default=None,
@@ -174,7 +179,9 @@ class Settings(BaseSettings):
             faults = [f"FLITWATCH_{str(one['loc'][0]).upper()}: {words_of(one['msg'])}" for one in problem.errors()]
             raise BadRequest("; ".join(faults), advice="docs/settings.md has every setting.") from None
 
-    @field_validator("api_hosts", "api_trusted_proxies", "api_frame_ancestors", "ldap_url", mode="before")
+    @field_validator(
+        "api_hosts", "api_trusted_proxies", "api_frame_ancestors", "api_job_links", "ldap_url", mode="before"
+    )
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -188,6 +195,15 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"{part[:80]!r} is no origin; write https:// and a host without a path, such as https://ondemand.example.edu"
                 )
+        return value
+
+    @field_validator("api_job_links")
+    @classmethod
+    def _job_links(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(value) > MOST:
+            raise ValueError(f"more than {MOST} links")
+        for part in value:
+            JobLink.read(part)
         return value
 
     @field_validator("api_trusted_proxies")

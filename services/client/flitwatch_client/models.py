@@ -875,6 +875,11 @@ class LdmsSchema(TypedDict):
     records: int
 
 
+class Link(TypedDict):
+    name: str
+    url: str
+
+
 LinkFigures = TypedDict(
     'LinkFigures',
     {
@@ -2497,6 +2502,7 @@ class JobDetail(TypedDict):
     steps: list[JobStep]
     neighbours: list[Neighbour]
     runs: list[Run]
+    links: list[Link]
 
 
 class JobNetworkNoise(TypedDict):
