@@ -67,7 +67,11 @@ def test_a_portal_that_a_site_names_shows_jobs_in_its_frame(
     with portal(pages) as port:
         # The same server under another name is another origin.
         known, stranger = f"http://localhost:{port}", f"http://127.0.0.1:{port}"
-        settings = Settings(db=embedded_db, web=PAGE, api_anonymous="user", api_frame_ancestors=known)
+        cockpit = f"c|ClusterCockpit|{known}/monitoring/jobs/?jobId={{job_id}}&cluster={{cluster}}"
+        pages["/monitoring/jobs/?jobId=1234&cluster=c"] = "<!doctype html><title>The job there</title>"
+        settings = Settings(
+            db=embedded_db, web=PAGE, api_anonymous="user", api_frame_ancestors=known, api_job_links=cockpit
+        )
         with serving(settings) as api:
             widget = (FILES / "_flitwatch.html").read_text()
             assert widget.count(OURS) == 1

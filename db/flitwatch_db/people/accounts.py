@@ -128,6 +128,14 @@ def has_account(conn: Conn, name: str) -> bool:
     return conn.execute("SELECT 1 FROM account WHERE name = %s", [name]).fetchone() is not None
 
 
+def has_password(conn: Conn, name: str) -> bool:
+    """Whether the account of that name is a local one with a password."""
+    held = conn.execute(
+        "SELECT 1 FROM account WHERE name = %s AND password_hash IS NOT NULL", [name.replace("\0", "")]
+    ).fetchone()
+    return held is not None
+
+
 def remove(conn: Conn, name: str) -> None:
     """Delete an account with its sessions and tokens. Whoever comes by the centre's own login gets a new one at the next.
 

@@ -31,6 +31,7 @@ from flitwatch_api.network_noise.http import http as network_noise
 from flitwatch_api.noise.http import http as noise
 from flitwatch_api.people.access import allowed
 from flitwatch_api.people.callers import Callers
+from flitwatch_api.people.directory import directory_of
 from flitwatch_api.people.http import http as people
 from flitwatch_api.people.oidc import provider_of
 from flitwatch_api.people.sign_on import http as sign_on
@@ -71,6 +72,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         finally:
             await app.state.trail.stop()
             await platform.stop()
+            if app.state.directory is not None:
+                app.state.directory.close()
 
     app = FastAPI(
         title="Flitwatch",
@@ -84,7 +87,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     metrics = Metrics()
     app.state.metrics = metrics
-    app.state.oidc = provider_of(chosen)
+    app.state.oidc, app.state.directory = provider_of(chosen), directory_of(chosen)
     app.state.site, app.state.documentation = site.Site(chosen.web), site.Site(chosen.docs)
     problems.install(app)
     api = APIRouter(prefix=BASE)

@@ -18,6 +18,7 @@ from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.events.hub import Hub
 from flitwatch_api.fabric.topologies import Topologies
 from flitwatch_api.ingest.lag import LogEnds
+from flitwatch_api.jobs.links import JobLink
 from flitwatch_api.settings import Settings
 from flitwatch_api.shared_answers import SharedAnswers
 from flitwatch_db import async_pool, connect
@@ -52,6 +53,7 @@ class Platform:
             raise Unavailable("no database is named", advice="Set FLITWATCH_DB or use `flitwatch api --db URL`.")
         self.settings = settings
         self.url = url
+        self.job_links = [JobLink.read(text) for text in settings.api_job_links]
         try:
             bounded = make_conninfo(url, options=f"-c statement_timeout={settings.api_statement_timeout_ms}")
         except psycopg.ProgrammingError:

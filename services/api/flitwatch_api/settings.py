@@ -11,6 +11,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from flitwatch_api.advice.parts import SERVED, Parts
+from flitwatch_api.jobs.links import MOST, JobLink
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.task_models.base import words_of
 
@@ -55,6 +56,10 @@ class Settings(BaseSettings):
     api_frame_ancestors: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="Origins of portals whose pages may show this one in a frame (https://ondemand.example.edu, ...), comma-separated; empty: none.",
+    )
+    api_job_links: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="CLUSTER|NAME|URL,...: links of a job's page to other monitors; * for every cluster, {job_id} and {cluster} in the URL.",
     )
     api_metrics_port: int | None = Field(
         default=None,
@@ -124,6 +129,45 @@ class Settings(BaseSettings):
         default="", description="Claim with groups or roles (dots lead inward); empty: roles are given here."
     )
     oidc_roles: str = Field(default="", description="VALUE=ROLE,...: roles by values of that claim; else `user`.")
+    ldap_url: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="LDAP servers that check passwords (ldaps://ldap.example.edu, ...), comma-separated, asked in this order; empty: local accounts only.",
+    )
+    ldap_name: str = Field(default="the directory", max_length=80, description="What people call the LDAP directory.")
+    ldap_start_tls: bool = Field(
+        default=True,
+        description="Whether ldap:// begins TLS before anything is sent; without it only this machine is asked.",
+    )
+    ldap_insecure_network: bool = Field(
+        default=False, description="Let passwords go over the network in the clear, where ldap_start_tls is off."
+    )
+    ldap_ca: Path | None = Field(
+        default=None,
+        description="File with the certificate authorities of the LDAP servers; None: those of the system.",
+    )
+    ldap_bind_dn: str = Field(
+        default="", description="Who looks people up in the directory; empty: nobody (anonymous)."
+    )
+    ldap_bind_password_file: Path | None = Field(default=None, description="File with the password of ldap_bind_dn.")
+    ldap_base: str = Field(default="", description="Where people are in the directory: ou=people,dc=example,dc=edu.")
+    ldap_user_filter: str = Field(
+        default="(uid={name})",
+        description="Filter that finds a person by the name typed, {name}; it may also say who may come in.",
+    )
+    ldap_user_attribute: str = Field(default="uid", description="Attribute with the user's name on the machine.")
+    ldap_id_attribute: str = Field(
+        default="entryUUID",
+        description="Attribute that stays with a person and is never given to another: entryUUID, objectGUID (Active Directory), nsUniqueId, ipaUniqueID.",
+    )
+    ldap_group_base: str = Field(
+        default="", description="Where groups are in the directory; empty: roles are given here."
+    )
+    ldap_group_filter: str = Field(
+        default="(|(member={dn})(uniqueMember={dn})(memberUid={name}))",
+        description="Filter that finds a person's groups, by {dn} and {name}.",
+    )
+    ldap_group_attribute: str = Field(default="cn", description="Attribute with a group's name.")
+    ldap_roles: str = Field(default="", description="GROUP=ROLE,...: roles by groups; else `user`.")
 
     @classmethod
     def read(cls, **given: Any) -> Self:
@@ -140,7 +184,15 @@ class Settings(BaseSettings):
             faults = [f"FLITWATCH_{str(one['loc'][0]).upper()}: {words_of(one['msg'])}" for one in problem.errors()]
             raise BadRequest("; ".join(faults), advice="docs/settings.md has every setting.") from None
 
-    @field_validator("api_hosts", "api_trusted_proxies", "api_frame_ancestors", "advice_parts", mode="before")
+    @field_validator(
+        "api_hosts",
+        "api_trusted_proxies",
+        "api_frame_ancestors",
+        "advice_parts",
+        "api_job_links",
+        "ldap_url",
+        mode="before",
+    )
     @classmethod
     def _split(cls, value: object) -> object:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
@@ -163,6 +215,15 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"{part[:80]!r} is no origin; write https:// and a host without a path, such as https://ondemand.example.edu"
                 )
+        return value
+
+    @field_validator("api_job_links")
+    @classmethod
+    def _job_links(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(value) > MOST:
+            raise ValueError(f"more than {MOST} links")
+        for part in value:
+            JobLink.read(part)
         return value
 
     @field_validator("api_trusted_proxies")

@@ -318,7 +318,7 @@ class Operations:
         return self._call("GET", "/api/v1/session", {})
 
     def log_in(self, body: Any) -> models.Session:
-        """POST /api/v1/session: Log in with a local account; the session is a cookie."""
+        """POST /api/v1/session: Log in with name and password, of a local account or of the site's directory; the session is a cookie."""
         return self._call("POST", "/api/v1/session", {}, body)
 
     def own_password(self, body: Any) -> Any:

@@ -218,6 +218,7 @@ export const jobDetailShape = v.object({
     [],
   ),
   steps: v.optional(v.nullable(v.array(v.looseObject({}))), []),
+  links: v.optional(v.array(v.object({ name: v.string(), url: v.pipe(v.string(), v.regex(/^https?:\/\//i)) })), []),
 });
 export type JobDetail = v.InferOutput<typeof jobDetailShape>;
 

@@ -28,6 +28,15 @@ await check("a portal shows jobs in its frame, and a job from there, without our
   assert.ok(!opened.searchParams.has("embed"));
 });
 
+await check("a job's page leads to the same job in another monitor, in a window of its own", async (page) => {
+  await page.goto(`${url}/jobs/${job}?cluster=c`);
+  const link = page.getByRole("link", { name: "Open in ClusterCockpit" });
+  assert.equal(await link.getAttribute("rel"), "noreferrer");
+  const [other] = await Promise.all([page.context().waitForEvent("page"), link.click()]);
+  await other.waitForLoadState();
+  assert.equal(await other.title(), "The job there");
+});
+
 await check("a page of another origin shows nothing of it", async (page) => {
   const refused = page.waitForEvent("console", (said) => /frame-ancestors/.test(said.text()));
   await page.goto(stranger);

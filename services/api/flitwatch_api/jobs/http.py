@@ -67,6 +67,7 @@ async def jobs(
 @http.get("/jobs/{job_id}", response_model=schemas.JobDetail)
 async def job(
     conn: Reader,
+    platform: ThePlatform,
     names: TheNames,
     job_id: Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")],
     cluster: Annotated[
@@ -74,7 +75,7 @@ async def job(
     ] = None,
 ) -> Response:
     """One job, its place on the fabric and its neighbours."""
-    return answer(await service.detail(conn, names, job_id, cluster or None))
+    return answer(await service.detail(conn, names, platform.job_links, job_id, cluster or None))
 
 
 @http.get("/fabrics/{fabric}/occupancy", response_model=schemas.Occupancy)

@@ -80,6 +80,13 @@ class Plane(BaseModel):
     groups: list[int]
 
 
+class Link(BaseModel):
+    """A job's page in another monitor of the site."""
+
+    name: str
+    url: str
+
+
 class JobDetail(JobHead):
     """A job, its place on the fabric, and who ran beside it."""
 
@@ -92,6 +99,7 @@ class JobDetail(JobHead):
     steps: list[JobStep]
     neighbours: list[Neighbour]
     runs: list[Run]
+    links: list[Link] = Field(description="To other monitors of the site, by its settings.")
 
 
 class JobOnFabric(BaseModel):

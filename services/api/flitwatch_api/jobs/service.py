@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from flitwatch_api.answers import shape
 from flitwatch_api.fabric.topology import Topology
 from flitwatch_api.jobs import schemas
+from flitwatch_api.jobs.links import JobLink
 from flitwatch_api.names import Names
 from flitwatch_api.parameters import at_moment, make_cursor, read_cursor
 from flitwatch_api.runs.schemas import Run
@@ -68,7 +70,9 @@ def _listed(row: reads.Row, place: reads.Row) -> schemas.Job:
     )
 
 
-async def detail(conn: Connection, names: Names, job_id: str, cluster: str | None) -> schemas.JobDetail:
+async def detail(
+    conn: Connection, names: Names, links: Sequence[JobLink], job_id: str, cluster: str | None
+) -> schemas.JobDetail:
     """One job with its place, neighbours, steps and runs; NotFound."""
     now = datetime.now(UTC)
     row = await reads.find_job(conn, job_id, cluster, now)
@@ -96,6 +100,11 @@ async def detail(conn: Connection, names: Names, job_id: str, cluster: str | Non
         steps=[shape(schemas.JobStep, step) for step in steps],
         neighbours=[shape(schemas.Neighbour, names.job(other)) for other in near],
         runs=[run_item(run, names) for run in await runs.of_job(conn, number)],
+        links=[
+            shape(schemas.Link, name=link.name, url=url)
+            for link in links
+            if (url := link.of(row["job_id"], row["cluster"])) is not None
+        ],
     )
 
 

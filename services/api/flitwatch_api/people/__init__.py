@@ -8,7 +8,8 @@ Open
 - `access` to declare what a route needs; `callers` for sessions, tokens and limits; `caller_lookup` for asking the database about many at once;
 - `http` and `schemas` for the routes of accounts, tokens and the audit log;
 - `login_limiter` for guessed passwords; `buckets` for rates;
-- `oidc` for the site's OpenID Connect provider, `sign_on` for the routes that a browser follows there, `roles` for roles by claim;
+- `oidc` for the site's OpenID Connect provider, `sign_on` for the routes that a browser follows there, `roles` for roles by claim and group;
+- `directory` for the site's LDAP directory, which checks passwords that no local account has;
 - `cookie_signer` for signed cookies; `visits` for callers without a login;
 - `job_privacy` for sites that hide other people's jobs; `trail` for the audit log.
 

@@ -13,7 +13,8 @@ from flitwatch_api.people import schemas
 from flitwatch_api.people.access import requires
 from flitwatch_api.people.browsers import address_of, cookie_of, set_cookie
 from flitwatch_api.people.callers import Callers, csrf_of
-from flitwatch_api.platform import ThePlatform
+from flitwatch_api.people.directory import DIRECTORY, Directory
+from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.people import accounts as people
 from flitwatch_db.people import audit as trail
@@ -45,7 +46,7 @@ def _session(request: Request, caller: Caller | None, secret: str | None) -> sch
         pseudonyms=caller is None or "names" not in caller.scopes,
         csrf=csrf_of(secret) if by_session and secret else None,
         oidc=None if request.app.state.oidc is None else request.app.state.oidc.name,
-        vouched=caller is not None and caller.issuer is not None,
+        vouched=caller is not None and caller.issuer is not None and not caller.issuer.startswith(DIRECTORY),
     )
 
 
@@ -57,20 +58,47 @@ async def session(request: Request) -> Response:
 
 @http.post("/session", response_model=schemas.Session, name="log_in", openapi_extra=requires("anyone", "read"))
 async def log_in(request: Request, platform: ThePlatform, login: schemas.Login) -> Response:
-    """Log in with a local account; the session is a cookie."""
+    """Log in with name and password, of a local account or of the site's directory; the session is a cookie."""
     callers = _callers(request)
     request.state.named = login.name
     address, known = address_of(request), await _known(request, login.name)
     callers.login_limiter.take(login.name, address, known)
-    secret, _ = await platform.in_thread(
-        "gate", lambda conn: people.log_in(conn, login.name, login.password.get_secret_value())
-    )
+    try:
+        secret, _ = await platform.in_thread(
+            "gate", lambda conn: people.log_in(conn, login.name, login.password.get_secret_value())
+        )
+    except Unauthenticated as wrong:
+        secret = await _directory_session(request, platform, login, wrong)
     callers.login_limiter.give_back(login.name, address, known)
     caller = await platform.in_thread("gate", lambda conn: people.of_session(conn, secret))
     made = answer(_session(request, caller, secret), "no-store")
     set_cookie(request, made, secret, int(people.SESSION.total_seconds()))
     set_cookie(request, made, await callers.cookies.sign(KNOWN, login.name, KNOWN_S), KNOWN_S, KNOWN)
     return made
+
+
+async def _directory_session(request: Request, platform: Platform, login: schemas.Login, wrong: Unauthenticated) -> str:
+    """A session of somebody whose password the site's directory takes; else `wrong`, as of the local account."""
+    directory: Directory | None = request.app.state.directory
+    if directory is None:
+        raise wrong
+    if await platform.in_thread("gate", lambda conn: people.has_password(conn, login.name)):
+        # A local account's password never leaves this site; that there is one, the time must not say.
+        await directory.check_nobody()
+        raise wrong
+    person = await directory.check(login.name, login.password.get_secret_value())
+    if person is None:
+        raise wrong
+    request.state.named = person.name
+    request.state.audit = {"issuer": person.issuer, "role": person.role}
+
+    def begin(conn: people.Conn) -> tuple[str, str]:
+        number, name = people.of_provider(conn, person.issuer, person.subject, person.name, person.role)
+        return name, people.begin_session(conn, number)[0]
+
+    request.state.named, secret = await platform.in_thread("gate", begin)
+    _callers(request).forget()
+    return secret
 
 
 async def _known(request: Request, name: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import unicodedata
 
 from flitwatch_api.people.buckets import Buckets
 from flitwatch_domain.errors import TooMany
@@ -30,8 +31,9 @@ class LoginLimiter:
     def _of(self, name: str, address: str, known: str | None) -> list[tuple[Buckets, str]]:
         if known is not None:
             return [(self._known, known)]
-        # Names hold no line break.
-        return [(self._pairs, f"{name}\n{address}"), (self._names, name), (self._addresses, address)]
+        # A directory takes Ann, ANN and ann for one person: they have one limit. Names hold no line break.
+        one = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+        return [(self._pairs, f"{one}\n{address}"), (self._names, one), (self._addresses, address)]
 
     def take(self, name: str, address: str, known: str | None = None) -> None:
         """Count an attempt.

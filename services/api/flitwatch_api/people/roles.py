@@ -1,8 +1,8 @@
-"""Roles that a provider's claims give."""
+"""Roles that a provider's claims and a directory's groups give."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from flitwatch_api.people.access import RANK
@@ -23,13 +23,41 @@ def inside(claims: Mapping[str, Any], name: str) -> Any:
     return held
 
 
+class RoleMap:
+    """Roles by values: of a claim, or names of groups.
+
+    Parameters
+    ----------
+    mapping : str    VALUE=ROLE,...; the value is all up to the last `=`
+
+    Raises
+    ------
+    ValueError
+        No pair, or a role that cannot be given.
+    """
+
+    def __init__(self, mapping: str) -> None:
+        pairs = [part.strip().rpartition("=") for part in mapping.split(",") if part.strip()]
+        self._by_value = {value.strip(): role.strip() for value, _, role in pairs}
+        if "" in self._by_value or any(role not in GIVEN for role in self._by_value.values()):
+            raise ValueError(mapping)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_value)
+
+    def of(self, values: Iterable[object]) -> str:
+        """The highest role that the values give, else `user`."""
+        given = [self._by_value[value] for value in values if isinstance(value, str) and value in self._by_value]
+        return max(given, key=RANK.__getitem__, default=DEFAULT)
+
+
 class Roles:
     """Roles by the values of a claim.
 
     Parameters
     ----------
     claim : str      empty: the provider gives no roles
-    mapping : str    VALUE=ROLE,...; the value is all up to the last `=`
+    mapping : str    see `RoleMap`
 
     Raises
     ------
@@ -39,10 +67,12 @@ class Roles:
 
     def __init__(self, claim: str, mapping: str) -> None:
         self.claim = claim
-        pairs = [part.strip().rpartition("=") for part in mapping.split(",") if part.strip()]
-        self._by_value = {value.strip(): role.strip() for value, _, role in pairs}
-        wrong = [role for role in self._by_value.values() if role not in GIVEN]
-        if wrong or "" in self._by_value or bool(claim) != bool(pairs):
+        try:
+            self._map = RoleMap(mapping)
+            fits = bool(claim) == bool(self._map)
+        except ValueError:
+            fits = False
+        if not fits:
             raise Unavailable(
                 "logins by OpenID Connect cannot work: FLITWATCH_OIDC_ROLE_CLAIM and FLITWATCH_OIDC_ROLES do not fit",
                 advice=f"Set both or neither, the second like flitwatch-admins=admin,staff=operator; roles: {', '.join(GIVEN)}.",
@@ -64,6 +94,4 @@ class Roles:
                 f"your login does not say what you may do here (claim {self.claim})",
                 advice="An admin of this site can have the provider send it, or set FLITWATCH_OIDC_ROLE_CLAIM and FLITWATCH_OIDC_SCOPES.",
             )
-        values = held if isinstance(held, list) else [held]
-        given = [self._by_value[value] for value in values if isinstance(value, str) and value in self._by_value]
-        return max(given, key=RANK.__getitem__, default=DEFAULT)
+        return self._map.of(held if isinstance(held, list) else [held])

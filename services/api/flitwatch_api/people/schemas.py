@@ -22,7 +22,7 @@ class RequestModel(BaseModel):
 
 
 class Login(RequestModel):
-    """Name and password of a local account."""
+    """Name and password, of a local account or of one in the site's directory."""
 
     name: Name
     password: Password
@@ -59,7 +59,9 @@ class Account(BaseModel):
     role: str
     disabled: bool
     password: bool = Field(description="Whether it can log in with a password.")
-    issuer: str | None = Field(description="Of an account that comes by OpenID Connect.")
+    issuer: str | None = Field(
+        description="Of an account that comes by OpenID Connect, or `ldap:` and where people are in the directory."
+    )
     created: datetime
     seen: datetime | None = Field(description="Last login.")
     tokens: int = Field(description="Valid tokens.")

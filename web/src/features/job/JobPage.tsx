@@ -219,6 +219,11 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             Jobs of this user
           </Link>
         )}
+        {job.links.map((link) => (
+          <a className="button" key={link.name + link.url} href={link.url} target="_blank" rel="noreferrer">
+            Open in {link.name}
+          </a>
+        ))}
       </div>
       <section className="card job-verdict" aria-label="Verdict">
         <div>

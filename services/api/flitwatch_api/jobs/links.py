@@ -1,0 +1,66 @@
+"""Links from a job to its page in a site's other monitors, by templates of the settings."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from string import Formatter
+from urllib.parse import quote, urlsplit
+
+#: What a template may name, and the cluster that stands for each.
+FIELDS, EACH = frozenset({"job_id", "cluster"}), "*"
+MOST, LONGEST_NAME = 20, 40
+_URL = re.compile(r"[\x21\x23-\x3b\x3d\x3f-\x5b\x5d\x5f\x61-\x7e]+")
+
+
+@dataclass(frozen=True)
+class JobLink:
+    """A link's template: to be shown as `name` on the jobs of `cluster`, EACH for all."""
+
+    cluster: str
+    name: str
+    template: str
+
+    @classmethod
+    def read(cls, text: str) -> JobLink:
+        """One of `CLUSTER|NAME|URL`.
+
+        Raises
+        ------
+        ValueError
+            What is wrong with it.
+        """
+        parts = [part.strip() for part in text.split("|")]
+        shown = repr(text[:120])
+        if len(parts) != 3 or not all(parts):
+            raise ValueError(f"{shown} is not CLUSTER|NAME|URL")
+        cluster, name, template = parts
+        if len(name) > LONGEST_NAME or not name.isprintable():
+            raise ValueError(f"the name in {shown} has more than {LONGEST_NAME} letters, or some that cannot be shown")
+        try:
+            fields = list(Formatter().parse(template))
+            empty = template.format(job_id="", cluster="")
+            where = urlsplit(template)
+            _ = where.port
+        except (ValueError, LookupError, AttributeError):
+            raise ValueError(f"{shown} has braces that are no {{job_id}} or {{cluster}}") from None
+        named = {name for _, name, spec, how in fields if name is not None}
+        plain = not any(spec or how for _, _, spec, how in fields)
+        if not plain or not named <= FIELDS or "job_id" not in named:
+            raise ValueError(f"{shown} has to hold {{job_id}}, may hold {{cluster}}, and no other braces")
+        if where.scheme not in ("https", "http") or not where.hostname or where.username or "{" in where.netloc:
+            raise ValueError(f"{shown} is no address that begins with https:// or http:// and a host")
+        if not _URL.fullmatch(empty):
+            raise ValueError(f"{shown} holds letters that an address writes as %20 and the like")
+        return cls(cluster, name, template)
+
+    def of(self, job_id: str, cluster: str) -> str | None:
+        """The address for a job; None where the link is of another cluster. Whatever an id holds stays one part of the address."""
+        if self.cluster not in (EACH, cluster):
+            return None
+        return self.template.format(job_id=_part(job_id), cluster=_part(cluster))
+
+
+def _part(text: str) -> str:
+    # A part of dots alone would lead to the folder above.
+    return quote(text, safe="") if text.strip(".") else text.replace(".", "%2E")

@@ -1,0 +1,389 @@
+"""The centre's LDAP directory, which checks passwords of people who have none here (RFC 4511, 4513, 4515).
+
+A person is looked up as `ldap_bind_dn`; then their own name and password are tried on a connection of their own. ldap3 is blocking, so it runs in
+threads that are this module's alone: a directory that hangs holds up nobody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import secrets
+import ssl
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from string import Formatter
+from typing import Any
+from urllib.parse import urlsplit
+
+from flitwatch_api.people.browsers import LOOPBACK
+from flitwatch_api.people.oidc import ProviderIdentity
+from flitwatch_api.people.roles import GIVEN, RoleMap
+from flitwatch_api.settings import Settings
+from flitwatch_domain.errors import Forbidden, Unavailable
+
+with warnings.catch_warnings():
+    # The library uses old names of pyasn1's and ssl's.
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import ldap3
+    from ldap3.core import exceptions, results
+    from ldap3.operation.search import parse_filter
+    from ldap3.protocol.sasl.sasl import sasl_prep
+    from ldap3.utils.conv import escape_filter_chars
+    from ldap3.utils.dn import parse_dn
+    from pyasn1.error import PyAsn1Error
+
+log = logging.getLogger(__name__)
+
+#: What the issuer of a directory's accounts begins with; a provider's is an https address.
+DIRECTORY = "ldap:"
+#: How long a server may take to be reached and for each answer, and how long a login may take altogether.
+CONNECT_S, ANSWER_S, LOGIN_S = 3, 5, 20.0
+#: Logins at the directory at once; the others wait, for no longer than a login may take.
+AT_ONCE = 8
+#: Groups of one person that are read.
+MOST_GROUPS = 5000
+#: What a server says of a password that it does not take: wrong, locked, over, of nobody, or of an entry that cannot log in.
+_REFUSED = frozenset(
+    {
+        results.RESULT_INVALID_CREDENTIALS,
+        results.RESULT_CONSTRAINT_VIOLATION,
+        results.RESULT_UNWILLING_TO_PERFORM,
+        results.RESULT_INSUFFICIENT_ACCESS_RIGHTS,
+        results.RESULT_INAPPROPRIATE_AUTHENTICATION,
+        results.RESULT_NO_SUCH_OBJECT,
+        results.RESULT_INVALID_DN_SYNTAX,
+    }
+)
+#: Asks for what a password policy says of a bind (draft-behera-ldap-password-policy-10): a password that must be changed first binds all the same.
+_POLICY = "1.3.6.1.4.1.42.2.27.8.5.1"
+#: The error in its answer has context tag 1. Of them: the password is over, the account locked, the password must be changed first.
+_POLICY_ERROR, _POLICY_ERRORS = 0x81, frozenset({0, 1, 2})
+#: A server that does not answer, or not in LDAP.
+_BROKEN = (exceptions.LDAPExceptionError, OSError, PyAsn1Error, ValueError, LookupError, TypeError)
+
+
+@dataclass(frozen=True)
+class _Server:
+    host: str
+    port: int
+    ldaps: bool
+
+
+@dataclass(frozen=True)
+class _Entry:
+    dn: str
+    attributes: dict[str, list[bytes]]
+
+    def one(self, name: str) -> bytes | None:
+        """An attribute's value; None where there is none, or several."""
+        values = self.attributes.get(name.lower(), [])
+        return values[0] if len(values) == 1 else None
+
+
+class Directory:
+    """An LDAP directory.
+
+    Parameters
+    ----------
+    settings : Settings
+
+    Raises
+    ------
+    Unavailable
+        The settings conflict; the message says which.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.name = settings.ldap_name
+        self._settings = settings
+        self._servers = [_server(url) for url in settings.ldap_url]
+        self._start_tls = settings.ldap_start_tls
+        for server in self._servers:
+            if not (server.ldaps or self._start_tls or server.host in LOOPBACK or settings.ldap_insecure_network):
+                raise _unset(f"passwords would go to {server.host} in the clear (FLITWATCH_LDAP_START_TLS is off)")
+        self._base = _dn("LDAP_BASE", settings.ldap_base)
+        _filter("LDAP_USER_FILTER", settings.ldap_user_filter, {"name"}, {"name"})
+        self._roles = _roles(settings)
+        self._password = _bind_password(settings)
+        self._tls = self._tls_settings()
+        # By what people are looked up, not by the servers' addresses: those change.
+        self.issuer = DIRECTORY + self._base.lower()
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="directory")
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def check(self, name: str, password: str) -> ProviderIdentity | None:
+        """Who somebody is whose name and password the directory takes; None where they are wrong, nobody's, or of a locked person.
+
+        Raises
+        ------
+        Forbidden
+            Right, but what the directory says of the person does not do.
+        Unavailable
+            The directory does not answer, or refuses this site.
+        """
+        try:
+            async with asyncio.timeout(LOGIN_S):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise self._away("it has as many logins as may be at once") from None
+        work = asyncio.get_running_loop().run_in_executor(self._threads, self._check, name, password)
+        # A turn is over when its thread is, not when its caller has lost patience.
+        work.add_done_callback(self._end_turn)
+        try:
+            return await asyncio.wait_for(asyncio.shield(work), LOGIN_S)
+        except TimeoutError:
+            raise self._away("no answer in time") from None
+
+    async def check_nobody(self) -> None:
+        """Take as long as `check` of a wrong password; no name and no password that somebody typed is sent. Unavailable."""
+        await self.check(secrets.token_urlsafe(16), secrets.token_urlsafe(16))
+
+    def _end_turn(self, work: asyncio.Future[ProviderIdentity | None]) -> None:
+        self._turns.release()
+        if not work.cancelled():
+            # Whoever still waits has it raised, too; without a look here asyncio would write it to the log.
+            work.exception()
+
+    def close(self) -> None:
+        """End the threads, without waiting for a directory that hangs."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _check(self, name: str, password: str) -> ProviderIdentity | None:
+        prepared = _prepared(password)
+        try:
+            with self._connection(self._settings.ldap_bind_dn, self._password) as reader:
+                if not reader.bind(read_server_info=False):
+                    raise self._away(f"it refuses FLITWATCH_LDAP_BIND_DN: {reader.result['description']}")
+                person = self._person(reader, name)
+                # Of nobody a bind is tried, too, so that the answer comes after as many messages.
+                nobody = f"cn={secrets.token_hex(8)},{self._base}"
+                taken = self._takes(person.dn if person else nobody, prepared or secrets.token_hex(16).encode())
+                return self._identity(reader, person) if person is not None and prepared and taken else None
+        except _BROKEN as away:
+            raise self._away(type(away).__name__) from None
+
+    def _person(self, reader: Any, name: str) -> _Entry | None:
+        wanted = [self._settings.ldap_user_attribute, self._settings.ldap_id_attribute]
+        found = self._search(
+            reader, self._base, self._settings.ldap_user_filter.format(name=escape_filter_chars(name)), wanted, 2
+        )
+        if len(found) > 1:
+            log.warning("FLITWATCH_LDAP_USER_FILTER finds several people by one name; nobody is let in by it")
+        return found[0] if len(found) == 1 else None
+
+    def _takes(self, dn: str, password: bytes) -> bool:
+        """Whether the directory takes a password; a policy's "must be changed first" is no."""
+        with self._connection(dn, password) as own:
+            if own.bind(read_server_info=False, controls=[(_POLICY, False, None)]):
+                said = (own.result.get("controls") or {}).get(_POLICY, {}).get("value")
+                return _policy_error(bytes(said or b"")) not in _POLICY_ERRORS
+            if own.result["result"] in _REFUSED:
+                return False
+            raise self._away(f"a login ended with {own.result['description']}")
+
+    def _identity(self, reader: Any, person: _Entry) -> ProviderIdentity:
+        subject, name = person.one(self._settings.ldap_id_attribute), person.one(self._settings.ldap_user_attribute)
+        if not subject or not name:
+            lacking = "LDAP_USER_ATTRIBUTE" if subject else "LDAP_ID_ATTRIBUTE"
+            log.warning("a person in the directory has not one value of FLITWATCH_%s", lacking)
+            raise Forbidden(
+                f"{self.name} does not say who you are",
+                advice=f"An admin of this site can set FLITWATCH_{lacking}, or have the directory's administrators show it.",
+            )
+        called = name.decode("utf-8", "replace")
+        return ProviderIdentity(self.issuer, _text(subject), called, self._role(reader, person, called))
+
+    def _role(self, reader: Any, person: _Entry, name: str) -> str | None:
+        if not self._roles:
+            return None
+        wanted = self._settings.ldap_group_filter.format(
+            dn=escape_filter_chars(person.dn), name=escape_filter_chars(name)
+        )
+        attribute = self._settings.ldap_group_attribute
+        groups = self._search(reader, self._settings.ldap_group_base, wanted, [attribute], MOST_GROUPS)
+        return self._roles.of(
+            value.decode("utf-8", "replace")
+            for group in groups
+            for value in group.attributes.get(attribute.lower(), [])
+        )
+
+    def _search(self, reader: Any, base: str, wanted: str, attributes: list[str], most: int) -> list[_Entry]:
+        reader.search(base, wanted, attributes=attributes, size_limit=most, time_limit=ANSWER_S)
+        said = reader.result["result"]
+        # Two are enough to know that there are several.
+        if said != results.RESULT_SUCCESS and not (said == results.RESULT_SIZE_LIMIT_EXCEEDED and most == 2):
+            raise self._away(f"a search ended with {reader.result['description']}")
+        return [
+            _Entry(one["dn"], {name.lower(): values for name, values in one["raw_attributes"].items()})
+            for one in reader.response
+            if one["type"] == "searchResEntry"
+        ]
+
+    @contextmanager
+    def _connection(self, dn: str, password: bytes | None) -> Iterator[Any]:
+        """An open connection, not yet bound, to the first server that answers; one of `_BROKEN`."""
+        for number, server in enumerate(self._servers):
+            conn = ldap3.Connection(
+                ldap3.Server(
+                    server.host,
+                    server.port,
+                    use_ssl=server.ldaps,
+                    tls=self._tls_of(server),
+                    get_info=ldap3.NONE,
+                    connect_timeout=CONNECT_S,
+                ),
+                user=dn or None,
+                password=password if dn else None,
+                authentication=ldap3.SIMPLE if dn else ldap3.ANONYMOUS,
+                auto_referrals=False,
+                receive_timeout=ANSWER_S,
+                raise_exceptions=False,
+                check_names=False,
+                read_only=True,
+            )
+            try:
+                conn.open(read_server_info=False)
+                if self._start_tls and not server.ldaps and not conn.start_tls(read_server_info=False):
+                    raise exceptions.LDAPStartTLSError("no TLS")
+            except _BROKEN as away:
+                _drop(conn)
+                log.warning("LDAP server %s: %s: %s", server.host, type(away).__name__, away)
+                if number == len(self._servers) - 1:
+                    raise
+                continue
+            break
+        try:
+            yield conn
+        finally:
+            _drop(conn)
+
+    def _tls_settings(self) -> dict[str, Any]:
+        path = self._settings.ldap_ca
+        if path is not None:
+            try:
+                ssl.create_default_context(cafile=str(path))
+            except (OSError, ssl.SSLError):
+                raise _unset(f"FLITWATCH_LDAP_CA holds no certificates that can be read: {path}") from None
+        return {"validate": ssl.CERT_REQUIRED, "ca_certs_file": None if path is None else str(path)}
+
+    def _tls_of(self, server: _Server) -> Any:
+        return ldap3.Tls(**self._tls, sni=server.host)
+
+    def _away(self, why: str) -> Unavailable:
+        log.warning("the LDAP directory cannot check a login: %s", why)
+        return Unavailable(
+            f"no account of this site has this name and password, and {self.name} does not answer as it should",
+            advice="Try again in a minute; local accounts can sign in meanwhile. If it stays, tell an admin of this site.",
+        )
+
+
+def directory_of(settings: Settings) -> Directory | None:
+    """The directory that the settings name, if any; Unavailable where they conflict."""
+    return Directory(settings) if settings.ldap_url else None
+
+
+def _drop(conn: Any) -> None:
+    with suppress(*_BROKEN):
+        conn.unbind()
+
+
+def _prepared(password: str) -> bytes | None:
+    """A password as it is sent (RFC 4513, 5.1.3); None where it cannot be one.
+
+    An empty one would log in as nobody, which servers may answer with success (RFC 4513, 5.1.2). What ends at a NUL for a server in C is refused, too.
+    """
+    if not password or "\0" in password:
+        return None
+    try:
+        text = sasl_prep(password)
+    except (exceptions.LDAPExceptionError, ValueError):
+        # What SASLprep forbids, or of what it leaves nothing, is sent as it was typed.
+        text = password
+    return text.encode() or None
+
+
+def _policy_error(value: bytes) -> int | None:
+    """The error of a PasswordPolicyResponseValue in BER, if it has one."""
+    position = 2
+    while position + 2 < len(value):
+        if value[position] == _POLICY_ERROR:
+            return value[position + 2]
+        position += 2 + value[position + 1]
+    return None
+
+
+def _text(value: bytes) -> str:
+    """A value of an id as text: in hexadecimal where it is none (objectGUID)."""
+    return value.decode() if value.isascii() and value.decode().isprintable() else value.hex()
+
+
+def _server(url: str) -> _Server:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise _unset(f"FLITWATCH_LDAP_URL: {url[:80]!r} is no address") from None
+    if parts.scheme not in ("ldap", "ldaps") or not parts.hostname or parts.path not in ("", "/") or parts.username:
+        raise _unset(f"FLITWATCH_LDAP_URL: {url[:80]!r} is not like ldaps://ldap.example.edu")
+    return _Server(parts.hostname, port or (636 if parts.scheme == "ldaps" else 389), parts.scheme == "ldaps")
+
+
+def _dn(setting: str, text: str) -> str:
+    try:
+        if not text or not parse_dn(text):
+            raise ValueError(text)
+    except (exceptions.LDAPExceptionError, ValueError):
+        raise _unset(f"FLITWATCH_{setting} is no name of an entry such as ou=people,dc=example,dc=edu") from None
+    return text
+
+
+def _filter(setting: str, text: str, known: set[str], needed: set[str]) -> None:
+    try:
+        named = [name for _, name, spec, how in Formatter().parse(text) if name is not None and not spec and not how]
+        fields = [name for _, name, _, _ in Formatter().parse(text) if name is not None]
+        fits = fields == named and set(named) <= known and (needed <= set(named) if needed else bool(named))
+        parse_filter(text.format(**dict.fromkeys(known, "x")), None, True, True, None, False)
+    except (exceptions.LDAPExceptionError, ValueError, LookupError):
+        fits = False
+    if not fits:
+        raise _unset(f"FLITWATCH_{setting} is no filter with {' or '.join(f'{{{name}}}' for name in sorted(known))}")
+
+
+def _roles(settings: Settings) -> RoleMap:
+    try:
+        roles = RoleMap(settings.ldap_roles)
+    except ValueError:
+        raise _unset(
+            f"FLITWATCH_LDAP_ROLES is not like flitwatch-admins=admin,staff=operator; roles: {', '.join(GIVEN)}"
+        ) from None
+    if bool(roles) != bool(settings.ldap_group_base):
+        raise _unset("FLITWATCH_LDAP_GROUP_BASE and FLITWATCH_LDAP_ROLES need each other")
+    if roles:
+        _dn("LDAP_GROUP_BASE", settings.ldap_group_base)
+        _filter("LDAP_GROUP_FILTER", settings.ldap_group_filter, {"dn", "name"}, set())
+    return roles
+
+
+def _bind_password(settings: Settings) -> bytes | None:
+    path = settings.ldap_bind_password_file
+    if bool(settings.ldap_bind_dn) != (path is not None):
+        raise _unset("FLITWATCH_LDAP_BIND_DN and FLITWATCH_LDAP_BIND_PASSWORD_FILE need each other")
+    if path is None:
+        return None
+    _dn("LDAP_BIND_DN", settings.ldap_bind_dn)
+    try:
+        password = path.read_text().rstrip("\r\n")
+    except (OSError, UnicodeDecodeError):
+        raise _unset(f"the password of FLITWATCH_LDAP_BIND_DN cannot be read from {path}") from None
+    prepared = _prepared(password)
+    if prepared is None:
+        raise _unset(f"there is no password in {path}")
+    return prepared
+
+
+def _unset(what: str) -> Unavailable:
+    return Unavailable(f"logins by LDAP cannot work: {what}", advice="docs/sysadmin.md lists the settings.")
