@@ -1,7 +1,7 @@
 /** The frame around every page: machine, pages, search, freshness; keyboard and help. */
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useState } from "react";
 import { fabricsQuery } from "../api/queries";
 import { Empty } from "../components/Notice";
 import { isEmbedded } from "../lib/embed";
@@ -11,10 +11,12 @@ import { useMachineOfExports } from "../lib/origin";
 import { useStore } from "../lib/store";
 import { offerTour, startTour, tourStore } from "../lib/tour";
 import { toggleTheme } from "../lib/theme";
+import { PACE_S, wallStore } from "../lib/wall";
 import { EmbedBar } from "./EmbedBar";
 import { OldData } from "./OldData";
 import { titleOf } from "./title";
 import { TopBar } from "./TopBar";
+import { WallBar } from "./WallBar";
 
 const SearchDialog = lazy(() => import("./SearchDialog"));
 const HelpDialog = lazy(() => import("./HelpDialog"));
@@ -43,8 +45,15 @@ export function Shell() {
     document.title = titleOf(path, { fabric: inAddress, job });
   }, [path, inAddress, job]);
 
+  const wall = useStore(wallStore);
+  useLayoutEffect(() => {
+    document.documentElement.toggleAttribute("data-wall", wall !== null);
+    // Pictures take their scale from the page's: what is drawn already is drawn anew.
+    window.dispatchEvent(new Event("resize"));
+  }, [wall]);
+
   const touring = useStore(tourStore) !== null;
-  const demo = machine?.simulated === true && path === "/" && !isEmbedded();
+  const demo = machine?.simulated === true && path === "/" && !isEmbedded() && wall === null;
   useEffect(() => {
     if (demo) offerTour();
   }, [demo]);
@@ -85,6 +94,11 @@ export function Shell() {
       { keys: "g i", label: "Ingest health", run: () => void navigate({ to: "/health" }) },
       { keys: "g p", label: "People and tokens", run: () => void navigate({ to: "/admin" }) },
       { keys: "t", label: "Light or dark", run: toggleTheme },
+      {
+        keys: "w",
+        label: "Wall display on or off",
+        run: () => wallStore.set(wallStore.get() === null ? PACE_S : null),
+      },
     ],
     [machine, navigate],
   );
@@ -94,6 +108,8 @@ export function Shell() {
     <div className="app">
       {isEmbedded() ? (
         <EmbedBar machine={machine ?? null} />
+      ) : wall !== null ? (
+        <WallBar machine={machine ?? null} pace={wall} />
       ) : (
         <TopBar machine={machine ?? null} machines={machines} onOpen={setOpen} onTour={tour} />
       )}

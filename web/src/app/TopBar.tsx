@@ -6,6 +6,7 @@ import { Icon } from "../components/Icon";
 import { Menu } from "../components/Menu";
 import { useStore } from "../lib/store";
 import { themeStore, toggleTheme } from "../lib/theme";
+import { PACE_S, wallStore } from "../lib/wall";
 import { devices } from "../machine/scene";
 import { AccountMenu } from "./AccountMenu";
 import { FiringBadge } from "./FiringBadge";
@@ -118,6 +119,7 @@ export function TopBar({ machine, machines, onOpen, onTour }: Props) {
           { id: "connect", label: "Connect your own data", onSelect: () => void navigate({ to: "/connect" }) },
           { id: "tour", label: "Take the tour", onSelect: onTour },
           { id: "keys", label: "Keys", onSelect: () => onOpen("help") },
+          { id: "wall", label: "Wall display", onSelect: () => wallStore.set(PACE_S) },
           { id: "docs", label: "Documentation", onSelect: () => location.assign("/docs/") },
         ]}
       />
