@@ -1,5 +1,5 @@
 /** Above the pages of a wall display: the machine, whose turn it is, the time, how fresh the data are. Pages take turns by themselves. */
-import { useNavigate } from "@tanstack/react-router";
+import { useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useMemo, useRef, useState } from "react";
 import type { Fabric } from "../api/shapes";
 import { Icon } from "../components/Icon";
@@ -15,7 +15,10 @@ const SIGNS = ["pointerdown", "pointermove", "keydown", "wheel"] as const;
 export function WallBar({ machine, pace }: { machine: Fabric | null; pace: number }) {
   const navigate = useNavigate();
   const pages = useMemo(() => wallPages(machine), [machine]);
-  const [at, setAt] = useState(0);
+  const address = useRouterState({ select: (state) => state.location.href });
+  const at = pages.findIndex(
+    (page) => address.startsWith(page.href) && (page.href !== "/" || /^\/(\?|$)/.test(address)),
+  );
   const [now, setNow] = useState(() => Date.now());
   const [paused, setPaused] = useState(false);
   // Not state: they change with each move of the pointer.
@@ -26,7 +29,6 @@ export function WallBar({ machine, pace }: { machine: Fabric | null; pace: numbe
       const page = pages[index];
       if (!page) return;
       times.current.turned = Date.now();
-      setAt(index);
       void navigate({ href: page.href, replace: true } as never);
     },
     [pages, navigate],

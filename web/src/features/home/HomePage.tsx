@@ -54,7 +54,7 @@ const PACE_MS = 10_000;
 const HOUR_MS = 3_600_000;
 /** Rows of what needs attention, of jobs by stalls beside it and where nothing needs any, and of pairs of groups; a wall has room for more. */
 const ROWS = { shown: 12, beside: 6, alone: 24, pairs: 5 };
-const WALL_ROWS = { shown: 14, beside: 12, alone: 48, pairs: 12 };
+const WALL_ROWS = { shown: 14, beside: 48, alone: 48, pairs: 12 };
 const NONE: RunningRun[] = [];
 
 const CALM: Alert[] = [];
