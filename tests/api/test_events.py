@@ -12,14 +12,15 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 import httpx
+import psycopg
 import pytest
 
 from api.conftest import Served, bearer, operating, serving
 from flitwatch_api.events import http
-from flitwatch_api.events.hub import PUBLIC, QUEUE, Stream, encode
+from flitwatch_api.events.hub import PUBLIC, QUEUE, Hub, Stream, encode
 from flitwatch_api.people import callers
 from flitwatch_api.settings import Settings
-from flitwatch_db import connect
+from flitwatch_db import connect, conninfo
 from flitwatch_db.core import events
 from flitwatch_db.core.events import Event
 from flitwatch_db.people import accounts as people
@@ -330,6 +331,34 @@ def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> 
     while shown() != 17:
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_counters_of_the_past_do_not_move_the_present(embedded_db: str) -> None:
+    """A day that is filled in ends hours ago; how far the machine's counters reach stays where it was, in a process that starts later too."""
+    from flitwatch_db.fabrics import store as fabrics
+    from flitwatch_domain.generators import dragonfly
+
+    with connect(embedded_db, role="writer") as conn:
+        fabric_id = fabrics.save(
+            conn,
+            dragonfly(2, 2, 2, blue_routers=1, blue_cables=1, black_cables=1, endpoints_per_router=1, name="filled"),
+        )
+        present = {"fabric_id": fabric_id, "through": "2026-09-21T16:00:00Z", "routers": 1}
+        events.emit(conn, "counters", present | {"ports_through": "2026-09-21T15:59:50Z"})
+        past = {"fabric_id": fabric_id, "through": "2026-09-21T12:00:00Z", "routers": 1}
+        last = events.emit(conn, "counters", past | {"late_from": "2026-09-20T16:00:00Z"})
+    hub = Hub(embedded_db, 1, 1)
+
+    async def begun() -> tuple[float, float]:
+        async with await psycopg.AsyncConnection.connect(conninfo(embedded_db, role="reader"), autocommit=True) as conn:
+            await hub._begin(conn)
+            at_start = hub.through[fabric_id]
+            hub._hand_on(events.Event(last, datetime.now(UTC), "counters", past))
+            return at_start, hub.through[fabric_id]
+
+    expected = datetime(2026, 9, 21, 16, tzinfo=UTC).timestamp()
+    assert asyncio.run(begun()) == (expected, expected)
+    assert hub.ports_through[fabric_id] == expected - 10
 
 
 #: What each kind's emitter puts into it; what streams tell of it is the contract's.

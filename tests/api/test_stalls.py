@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -201,7 +201,8 @@ def test_sums_over_ports_that_are_gone_or_estimated_are_said() -> None:
     year_ago, last_week = T0 - 365 * 86_400, T0 - 8 * 86_400
     assert note(week, year_ago, last_week, 1) is None
     assert note(week, year_ago, last_week, 5) == "Estimated from one in 5 ten-second samples of this window."
-    assert "kept since" in (note(month, year_ago, last_week, 1) or "")
+    kept = datetime.fromtimestamp(last_week, UTC).strftime("%-d %b %Y %H:%M UTC")
+    assert f"are kept since {kept};" in (note(month, year_ago, last_week, 1) or "")
     assert note(month, last_week - 20, last_week, 1) is None, "a young site has lost nothing"
     assert WindowQuery(None, month, T0, T0, Reach(year_ago, T0, {}, oldest_of_ports_s=last_week)).ports_window() == (last_week, T0 // 10 * 10)  # type: ignore[arg-type]  # fmt: skip
 

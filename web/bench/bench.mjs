@@ -8,6 +8,8 @@
 //   users_frame_p95_ms  the same while 300 users on the page of blame are
 //   replay_frame_p99_ms the same, p99, while a window plays along the axis at its fastest, panels included
 //   ring_longest_ms     longest task of the main thread while the ring is loaded, median of runs
+//   links_100k_frame_ms  main-thread work a frame, p95, while a tree of 100,352 links is drawn anew with each frame (its theme changes)
+//   links_100k_hover_ms  the same while the pointer moves over it
 //   layout_shift        the largest cumulative layout shift of any page while it loads, and the page
 import { launch, platform } from "../tests/e2e/browser.mjs";
 import { pagesOf } from "../tests/e2e/pages.mjs";
@@ -149,6 +151,39 @@ async function shifts(browser, url, paths) {
   return found.sort((a, b) => b[1] - a[1]);
 }
 
+/** Main-thread work a frame of a picture of 100,352 links: [drawn anew, pointed at]. */
+async function vast(browser) {
+  const { url, stop } = await platform({ groups: 4, vast: true });
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  try {
+    await page.goto(`${url}/fabric/vast-like`);
+    await page.waitForSelector(".tree-picture canvas", { timeout: 120_000 });
+    await page.waitForTimeout(8000);
+    const box = await page.locator(".tree-picture .layers").boundingBox();
+    const drawn = await work(page, session, async () => {
+      for (let i = 0; i < 40; i++) {
+        await page.keyboard.press("t");
+        await page.waitForTimeout(150);
+      }
+    });
+    const hover = await work(page, session, async () => {
+      for (let i = 0; i <= 90; i++) {
+        await page.mouse.move(
+          box.x + box.width * (0.05 + (0.9 * i) / 90),
+          box.y + box.height * (0.4 + 0.3 * Math.sin(i / 9)),
+        );
+        await page.waitForTimeout(8);
+      }
+    });
+    return [drawn, hover];
+  } finally {
+    await context.close();
+    stop();
+  }
+}
+
 const { url, stop } = await platform({ groups: 34 });
 const browser = await launch();
 try {
@@ -202,6 +237,7 @@ try {
   const moved = await shifts(browser, url, await pagesOf({ api, timed, fabrics }));
   const jobs = await table(page, session, `${url}/jobs`, "Filter jobs", "amg");
   const users = await table(page, session, `${url}/blame`, "Filter names", "u41");
+  const [redrawn, pointed] = await vast(browser);
   console.log(
     JSON.stringify({
       first_paint_ms: round(quantile(paints, 0.5)),
@@ -213,6 +249,9 @@ try {
       users_frame_p95_ms: round(quantile(users, 0.95)),
       replay_frame_p99_ms: round(quantile(replay, 0.99)),
       ring_longest_ms: round(quantile(rings, 0.5)),
+      links_100k_frame_ms: round(quantile(redrawn, 0.95)),
+      links_100k_hover_ms: round(quantile(pointed, 0.95)),
+      links_100k_frames: redrawn.length,
       layout_shift: round(moved[0][1]),
       layout_shift_worst: moved.slice(0, 4).map(([path, value]) => `${path} ${value.toFixed(3)}`),
       replay_frame_median_ms: round(quantile(replay, 0.5)),

@@ -86,9 +86,8 @@ def set_evaluated_through(conn: Connection, name: str, through_s: float) -> None
 def counted_through_s(conn: Connection) -> float | None:
     """Until when the writers of live fabrics say that counters are complete: the earliest of those that moved in the last ten minutes."""
     row = conn.execute(
-        "SELECT extract(epoch FROM min(through))::float8 FROM (SELECT DISTINCT ON (payload ->> 'fabric_id')"
-        " (payload ->> 'through')::timestamptz AS through FROM event WHERE kind = 'counters' AND at > now() - interval '10 minutes'"
-        " AND payload ->> 'through' IS NOT NULL ORDER BY payload ->> 'fabric_id', event_id DESC) t"
+        "SELECT extract(epoch FROM min(through))::float8 FROM (SELECT max((payload ->> 'through')::timestamptz) AS through"
+        " FROM event WHERE kind = 'counters' AND at > now() - interval '10 minutes' GROUP BY payload ->> 'fabric_id') t"
         " WHERE through > now() - interval '1 hour'"
     ).fetchone()
     return None if row is None else row[0]

@@ -35,11 +35,10 @@ async def listen(conn: Connection) -> None:
 
 
 async def completeness(conn: Connection) -> dict[int, tuple[str, str | None]]:
-    """Per fabric: `through` and `ports_through` of its newest `counters` event (RFC 3339)."""
+    """Per fabric: the latest `through` and `ports_through` of its newer `counters` events (RFC 3339)."""
     cursor = await conn.execute(
-        "SELECT DISTINCT ON (payload->>'fabric_id') payload->>'fabric_id', payload->>'through', payload->>'ports_through' FROM event"
-        " WHERE event_id > (SELECT coalesce(max(event_id), 0) - %s FROM event) AND kind = 'counters'"
-        " ORDER BY payload->>'fabric_id', event_id DESC",
+        "SELECT payload->>'fabric_id', max(payload->>'through'), max(payload->>'ports_through') FROM event"
+        " WHERE event_id > (SELECT coalesce(max(event_id), 0) - %s FROM event) AND kind = 'counters' GROUP BY 1",
         [RECENT],
     )
     return {int(f): (t, p) for f, t, p in await cursor.fetchall() if f is not None and f.isdigit() and t is not None}

@@ -127,8 +127,8 @@ def complete_through_s(conn: Connection, run_id: int) -> float | None:
     """Until when the counters of a run's fabric are complete, as the writer said last; else the end of the newest row; None where there are none."""
     row = conn.execute(
         "SELECT coalesce("
-        " (SELECT extract(epoch FROM (e.payload ->> 'through')::timestamptz) FROM event e WHERE e.kind = 'counters'"
-        "  AND (e.payload ->> 'fabric_id')::int = f.fabric_id ORDER BY e.event_id DESC LIMIT 1),"
+        " (SELECT extract(epoch FROM max(said.through)) FROM (SELECT (e.payload ->> 'through')::timestamptz AS through FROM event e"
+        "  WHERE e.kind = 'counters' AND (e.payload ->> 'fabric_id')::int = f.fabric_id ORDER BY e.event_id DESC LIMIT 20) said),"
         " (SELECT extract(epoch FROM max(ts)) + 1 FROM router_1s c WHERE c.fabric_id = f.fabric_id),"
         " (SELECT extract(epoch FROM max(ts)) + 1 FROM endpoint_1s c WHERE c.fabric_id = f.fabric_id))::float8"
         " FROM (SELECT n.fabric_id FROM run r JOIN job_node n USING (job_pk) WHERE r.run_id = %s AND n.router IS NOT NULL"

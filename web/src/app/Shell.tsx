@@ -1,10 +1,8 @@
 /** The frame around every page: machine, pages, search, freshness; keyboard and help. */
 import { useQuery } from "@tanstack/react-query";
-import { Link, Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { Outlet, useNavigate, useParams, useRouterState } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useLayoutEffect, useMemo, useState } from "react";
 import { fabricsQuery } from "../api/queries";
-import { Icon } from "../components/Icon";
-import { Menu } from "../components/Menu";
 import { Empty } from "../components/Notice";
 import { isEmbedded } from "../lib/embed";
 import { useKeys } from "../lib/keys";
@@ -12,14 +10,13 @@ import { currentMachine, machineStore, rememberMachine } from "../lib/machine";
 import { useMachineOfExports } from "../lib/origin";
 import { useStore } from "../lib/store";
 import { offerTour, startTour, tourStore } from "../lib/tour";
-import { themeStore, toggleTheme } from "../lib/theme";
-import { devices } from "../machine/scene";
-import { AccountMenu } from "./AccountMenu";
+import { toggleTheme } from "../lib/theme";
+import { PACE_S, wallStore } from "../lib/wall";
 import { EmbedBar } from "./EmbedBar";
-import { FiringBadge } from "./FiringBadge";
-import { Freshness } from "./Freshness";
 import { OldData } from "./OldData";
 import { titleOf } from "./title";
+import { TopBar } from "./TopBar";
+import { WallBar } from "./WallBar";
 
 const SearchDialog = lazy(() => import("./SearchDialog"));
 const HelpDialog = lazy(() => import("./HelpDialog"));
@@ -32,7 +29,6 @@ export function Shell() {
   const machines = useQuery(fabricsQuery());
   const fabrics = machines.data?.items;
   const remembered = useStore(machineStore);
-  const theme = useStore(themeStore);
   const [open, setOpen] = useState<"search" | "help" | null>(null);
   const machine = useMemo(
     () =>
@@ -49,8 +45,15 @@ export function Shell() {
     document.title = titleOf(path, { fabric: inAddress, job });
   }, [path, inAddress, job]);
 
+  const wall = useStore(wallStore);
+  useLayoutEffect(() => {
+    document.documentElement.toggleAttribute("data-wall", wall !== null);
+    // Pictures take their scale from the page's: what is drawn already is drawn anew.
+    window.dispatchEvent(new Event("resize"));
+  }, [wall]);
+
   const touring = useStore(tourStore) !== null;
-  const demo = machine?.simulated === true && path === "/" && !isEmbedded();
+  const demo = machine?.simulated === true && path === "/" && !isEmbedded() && wall === null;
   useEffect(() => {
     if (demo) offerTour();
   }, [demo]);
@@ -91,6 +94,11 @@ export function Shell() {
       { keys: "g i", label: "Ingest health", run: () => void navigate({ to: "/health" }) },
       { keys: "g p", label: "People and tokens", run: () => void navigate({ to: "/admin" }) },
       { keys: "t", label: "Light or dark", run: toggleTheme },
+      {
+        keys: "w",
+        label: "Wall display on or off",
+        run: () => wallStore.set(wallStore.get() === null ? PACE_S : null),
+      },
     ],
     [machine, navigate],
   );
@@ -100,110 +108,10 @@ export function Shell() {
     <div className="app">
       {isEmbedded() ? (
         <EmbedBar machine={machine ?? null} />
+      ) : wall !== null ? (
+        <WallBar machine={machine ?? null} pace={wall} />
       ) : (
-        <header className="top">
-          <a className="skip" href="#main">
-            Skip to the page
-          </a>
-          <Link to="/" className="brand">
-            <svg width="20" height="20" viewBox="0 0 20 20" aria-hidden="true">
-              <path
-                d="M3 6h5M12 6h5M3 10h9M16 10h1M3 14h3M10 14h7"
-                fill="none"
-                stroke="currentColor"
-                strokeWidth="2"
-                strokeLinecap="round"
-              />
-            </svg>
-            <span>Flitwatch</span>
-          </Link>
-          <Menu
-            heading="Machines"
-            empty={
-              fabrics ? "No machine is known yet" : machines.error ? machines.error.message : "Loading the machines…"
-            }
-            trigger={
-              <>
-                <span className="visually-hidden">Machine </span>
-                <span className="ellipsis">
-                  {machine?.name ?? (fabrics ? "no machine" : machines.error ? "machines unknown" : "…")}
-                </span>
-                {machine?.simulated && <span className="tag">simulated</span>}
-                <Icon name="down" />
-              </>
-            }
-            entries={(fabrics ?? []).map((fabric) => ({
-              id: String(fabric.id),
-              label: fabric.name,
-              detail: `${devices(fabric)}${fabric.simulated ? " · simulated" : ""}${fabric.snapshot ? " · one sample" : ""}`,
-              onSelect: () => void navigate({ to: "/fabric/$fabric", params: { fabric: fabric.name } }),
-            }))}
-          />
-          <nav aria-label="Pages">
-            <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
-              Home
-            </Link>
-            {machine ? (
-              <Link to="/fabric/$fabric" params={{ fabric: machine.name }} activeOptions={{ includeSearch: false }}>
-                Fabric
-              </Link>
-            ) : (
-              <Link to="/fabric">Fabric</Link>
-            )}
-            <Link to="/jobs" activeOptions={{ includeSearch: false }}>
-              Jobs
-            </Link>
-            <Link to="/blame" activeOptions={{ includeSearch: false }}>
-              Blame
-            </Link>
-            <Link to="/drivers" activeOptions={{ includeSearch: false }}>
-              Drivers
-            </Link>
-            <Link to="/forecast" activeOptions={{ includeSearch: false }}>
-              Forecast
-            </Link>
-            <Link to="/lab" activeOptions={{ includeSearch: false }}>
-              Lab
-            </Link>
-            <Link to="/recommendations" activeOptions={{ includeSearch: false }}>
-              Advice
-            </Link>
-            <Link to="/alerts" activeOptions={{ includeSearch: false }}>
-              Alerts
-              <FiringBadge />
-            </Link>
-            <Link to="/health">Health</Link>
-          </nav>
-          <div className="spacer" />
-          <button className="search-button" onClick={() => setOpen("search")} title="Search jobs, routers, users">
-            <kbd aria-hidden="true">/</kbd>
-            <span className="visually-hidden">Search </span>
-            <span>Job, router, user</span>
-          </button>
-          <button
-            className="button plain"
-            onClick={toggleTheme}
-            aria-label={theme === "dark" ? "Use the light theme" : "Use the dark theme"}
-          >
-            <Icon name={theme === "dark" ? "sun" : "moon"} />
-          </button>
-          <Menu
-            trigger={
-              <>
-                <span aria-hidden="true">?</span>
-                <span className="visually-hidden">Help</span>
-              </>
-            }
-            entries={[
-              { id: "connect", label: "Connect your own data", onSelect: () => void navigate({ to: "/connect" }) },
-              { id: "tour", label: "Take the tour", onSelect: tour },
-              { id: "keys", label: "Keys", onSelect: () => setOpen("help") },
-              { id: "docs", label: "Documentation", onSelect: () => location.assign("/docs/") },
-            ]}
-          />
-          <AccountMenu />
-          <Freshness fabric={machine ?? null} />
-        </header>
+        <TopBar machine={machine ?? null} machines={machines} onOpen={setOpen} onTour={tour} />
       )}
       <OldData />
       <main id="main" className="page" tabIndex={-1}>

@@ -1,5 +1,5 @@
 /** Legends of the colour scales: steps with the cuts between them. */
-import { CHANGE, CHANGE_LABELS, fractionColour, HEAT, HEAT_LABELS, type Theme } from "./scale";
+import { CHANGE, CHANGE_LABELS, fractionColour, HEAT, HEAT_LABELS, NO_COLOUR, type Theme } from "./scale";
 
 interface StepsProps {
   title: string;
@@ -91,5 +91,6 @@ export function FractionLegend({ theme, width = 220 }: { theme: Theme; width?: n
 }
 
 export function Swatch({ colour }: { colour: string }) {
-  return <span className="swatch" style={{ background: colour }} aria-hidden="true" />;
+  const unknown = colour === NO_COLOUR;
+  return <span className={unknown ? "swatch unknown" : "swatch"} style={{ background: colour }} aria-hidden="true" />;
 }

@@ -1,6 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CHANGE, changeStep, fractionColour, HEAT, HEAT_CUTS, heatStep, luminance, textOn } from "./scale";
+import {
+  CHANGE,
+  changeColour,
+  changeStep,
+  fractionColour,
+  HEAT,
+  HEAT_CUTS,
+  heatColour,
+  heatStep,
+  luminance,
+  textOn,
+} from "./scale";
 
 const contrast = (a: number, b: number) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
 
@@ -37,6 +48,13 @@ describe("change scale", () => {
       }),
     );
     expect(changeStep(1)).toBe(3);
+  });
+
+  it("has no colour for what is unknown", () => {
+    for (const theme of ["light", "dark"] as const) {
+      expect(CHANGE[theme]).not.toContain(changeColour(NaN, theme));
+      expect(HEAT[theme]).not.toContain(heatColour(NaN, theme));
+    }
   });
 });
 

@@ -18,6 +18,7 @@ export const CHANGE: Record<Theme, readonly string[]> = {
 };
 
 /** Codes beside the steps: what is not a value never looks like one. */
+export const NO_COLOUR = "transparent";
 export const NOT_SAMPLED = 253;
 export const SILENT = 254;
 
@@ -43,9 +44,12 @@ export function changeFactor(now: number, before: number): number {
   return above === below ? 1 : above / below;
 }
 
-export const heatColour = (value: number, theme: Theme): string => HEAT[theme][heatStep(value)] as string;
+/** The colour of a value; what is unknown has none. */
+export const heatColour = (value: number, theme: Theme): string =>
+  Number.isNaN(value) ? NO_COLOUR : (HEAT[theme][heatStep(value)] as string);
 
-export const changeColour = (factor: number, theme: Theme): string => CHANGE[theme][changeStep(factor)] as string;
+export const changeColour = (factor: number, theme: Theme): string =>
+  Number.isNaN(factor) ? NO_COLOUR : (CHANGE[theme][changeStep(factor)] as string);
 
 const FRACTION_ENDS: Record<Theme, [number, number]> = { light: [0xdc, 0x0a], dark: [0x38, 0xff] };
 

@@ -172,6 +172,14 @@ export interface RunVerdict {
   slowFactor: number | null;
 }
 
+/** The newest step against the same step of earlier runs; null where either is unknown. */
+export function paceOf(series: StepSeries): { now: number; usual: number; slow: boolean } | null {
+  const at = series.time.findLastIndex(known);
+  const [now, usual, limit] = [series.time[at], series.mean?.[at], series.p90?.[at]];
+  if (!known(now) || !known(usual)) return null;
+  return { now, usual, slow: known(limit) && now > limit };
+}
+
 const RUN = 5;
 
 export function runVerdict(series: StepSeries): RunVerdict {

@@ -268,7 +268,7 @@ export function worstOfLeaves(tree: Tree): LeafWorst[] {
 }
 
 export const mostTraffic = (tree: Tree): number =>
-  Math.max(0, ...tree.edges.flatMap(({ up, down }) => [up.flits, down.flits]));
+  tree.edges.reduce((most, { up, down }) => Math.max(most, up.flits, down.flits), 0);
 
 /** The leaf with the most congested link to a spine, in words. */
 export function worstLeafText(tree: Tree, machine: Machine): string {

@@ -7,6 +7,7 @@ import { levelName } from "./arrange";
 import { count } from "../lib/format";
 import { font, type Palette } from "./palette";
 import { changeColour, fractionColour, heatColour, type Theme } from "./scale";
+import { type Bundle, bundlesOf, drawBundles, MOST_STROKES, pixelOf } from "./treeBundles";
 import { mostTraffic, ratioOf, type HalfEdge, type LeafWorst, type Terminal, type Tree } from "./tree";
 
 /** What is drawn: stall cycles per flit, their change between windows, or the congested fraction. */
@@ -105,9 +106,44 @@ export function drawTree(
   machine: Machine,
   paint: TreePaint,
 ): void {
-  const { palette, measure } = paint;
+  const { palette } = paint;
   context.fillStyle = palette.surface;
   context.fillRect(0, 0, layout.width, layout.height);
+  if (isBundled(tree) && context instanceof CanvasRenderingContext2D) drawMany(context, layout, tree, paint);
+  else drawEach(context, layout, tree, paint);
+  drawNodes(context, layout, tree, machine, paint);
+  drawSwitches(context, layout, tree, paint);
+  context.textAlign = "left";
+  for (const row of layout.rows) {
+    context.font = font(11);
+    context.fillStyle = palette.ink2;
+    context.fillText(String(row.count), 0, row.y + 4);
+    context.fillStyle = palette.ink3;
+    context.fillText(plural(row.name, row.count), context.measureText(String(row.count)).width + 4, row.y + 4);
+  }
+}
+
+/** Whether links are drawn in bundles, each with its worst: a slice of the tree shows every one. */
+export const isBundled = (tree: Tree): boolean => 2 * tree.edges.length > MOST_STROKES;
+
+const bundles = new WeakMap<TreeLayout, { tree: Tree; made: Bundle[] }>();
+
+function drawMany(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, paint: TreePaint): void {
+  const { palette, measure } = paint;
+  const old = bundles.get(layout);
+  const made = old?.tree === tree ? old.made : bundlesOf(tree, layout);
+  bundles.set(layout, { tree, made });
+  const { width, height } = context.canvas;
+  const image = context.getImageData(0, 0, width, height);
+  const unknown = pixelOf(palette.lineStrong);
+  drawBundles(new Uint32Array(image.data.buffer), { width, height, scale: width / layout.width }, made, (ratio) =>
+    ratio < 0 ? unknown : pixelOf(measureColour(measure, ratio, palette.theme)),
+  );
+  context.putImageData(image, 0, 0);
+}
+
+function drawEach(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, paint: TreePaint): void {
+  const { palette, measure } = paint;
   const halves = tree.edges
     .flatMap((edge) => [
       { edge, half: edge.down, side: -1 },
@@ -144,16 +180,6 @@ export function drawTree(
   }
   context.globalAlpha = 1;
   context.setLineDash([]);
-  drawNodes(context, layout, tree, machine, paint);
-  drawSwitches(context, layout, tree, paint);
-  context.textAlign = "left";
-  for (const row of layout.rows) {
-    context.font = font(11);
-    context.fillStyle = palette.ink2;
-    context.fillText(String(row.count), 0, row.y + 4);
-    context.fillStyle = palette.ink3;
-    context.fillText(plural(row.name, row.count), context.measureText(String(row.count)).width + 4, row.y + 4);
-  }
 }
 
 const plural = (name: string, n: number) => (n === 1 ? name : name === "leaf" ? "leaves" : `${name}s`);

@@ -2,6 +2,7 @@ import { useRouter } from "@tanstack/react-router";
 import { useMemo, useRef, useState } from "react";
 import { useKeys } from "../lib/keys";
 import { stringifySearch } from "../lib/search";
+import { Icon } from "./Icon";
 
 interface Props {
   /** What the address has to hold beside what it holds already, so that it shows this moment later on. */
@@ -36,7 +37,10 @@ export function CopyMoment({ search }: Props) {
   );
   return (
     <button className="button" onClick={copy} aria-label="Copy link to this moment" title="Copy link to this moment">
-      <span role="status">{said || "Copy link"}</span>
+      <Icon name="link" />
+      <span className="copy-words" data-said={said ? "" : undefined} role="status">
+        {said || "Copy link"}
+      </span>
     </button>
   );
 }

@@ -34,6 +34,7 @@ const SIGNS: Record<string, string> = {
   pause: "M5.5 3v10M10.5 3v10",
   plus: "M8 3.5v9M3.5 8h9",
   minus: "M3.5 8h9",
+  link: "M7 9a3 3 0 004.2 0l2-2A3 3 0 009 2.8l-.8.8M9 7a3 3 0 00-4.2 0l-2 2A3 3 0 007 13.2l.8-.8",
   bell: "M4 11V7a4 4 0 018 0v4l1.2 1.5H2.8zM6.8 14.2h2.4",
 };
 

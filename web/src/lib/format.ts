@@ -1,7 +1,7 @@
 /** Numbers as people read them: one rule for each kind of figure, the same on every page. */
 
 export const UNKNOWN = "–";
-const MINUS = "\u2212";
+export const MINUS = "\u2212";
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
 const known = (value: number | null | undefined): value is number => value != null && Number.isFinite(value);

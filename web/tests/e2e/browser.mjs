@@ -10,14 +10,18 @@ export async function launch(options = {}) {
 }
 
 /** {url, fixture, stop}: the named platform, or a fresh fixture server. */
-export async function platform({ groups = 34 } = {}) {
+export async function platform({ groups = 34, vast = false } = {}) {
   if (process.env.FLITWATCH_URL)
     return { url: process.env.FLITWATCH_URL.replace(/\/$/, ""), fixture: false, stop: () => {} };
-  const port = 20_000 + (process.pid % 20_000);
+  const port = 20_000 + ((process.pid + (vast ? 7 : 0)) % 20_000);
   const script = fileURLToPath(new URL("../fixture/serve.mjs", import.meta.url));
-  const child = spawn(process.execPath, [script, "--port", String(port), "--groups", String(groups)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const child = spawn(
+    process.execPath,
+    [script, "--port", String(port), "--groups", String(groups), ...(vast ? ["--vast"] : [])],
+    {
+      stdio: ["ignore", "pipe", "inherit"],
+    },
+  );
   await once(child.stdout, "data");
   return { url: `http://127.0.0.1:${port}`, fixture: true, stop: () => child.kill() };
 }

@@ -22,6 +22,7 @@ import { timelapse } from "./checks/timelapse.mjs";
 import { tour } from "./checks/tour.mjs";
 import { touch } from "./checks/touch.mjs";
 import { visits } from "./checks/visits.mjs";
+import { wall } from "./checks/wall.mjs";
 import { start } from "./harness.mjs";
 
 const suite = await start({ groups: 34, only: process.argv[2] });
@@ -35,7 +36,7 @@ const inTurn = async (parts) => {
 await Promise.all([
   inTurn([accessible, touch]),
   inTurn([fabricPage, exports, estimates, layout, dates, home]),
-  inTurn([switches, timelapse, moments, refusals, ways, access, search, tour]),
+  inTurn([switches, timelapse, moments, refusals, ways, access, search, tour, wall]),
 ]);
 await inTurn([jobPage, alerts, people, recommendations, stale, visits]);
 await suite.finish();

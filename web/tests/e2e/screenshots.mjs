@@ -222,8 +222,8 @@ for (const theme of ["light", "dark"]) {
     show(
       page,
       [
-        ["fabric-wall", at(dragonfly, "?view=tiles")],
-        ["home-wall", "/"],
+        ["fabric-wall", at(dragonfly, "?view=tiles&wall=600")],
+        ["home-wall", "/?wall=600"],
       ],
       theme,
     ),

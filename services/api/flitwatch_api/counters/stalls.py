@@ -101,8 +101,14 @@ class WindowQuery:
         first, kept = self.reach.first_s, self.reach.oldest_of_ports_s
         begun = None if self.window is None or first is None else max(self.window.from_s, first)
         if begun is not None and kept is not None and kept > begun + PORTS_BEGIN_S:
-            said.append(f"Counters of ports are kept since {moment(kept)}; what was before is not in these sums.")
+            said.append(
+                f"Counters of ports are kept since {_day_and_time(kept)}; what was before is not in these sums."
+            )
         return " ".join(said) or None
+
+
+def _day_and_time(epoch_s: float) -> str:
+    return f"{moment(epoch_s):%-d %b %Y %H:%M} UTC"
 
 
 async def ask(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -248,8 +249,9 @@ class Hub:
                 self._streams.discard(stream)
 
     def _note(self, into: dict[int, float], fabric_id: int, through: object) -> None:
+        # Never back: counters of the past that are written late end before what is known already.
         try:
-            into[fabric_id] = datetime.fromisoformat(str(through)).timestamp()
+            into[fabric_id] = max(datetime.fromisoformat(str(through)).timestamp(), into.get(fabric_id, -math.inf))
         except (ValueError, OverflowError):
             return
 

@@ -9,6 +9,7 @@ import { Menu } from "../../components/Menu";
 import { answered, refused, Unanswered } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { plural } from "../../lib/format";
+import { useMedia } from "../../lib/media";
 import { isoTime, parseTime } from "../../lib/time";
 import type { Store } from "../../lib/store";
 import { AXES, CLASSES, type FabricSearch, type View } from "./address";
@@ -66,13 +67,17 @@ export function ContextBar({
   const first = parseTime(fabric.first_ts);
   const chosen = search.job?.split(",").filter(Boolean) ?? [];
   const drop = (id: string) => change({ job: chosen.filter((job) => job !== id).join(",") || undefined });
+  // With all of them in one line, each gets less room; the address says so at once, so nothing moves later.
+  const crowded = search.diff === "on" && chosen.length > 0;
   return (
-    <div className="context">
-      <h1>Fabric</h1>
-      {fabric.simulated && <span className="tag">simulated</span>}
-      <span className="subtitle" title={subtitle}>
-        {subtitle}
-      </span>
+    <div className="context" data-crowded={crowded || undefined}>
+      <div className="fabric-title">
+        <h1>Fabric</h1>
+        {fabric.simulated && <span className="tag">simulated</span>}
+        <span className="subtitle" title={subtitle}>
+          {subtitle}
+        </span>
+      </div>
       <span className="spacer" />
       <Segmented
         label="View"
@@ -81,12 +86,7 @@ export function ContextBar({
         onChange={(v) => change({ view: v }, true)}
       />
       {fabric.kind === "dragonfly" && fabric.technology === "cray_xc" && (
-        <Segmented
-          label="Link class"
-          value={search.class ?? "all"}
-          onChange={(v) => change({ class: CLASSES.find((c) => c === v) })}
-          options={[{ value: "all", label: "All" }, ...CLASSES.map((c) => ({ value: c, label: title(c) }))]}
-        />
+        <ClassChoice chosen={search.class} short={crowded} change={change} />
       )}
       {fabric.kind === "torus" && view === "tiles" && (scene?.arrangement.panels.length ?? 0) > 1 && (
         <Segmented
@@ -118,7 +118,7 @@ export function ContextBar({
       {jobs.overlays.map((job) => (
         <span className="chip" key={job.id}>
           <span className="box" aria-hidden="true" />
-          <Link to="/jobs/$job" params={{ job: job.id }} search={{ at: search.to }}>
+          <Link to="/jobs/$job" params={{ job: job.id }} search={{ at: search.to }} title={job.label}>
             {job.label}
           </Link>
           <button aria-label={`Hide job ${job.id}`} onClick={() => drop(job.id)}>
@@ -208,5 +208,32 @@ export function ContextBar({
         empty="Nothing to export yet"
       />
     </div>
+  );
+}
+
+interface ClassChoiceProps {
+  chosen: FabricSearch["class"];
+  /** As a menu, where there is no room for all of them beside each other. */
+  short: boolean;
+  change: Props["change"];
+}
+
+function ClassChoice({ chosen, short, change }: ClassChoiceProps) {
+  const narrow = useMedia("(max-width: 1700px)");
+  const options = [{ value: "all", label: "All" }, ...CLASSES.map((c) => ({ value: c, label: title(c) }))];
+  const choose = (value: string) => change({ class: CLASSES.find((c) => c === value) });
+  if (!short || !narrow)
+    return <Segmented label="Link class" value={chosen ?? "all"} onChange={choose} options={options} />;
+  return (
+    <Menu
+      heading="Link class"
+      trigger={
+        <>
+          {chosen ? title(chosen) : "All links"}
+          <Icon name="down" />
+        </>
+      }
+      entries={options.map(({ value, label }) => ({ id: value, label, onSelect: () => choose(value) }))}
+    />
   );
 }

@@ -145,7 +145,7 @@ export function RingView({ onLinks, ...given }: Props) {
             : cut > 0
               ? `${count(shown.length)} of ${count(chords.length)} counted ${what} ${scaled} · the rest is in the matrix`
               : `${count(shown.length)} counted ${what}, all drawn · the others are unknown`}
-          {chords.length > 0 && note ? ` · ${note}` : ""}
+          {chords.length > 0 && note && note !== congestion.groups.note ? ` · ${note}` : ""}
         </p>
       ) : (
         <div className="ring-note">

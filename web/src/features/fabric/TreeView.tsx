@@ -5,6 +5,7 @@ import { earlierLinksQuery, linkFiguresQuery, linksQuery, type Moment } from "..
 import { sampleContextsQuery } from "../../api/samples";
 import { ChangeLegend, HeatLegend } from "../../charts/legends";
 import { changeOf, slicesOf, treeOf } from "../../charts/tree";
+import { isBundled } from "../../charts/treePlot";
 import { TreePicture } from "../../charts/TreePicture";
 import { usePalette } from "../../charts/usePalette";
 import { Segmented } from "../../components/Segmented";
@@ -108,6 +109,9 @@ function CountedTree({
           {counted
             ? `width: flits${partly ? " · dashed: no counter" : ""}`
             : "width: parallel cables; no link is counted"}
+          {tree && isBundled(tree) && slice === null
+            ? " · links in bundles, each as its worst; a pod shows every one"
+            : ""}
           {tree?.sideways ? ` · ${count(tree.sideways)} links within a level are not drawn` : ""}
           {figures.data?.note ? ` · ${figures.data.note}` : ""}
         </span>

@@ -32,6 +32,7 @@ import { currentMachine, machineStore } from "../../lib/machine";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
+import { wallStore } from "../../lib/wall";
 import { sceneOf, type Values } from "../../machine/scene";
 import { attention, jobStalls, JOB_FACTOR, JOB_STALLS } from "./attention";
 import { itemColumns, stallColumns } from "./columns";
@@ -51,10 +52,9 @@ import { useOrigin } from "../../lib/origin";
 const WINDOW_MS = 600_000;
 const PACE_MS = 10_000;
 const HOUR_MS = 3_600_000;
-/** Rows of what needs attention. */
-const SHOWN = 12;
-/** Jobs by stalls: beside what needs attention, and where nothing does. */
-const [JOBS_BESIDE, JOBS_ALONE] = [6, 24];
+/** Rows of what needs attention, of jobs by stalls beside it and where nothing needs any, and of pairs of groups; a wall has room for more. */
+const ROWS = { shown: 12, beside: 6, alone: 24, pairs: 5 };
+const WALL_ROWS = { shown: 14, beside: 48, alone: 48, pairs: 12 };
 const NONE: RunningRun[] = [];
 
 const CALM: Alert[] = [];
@@ -143,6 +143,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     incident,
     asked,
   } = useHome(fabric, past);
+  const rows = useStore(wallStore) === null ? ROWS : WALL_ROWS;
   const [occupancy, overview] = [occupancyAnswer.data ?? null, overviewAnswer.data ?? null];
   const empty = !fabric.snapshot && through === null;
   // What every link to the fabric page carries: the moment, unless it is now.
@@ -209,7 +210,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
       {
         keys: "j",
         label: "Next item",
-        run: () => choose(open[Math.min(at + 1, SHOWN - 1)]?.id ?? current?.id ?? null),
+        run: () => choose(open[Math.min(at + 1, rows.shown - 1)]?.id ?? current?.id ?? null),
       },
       { keys: "k", label: "Item before", run: () => choose(open[Math.max(0, at - 1)]?.id ?? null) },
       {
@@ -227,14 +228,15 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
         },
       },
     ],
-    [open, at, current, navigate],
+    [open, at, current, navigate, rows],
   );
   useKeys("Home", bindings);
 
   const calm = !open.length && !empty && values !== null && occupancy !== null && answered(asked);
   const pairs = useMemo(
-    () => (scene && congestion.data ? hottestPairs(pairsOf(scene.groups, congestion.data.groups)).slice(0, 5) : []),
-    [scene, congestion.data],
+    () =>
+      scene && congestion.data ? hottestPairs(pairsOf(scene.groups, congestion.data.groups)).slice(0, rows.pairs) : [],
+    [scene, congestion.data, rows],
   );
   const figures = homeFigures({
     fabric,
@@ -325,7 +327,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
             {open.length > 0 && refused(asked) && <Unanswered line what="some of it" asked={asked} />}
             {open.length && (answered(asked) || refused(asked)) ? (
               <ul>
-                {open.slice(0, SHOWN).map((item) => (
+                {open.slice(0, rows.shown).map((item) => (
                   <ItemRow key={item.id} item={item} current={item === current} now={now} />
                 ))}
               </ul>
@@ -362,7 +364,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
             </div>
             {stalls.length ? (
               <StalledJobs
-                stalls={stalls.slice(0, calm ? JOBS_ALONE : JOBS_BESIDE)}
+                stalls={stalls.slice(0, calm ? rows.alone : rows.beside)}
                 story={incident.data?.verdict === "incident" ? incident.data : null}
                 at={when.to}
                 theme={theme}

@@ -1,4 +1,4 @@
-/** The causal chain of a slow job on one screen: how slow, what carries it, who feeds it, since when, how sure, and what would help. */
+/** The causal chain of a slow job: how slow, what carries it, who feeds it, since when and how sure; and what would help, with minutes or a replay. */
 import { Link } from "@tanstack/react-router";
 import type { Explanation } from "../../api/estimateShapes";
 import { DownloadButton } from "../../components/DownloadButton";
@@ -19,54 +19,67 @@ const REPLAYED: Record<string, string> = {
 
 interface Props {
   told: Explanation;
-  /** What the lab's address holds to replay this job at its moment; null where it cannot be replayed. */
-  replay: { fabric: string; job: string; at: string } | null;
   cluster: string;
   job: string;
 }
 
-export function Chain({ told, replay, cluster, job }: Props) {
-  if (!told.chain.length) return null;
+export function Chain({ told, cluster, job }: Props) {
   const facts = told.chain.filter((one) => one.part !== "help");
   const evidence = `/jobs/${encodeURIComponent(job)}/case?cluster=${encodeURIComponent(cluster)}`;
-  const helps = told.chain.filter((one) => one.part === "help");
+  if (!facts.length) return null;
   return (
-    <section className="card job-chain" aria-label="Why, and what would help">
+    <section className="card job-chain" aria-label="Why">
       <div className="card-head">
-        <h2>Why, and what would help</h2>
+        <div className="card-title">
+          <h2>Why</h2>
+        </div>
         <DownloadButton path={evidence} name={`job-${job}-evidence.html`}>
           Evidence as HTML
         </DownloadButton>
         <PrintButton path={evidence}>Print, or save as PDF</PrintButton>
       </div>
-      <div className="chain-columns">
-        <dl>
-          {facts.map((one) => (
-            <div key={one.part}>
-              <dt>{PARTS[one.part] ?? one.part}</dt>
-              <dd>{one.text}</dd>
-            </div>
-          ))}
-        </dl>
-        {helps.length > 0 && (
-          <ul aria-label="What would help">
-            {helps.map((one, i) => {
-              const remedy = told.remedies[i];
-              const label = remedy && remedy.minutes_saved === null ? REPLAYED[remedy.kind] : undefined;
-              return (
-                <li key={one.text}>
-                  {one.text}{" "}
-                  {label && replay && (
-                    <Link className="button" to="/lab" search={{ replay: "on", ...replay }}>
-                      {label}
-                    </Link>
-                  )}
-                </li>
-              );
-            })}
-          </ul>
-        )}
+      <dl>
+        {facts.map((one) => (
+          <div key={one.part}>
+            <dt>{PARTS[one.part] ?? one.part}</dt>
+            <dd>{one.text}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+interface HelpProps {
+  told: Explanation;
+  /** What the lab's address holds to replay this job at its moment; null where it cannot be replayed. */
+  replay: { fabric: string; job: string; at: string } | null;
+}
+
+export function Help({ told, replay }: HelpProps) {
+  const helps = told.chain.filter((one) => one.part === "help");
+  if (!helps.length) return null;
+  return (
+    <section className="card job-help" aria-label="What would help">
+      <div className="card-head">
+        <h2>What would help</h2>
       </div>
+      <ul>
+        {helps.map((one, i) => {
+          const remedy = told.remedies[i];
+          const label = remedy?.minutes_saved === null ? REPLAYED[remedy.kind] : undefined;
+          return (
+            <li key={one.text}>
+              <span>{one.text}</span>
+              {label && replay && (
+                <Link className="button" to="/lab" search={{ replay: "on", ...replay }}>
+                  {label}
+                </Link>
+              )}
+            </li>
+          );
+        })}
+      </ul>
     </section>
   );
 }

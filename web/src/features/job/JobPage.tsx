@@ -6,16 +6,16 @@ import { explanationQuery, outlookQuery, runForecastQuery } from "../../api/esti
 import { congestionQuery, fabricsQuery, jobQuery, runStepsQuery } from "../../api/queries";
 import type { Fabric, JobDetail, Run } from "../../api/shapes";
 import { LEFT, RIGHT } from "../../charts/parts";
-import { runVerdict, stepEnds, type StepClock, type StepSeries } from "../../charts/steps";
+import { paceOf, runVerdict, stepEnds, type StepClock, type StepSeries } from "../../charts/steps";
 import { CopyMoment } from "../../components/CopyMoment";
 import { Failure, refused, Unanswered } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { rememberMachine } from "../../lib/machine";
-import { change, exactDuration, plural, ratio } from "../../lib/format";
+import { change, duration, exactDuration, MINUS, plural, ratio } from "../../lib/format";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import "./job.css";
 import { fabricTime, lastMinutes, lifeOf } from "./life";
-import { Chain } from "./Chain";
+import { Chain, Help } from "./Chain";
 import { Neighbours } from "./Neighbours";
 import { NetworkNoiseCard } from "./NetworkNoise";
 import { NoiseSets } from "./NoiseSets";
@@ -30,6 +30,9 @@ import { RunCard } from "./RunCard";
 import { RunsBeside } from "./RunsBeside";
 import { usualTime } from "./usual";
 import { useOrigin } from "../../lib/origin";
+
+/** A forecast that is later than usual by more than this share of it stands out. */
+const LATE_SHARE = 0.1;
 
 export function JobPage() {
   const { job: id } = useParams({ from: "/jobs/$job" });
@@ -129,6 +132,10 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     return { own: of(sums.own), machine: of(sums.machine) };
   }, [congestion.data, routers]);
 
+  const running = job.state === "RUNNING" && !life.fixed;
+  const pace = useMemo(() => (steps && running ? paceOf(steps) : null), [steps, running]);
+  const ends = outlook.data?.run_time?.expected_s ?? null;
+  const late = ends !== null && usual.median !== null ? ends - usual.median : null;
   const runFigures = useMemo(() => (steps ? runVerdict(steps) : null), [steps]);
   // A shared address shows what was known at its moment; outside the job's life it names none.
   const asked = parseTime(search.at);
@@ -238,19 +245,35 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           {refused([congestion]) && routers.length > 0 && <Unanswered line what="the counters" asked={[congestion]} />}
         </div>
         <div className="figures">
-          <Figure
-            value={exactDuration(job.elapsed_s)}
-            label={job.state === "RUNNING" ? "elapsed so far" : "elapsed"}
-            bad={usual.factor !== null && usual.factor >= 1.1}
-          />
-          <Figure
-            value={usual.median === null ? "unknown" : exactDuration(usual.median)}
-            label={
-              usual.median === null
-                ? "usual: too few jobs"
-                : `usual, ${plural(usual.runs, "job")} of the same ${usual.basis}`
-            }
-          />
+          {pace ? (
+            <>
+              <Figure value={`${ratio(pace.now)} s`} label="step time now" bad={pace.slow} />
+              <Figure value={`${ratio(pace.usual)} s`} label="usual for this step" />
+            </>
+          ) : (
+            <>
+              <Figure
+                value={exactDuration(job.elapsed_s)}
+                label={running ? "elapsed so far" : "elapsed"}
+                bad={usual.factor !== null && usual.factor >= 1.1}
+              />
+              <Figure
+                value={usual.median === null ? "unknown" : exactDuration(usual.median)}
+                label={
+                  usual.median === null
+                    ? "usual: too few jobs"
+                    : `usual, ${plural(usual.runs, "job")} of the same ${usual.basis}`
+                }
+              />
+            </>
+          )}
+          {pace && late !== null && (
+            <Figure
+              value={`${late < 0 ? MINUS : "+"}${duration(Math.abs(late))}`}
+              label="forecast at the end, to the usual"
+              bad={late > LATE_SHARE * (usual.median ?? 0)}
+            />
+          )}
           {stalls.own !== null && (
             <Figure
               value={ratio(stalls.own)}
@@ -262,7 +285,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             <Figure value="0.0" label="stalls per flit, machine 0.0" pending />
           )}
           {run && !runFigures && !steps && <Figure value="00 %" label="mean step, to other runs" pending />}
-          {runFigures && (
+          {runFigures && !pace && (
             <Figure
               value={runFigures.factor === null ? `${ratio(runFigures.mean)} s` : change(runFigures.factor)}
               label={runFigures.factor === null ? "mean step" : "mean step, to other runs"}
@@ -271,7 +294,6 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           )}
         </div>
       </section>
-      {explained.data && <Chain told={explained.data} replay={replay} cluster={job.cluster ?? ""} job={job.job_id} />}
       <div className="job-main">
         <div className="job-left">
           <RunCard
@@ -283,6 +305,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             onset={onset}
           />
           {placed && <PartsCard job={job.job_id} cluster={job.cluster ?? ""} span={span} until={until} onset={onset} />}
+          {explained.data && <Chain told={explained.data} cluster={job.cluster ?? ""} job={job.job_id} />}
           {placed && (
             <RootCard
               job={job.job_id}
@@ -291,10 +314,9 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
               explained={explained.data}
             />
           )}
-          <Past job={job.job_id} cluster={job.cluster} />
+          {!run && <Past job={job.job_id} cluster={job.cluster} />}
           {run && <RunsBeside run={run} compare={search.compare} />}
           {run && <RunCounters run={run.run_id} />}
-          {placed && <NetworkNoiseCard job={job.job_id} cluster={job.cluster ?? ""} />}
           {job.runs && job.runs.length > 0 && <NoiseSets runs={job.runs.map((one) => one.run_id)} />}
           {!placed && (
             <section className="card job-note">
@@ -303,16 +325,6 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           )}
         </div>
         <div className="job-right">
-          {fabric && routers.length > 0 && (
-            <Placement
-              fabric={fabric}
-              job={job.job_id}
-              routers={routers}
-              neighbour={neighbour}
-              moment={moment}
-              when={when}
-            />
-          )}
           <Neighbours
             job={job.job_id}
             cluster={job.cluster}
@@ -323,6 +335,19 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             at={life.fixed ? isoTime(until) : undefined}
             onChoose={setNeighbour}
           />
+          {fabric && routers.length > 0 && (
+            <Placement
+              fabric={fabric}
+              job={job.job_id}
+              routers={routers}
+              neighbour={neighbour}
+              moment={moment}
+              when={when}
+            />
+          )}
+          {explained.data && <Help told={explained.data} replay={replay} />}
+          {run && <Past job={job.job_id} cluster={job.cluster} />}
+          {placed && <NetworkNoiseCard job={job.job_id} cluster={job.cluster ?? ""} />}
         </div>
       </div>
     </div>

@@ -6,7 +6,7 @@ import type { JobDetail } from "../../api/shapes";
 import { TableExport } from "../../components/TableExport";
 import type { Column } from "../../components/DataTable";
 import { refused, Unanswered } from "../../components/Notice";
-import { count, duration } from "../../lib/format";
+import { count, percent } from "../../lib/format";
 import { address } from "../../api/client";
 
 const columns: Column<JobDetail["neighbours"][number]>[] = [
@@ -54,8 +54,8 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
     <section className="card job-neighbours" aria-label="Neighbours">
       <div className="card-head">
         <div className="card-title">
-          <h2>Neighbours on the fabric</h2>
-          <span className="subtitle">presence, not cause</span>
+          <h2>Who was beside it</h2>
+          <span className="subtitle">presence, not proof of cause · the likely first</span>
         </div>
         <TableExport
           name={`job-${job}-neighbours`}
@@ -86,11 +86,11 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
                 <th scope="col" className="numeric">
                   Routers
                 </th>
-                <th scope="col" className="numeric">
-                  Groups
-                </th>
-                <th scope="col" className="numeric">
-                  Together
+                <th
+                  scope="col"
+                  title="Share of what changed when the job slowed down, by timing, load and presence: not proof"
+                >
+                  Share
                 </th>
                 <th scope="col">
                   <span className="visually-hidden">Show</span>
@@ -126,8 +126,9 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
                   </td>
                   <td className="numeric">{count(n.nodes)}</td>
                   <td className="numeric">{count(n.shared_routers)}</td>
-                  <td className="numeric">{count(n.shared_groups)}</td>
-                  <td className="numeric">{duration(n.overlap_s)}</td>
+                  <td>
+                    <Share of={told.get(n.job_pk)} />
+                  </td>
                   <td className="numeric">
                     <button
                       className="link muted"
@@ -144,5 +145,18 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
         </div>
       )}
     </section>
+  );
+}
+
+/** The share of one candidate as a bar with its figure; others have none. */
+function Share({ of }: { of: Explanation["candidates"][number] | undefined }) {
+  if (!of || of.score <= 0) return null;
+  return (
+    <span className="share" data-named={of.named || undefined} title={of.why_not ?? undefined}>
+      <span className="share-bar">
+        <i style={{ width: `${100 * of.score}%` }} />
+      </span>
+      {percent(of.score)}
+    </span>
   );
 }

@@ -10,10 +10,20 @@ export async function jobPage({ url, check, api }) {
     "a slow job's page prints the chain, marks the onset in both pictures, and shows no dash as a figure",
     async (page) => {
       await page.goto(`${url}/jobs/${job.job_id}`);
-      const told = page.locator('section[aria-label="Why, and what would help"]');
-      await told.waitFor();
-      for (const one of chain) assert.ok((await told.textContent()).includes(one.text), one.text);
-      assert.equal(await told.locator("li").count(), remedies.length);
+      const help = page.locator('section[aria-label="What would help"]');
+      await help.waitFor();
+      const said = (await page.locator('section[aria-label="Why"]').textContent()) + (await help.textContent());
+      for (const one of chain) assert.ok(said.includes(one.text), one.text);
+      assert.equal(await help.locator("li").count(), remedies.length);
+      // As drawn: steps and counters under the verdict, beside them who was there, where, and what would help, on the first screen.
+      const top = async (label) => (await page.locator(`section[aria-label="${label}"]`).boundingBox()).y;
+      const tops = await Promise.all(["Neighbours", "Placement", "What would help"].map(top));
+      assert.deepEqual(
+        tops,
+        [...tops].sort((a, b) => a - b),
+      );
+      assert.ok(tops[2] < 860 && (await page.locator(".job-parts").boundingBox()).y < 520, `${tops}`);
+      assert.equal(await page.locator('section[aria-label="Neighbours"] .share[data-named]').count(), named ? 1 : 0);
       const lines = page.locator(".job-left .onset line");
       await until(
         () => lines.count(),
@@ -26,7 +36,8 @@ export async function jobPage({ url, check, api }) {
       assert.match(await page.locator('.job-parts svg[role="img"]').getAttribute("aria-label"), /NIC latency .* µs/);
       for (const figure of await page.locator(".figure-value, .facts dd").allTextContents())
         assert.notEqual(figure.trim(), "–");
-      assert.match(await page.locator(".job-verdict .figure-value").first().textContent(), /^(\d+:)?\d\d:\d\d$/);
+      const first = await page.locator(".job-verdict .figures > div").first().textContent();
+      assert.match(first, job.state === "RUNNING" ? /^[\d.]+ sstep time now$/ : /^(\d+:)?\d\d:\d\delapsed$/);
     },
     { fixtureOnly: true },
   );

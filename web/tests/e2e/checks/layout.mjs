@@ -84,4 +84,39 @@ export async function layout(site) {
       assert.deepEqual(wrong, []);
     });
   }
+
+  await check(
+    "difference, a job and a past window leave the controls on the screen and the window readable",
+    async (page) => {
+      const { api, timed } = site;
+      const job = (await api("/jobs?state=RUNNING&limit=1")).items[0].job_id;
+      const to = Math.floor(Date.parse(timed.last_ts) / 60_000) * 60_000 - 600_000;
+      const past = `&from=${new Date(to - 600_000).toISOString()}&to=${new Date(to).toISOString()}`;
+      for (const when of ["", past]) {
+        await page.goto(`${url}/fabric/${timed.name}?view=ring&diff=on&job=${job}${when}`);
+        await page.waitForSelector(".context .chip a");
+        for (const width of [1440, 1600, 1920]) {
+          await page.setViewportSize({ width, height: 900 });
+          const { right, shown } = await page.evaluate(() => {
+            const parts = [...document.querySelectorAll(".context > *")].map(
+              (one) => one.getBoundingClientRect().right,
+            );
+            const text = document.querySelector(".context .subtitle");
+            // The window that is shown: "15:55–16:05".
+            const range = document.createRange();
+            range.setStart(text.firstChild, 0);
+            range.setEnd(text.firstChild, 11);
+            return {
+              right: Math.max(...parts),
+              shown: range.getBoundingClientRect().right <= text.getBoundingClientRect().right,
+            };
+          });
+          assert.ok(
+            right <= width && shown,
+            `${width} pixels${when}: controls end at ${right}, window readable: ${shown}`,
+          );
+        }
+      }
+    },
+  );
 }

@@ -126,4 +126,29 @@ export async function switches({ url, check, api }) {
     },
     { fixtureOnly: true },
   );
+
+  await check(
+    "a pair of groups that was not counted before has no colour of change",
+    async (page) => {
+      const { items } = await api("/fabrics");
+      const fabric = items.find((one) => one.name === "switched");
+      const to = Math.floor(Date.parse(fabric.last_ts) / 60_000) * 60_000 - 600_000;
+      const iso = (ms) => new Date(ms).toISOString().replace(".000Z", "Z");
+      // Counters of links began after the earlier window.
+      await page.route(/\/stalls\?/, async (route) => {
+        const answer = await route.fetch();
+        const body = await answer.json();
+        const at = Date.parse(new URL(route.request().url()).searchParams.get("at"));
+        if (at < to) for (const column of Object.values(body.groups)) if (Array.isArray(column)) column.length = 0;
+        await route.fulfill({ response: answer, json: body });
+      });
+      await page.goto(`${url}/fabric/switched?view=tiles&diff=on&from=${iso(to - 300_000)}&to=${iso(to)}`);
+      const row = page.locator(".matrix-pairs tbody tr").first();
+      await row.waitFor();
+      assert.equal(await row.locator("td").last().textContent(), "–");
+      const colour = await row.locator(".swatch").evaluate((one) => getComputedStyle(one).backgroundColor);
+      assert.equal(colour, "rgba(0, 0, 0, 0)");
+    },
+    { fixtureOnly: true },
+  );
 }

@@ -1,0 +1,130 @@
+/** Above every page: the machine, the pages, search, theme, help, account, and how fresh the data are. */
+import type { UseQueryResult } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import type { Fabric } from "../api/shapes";
+import { Icon } from "../components/Icon";
+import { Menu } from "../components/Menu";
+import { useStore } from "../lib/store";
+import { themeStore, toggleTheme } from "../lib/theme";
+import { PACE_S, wallStore } from "../lib/wall";
+import { devices } from "../machine/scene";
+import { AccountMenu } from "./AccountMenu";
+import { FiringBadge } from "./FiringBadge";
+import { Freshness } from "./Freshness";
+
+interface Props {
+  machine: Fabric | null;
+  machines: UseQueryResult<{ items: Fabric[] }>;
+  onOpen: (dialog: "search" | "help") => void;
+  onTour: () => void;
+}
+
+export function TopBar({ machine, machines, onOpen, onTour }: Props) {
+  const navigate = useNavigate();
+  const theme = useStore(themeStore);
+  const fabrics = machines.data?.items;
+  return (
+    <header className="top">
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <Link to="/" className="brand">
+        <svg width="20" height="20" viewBox="0 0 20 20" aria-hidden="true">
+          <path
+            d="M3 6h5M12 6h5M3 10h9M16 10h1M3 14h3M10 14h7"
+            fill="none"
+            stroke="currentColor"
+            strokeWidth="2"
+            strokeLinecap="round"
+          />
+        </svg>
+        <span>Flitwatch</span>
+      </Link>
+      <Menu
+        heading="Machines"
+        empty={fabrics ? "No machine is known yet" : machines.error ? machines.error.message : "Loading the machines…"}
+        trigger={
+          <>
+            <span className="visually-hidden">Machine </span>
+            <span className="ellipsis">
+              {machine?.name ?? (fabrics ? "no machine" : machines.error ? "machines unknown" : "…")}
+            </span>
+            {machine?.simulated && <span className="tag">simulated</span>}
+            <Icon name="down" />
+          </>
+        }
+        entries={(fabrics ?? []).map((fabric) => ({
+          id: String(fabric.id),
+          label: fabric.name,
+          detail: `${devices(fabric)}${fabric.simulated ? " · simulated" : ""}${fabric.snapshot ? " · one sample" : ""}`,
+          onSelect: () => void navigate({ to: "/fabric/$fabric", params: { fabric: fabric.name } }),
+        }))}
+      />
+      <nav aria-label="Pages">
+        <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
+          Home
+        </Link>
+        {machine ? (
+          <Link to="/fabric/$fabric" params={{ fabric: machine.name }} activeOptions={{ includeSearch: false }}>
+            Fabric
+          </Link>
+        ) : (
+          <Link to="/fabric">Fabric</Link>
+        )}
+        <Link to="/jobs" activeOptions={{ includeSearch: false }}>
+          Jobs
+        </Link>
+        <Link to="/blame" activeOptions={{ includeSearch: false }}>
+          Blame
+        </Link>
+        <Link to="/drivers" activeOptions={{ includeSearch: false }}>
+          Drivers
+        </Link>
+        <Link to="/forecast" activeOptions={{ includeSearch: false }}>
+          Forecast
+        </Link>
+        <Link to="/lab" activeOptions={{ includeSearch: false }}>
+          Lab
+        </Link>
+        <Link to="/recommendations" activeOptions={{ includeSearch: false }}>
+          Advice
+        </Link>
+        <Link to="/alerts" activeOptions={{ includeSearch: false }}>
+          Alerts
+          <FiringBadge />
+        </Link>
+        <Link to="/health">Health</Link>
+      </nav>
+      <div className="spacer" />
+      <button className="search-button" onClick={() => onOpen("search")} title="Search jobs, routers, users">
+        <kbd aria-hidden="true">/</kbd>
+        <span className="visually-hidden">Search </span>
+        <span>Job, router, user</span>
+      </button>
+      <button
+        className="button plain"
+        onClick={toggleTheme}
+        aria-label={theme === "dark" ? "Use the light theme" : "Use the dark theme"}
+      >
+        <Icon name={theme === "dark" ? "sun" : "moon"} />
+      </button>
+      <Menu
+        trigger={
+          <>
+            <span aria-hidden="true">?</span>
+            <span className="visually-hidden">Help</span>
+          </>
+        }
+        entries={[
+          { id: "connect", label: "Connect your own data", onSelect: () => void navigate({ to: "/connect" }) },
+          { id: "tour", label: "Take the tour", onSelect: onTour },
+          { id: "keys", label: "Keys", onSelect: () => onOpen("help") },
+          { id: "wall", label: "Wall display", onSelect: () => wallStore.set(PACE_S) },
+          { id: "docs", label: "Documentation", onSelect: () => location.assign("/docs/") },
+        ]}
+      />
+      <AccountMenu />
+      <Freshness fabric={machine} />
+    </header>
+  );
+}

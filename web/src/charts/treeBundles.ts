@@ -1,0 +1,92 @@
+/**
+ * Links of a tree too large for a stroke each: half edges whose ends fall into the same columns of pixels are one line with the worst
+ * ratio of them (State), drawn into an array of pixels (drawing). Places depend on the layout alone, so a new window costs one pass.
+ */
+import type { TreeLayout } from "./treePlot";
+import { ratioOf, type HalfEdge, type Tree } from "./tree";
+
+/** With more half edges than this, lines lie over each other and strokes cost more than a frame. */
+export const MOST_STROKES = 20_000;
+/** Lines that an array of pixels takes within a frame. */
+const MOST_LINES = 24_000;
+/** Beyond any tree's levels and any screen's pixels: parts of a key stay apart. */
+const [MOST_ROWS, MOST_COLUMNS] = [64, 65_536];
+
+export interface Bundle {
+  x0: number;
+  y0: number;
+  x1: number;
+  y1: number;
+  /** Down links stand on the upper side. */
+  down: boolean;
+  halves: HalfEdge[];
+}
+
+/** Bundles of all half edges with links, in columns as narrow as the number of lines allows. */
+export function bundlesOf(tree: Tree, layout: TreeLayout): Bundle[] {
+  for (let cell = 1; ; cell *= 2) {
+    const found = inColumns(tree, layout, cell);
+    if (found.length <= MOST_LINES || cell >= layout.width) return found;
+  }
+}
+
+function inColumns(tree: Tree, { x, y }: TreeLayout, cell: number): Bundle[] {
+  const found = new Map<number, Bundle>();
+  const rows = new Map<number, number>();
+  const rowOf = (at: number) => rows.get(at) ?? (rows.set(at, rows.size), rows.size - 1);
+  for (const { lower, upper, up, down } of tree.edges) {
+    const [x0, y0, x1, y1] = [x[lower], y[lower], x[upper], y[upper]] as [number, number, number, number];
+    const [a, b] = [Math.floor(x0 / cell), Math.floor(x1 / cell)];
+    for (const half of [down, up]) {
+      if (!half.links) continue;
+      const row = rowOf(y0) * MOST_ROWS + rowOf(y1);
+      const key = ((row * 2 + (half === down ? 1 : 0)) * MOST_COLUMNS + a) * MOST_COLUMNS + b;
+      const old = found.get(key);
+      if (old) old.halves.push(half);
+      else found.set(key, { x0, y0, x1, y1, down: half === down, halves: [half] });
+    }
+  }
+  return [...found.values()];
+}
+
+/** The worst ratio of a bundle; below 0 where none of it is counted, as `ratioOf` has it. */
+export const worstOf = ({ halves }: Bundle): number => {
+  let worst = -1;
+  for (const half of halves) worst = Math.max(worst, ratioOf(half));
+  return worst;
+};
+
+/** Draws lines of one pixel into `pixels` (width × height, 32 bits each), those with the higher ratio over the others. */
+export function drawBundles(
+  pixels: Uint32Array,
+  { width, height, scale }: { width: number; height: number; scale: number },
+  bundles: readonly Bundle[],
+  colourOf: (ratio: number) => number,
+): void {
+  const ratios = Float64Array.from(bundles, worstOf);
+  const order = Uint32Array.from(bundles, (_, i) => i).sort((a, b) => (ratios[a] as number) - (ratios[b] as number));
+  for (const i of order) {
+    const { x0, y0, x1, y1, down } = bundles[i] as Bundle;
+    const colour = colourOf(ratios[i] as number);
+    const [dx, dy] = [(x1 - x0) * scale, (y1 - y0) * scale];
+    const steps = Math.max(1, Math.ceil(Math.max(Math.abs(dx), Math.abs(dy))));
+    // Both directions of a cable stand beside each other: across the line, the down link above.
+    const beside = down ? -scale : 0;
+    let px = x0 * scale + (Math.abs(dy) > Math.abs(dx) ? beside : 0);
+    let py = y0 * scale + (Math.abs(dy) > Math.abs(dx) ? 0 : beside);
+    const [stepX, stepY] = [dx / steps, dy / steps];
+    for (let k = 0; k <= steps; k++, px += stepX, py += stepY) {
+      const [column, row] = [px | 0, py | 0];
+      if (column >= 0 && column < width && row >= 0 && row < height) pixels[row * width + column] = colour;
+    }
+  }
+}
+
+/** A colour of CSS as pixels hold it: red lowest, opaque. */
+export function pixelOf(css: string): number {
+  const numbers = css.startsWith("#")
+    ? [1, 3, 5].map((at) => Number.parseInt(css.slice(at, at + 2), 16))
+    : (css.match(/\d+/g) ?? []).slice(0, 3).map(Number);
+  const [red = 0, green = 0, blue = 0] = numbers;
+  return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
