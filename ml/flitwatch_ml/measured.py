@@ -80,16 +80,30 @@ def read_measured(runs: Path, exposure: Path) -> MeasuredRuns:
     the_time = [name for name in varied if _is_the_time(numbers[name], time_s)]
     kept = [name for name in varied if name not in the_time]
     users, amounts, told = _exposure(exposure, {run: at for at, run in enumerate(names)}, runs)
+    start_s = np.array([start_of[run] for run in names])
+    circumstances = np.column_stack([numbers[name] for name in kept]) if kept else np.zeros((len(names), 0))
+    sizes = np.zeros(len(names)) if nodes is None else nodes
+    # A run that was recorded twice would count twice as evidence.
+    first = np.sort(
+        np.unique(np.column_stack([start_s, time_s, sizes, circumstances, amounts]), axis=0, return_index=True)[1]
+    )
+    copies = sorted(set(range(len(names))) - set(first.tolist()))
+    alone = len(first) - len(told - set(copies))
+    notes = list(_notes(columns, numbers, varied, the_time, alone))
+    if copies:
+        notes.append(
+            f"{len(copies)} runs are copies of another, with the same start, time and users (such as {names[copies[0]]!r}), and are left out"
+        )
     return MeasuredRuns(
-        names,
+        [names[at] for at in first.tolist()],
         users,
         kept,
-        np.array([start_of[run] for run in names]),
-        time_s,
-        nodes,
-        np.column_stack([numbers[name] for name in kept]) if kept else np.zeros((len(names), 0)),
-        amounts,
-        list(_notes(columns, numbers, varied, the_time, len(names) - len(told))),
+        start_s[first],
+        time_s[first],
+        None if nodes is None else nodes[first],
+        circumstances[first],
+        amounts[first],
+        notes,
     )
 
 

@@ -84,6 +84,8 @@ def _step(text: str, where: str) -> int:
 def _named(text: str, where: str, what: str) -> str:
     if not text:
         raise BadInput(f"{what} is empty", where=where)
+    if not text.isprintable():
+        raise BadInput(f"{what} has control characters: {text[:40]!r}", where=where)
     return text
 
 

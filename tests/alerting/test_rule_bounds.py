@@ -70,6 +70,12 @@ def test_bounds_of_numbers(field: str, least: float, most: float) -> None:
     assert LONGEST_S == 31 * DAY_S and MOST == 1e15
 
 
+@pytest.mark.parametrize("field", ["above", "clear", "congested_at"])
+def test_what_is_no_finite_number_is_refused(field: str) -> None:
+    for given in (float("nan"), float("inf"), float("-inf")):
+        assert not taken(**{field: given})
+
+
 def test_bounds_of_a_probability() -> None:
     for given, good in ((0, True), (1, True), (-0.01, False), (1.01, False)):
         assert taken(signal="slowdown", above=1.2, probability=given) is good

@@ -46,6 +46,30 @@ def blame(folder: Path, runs: Rows, exposure: Rows, **how: Any) -> None:
     main(["blame", "--runs", first, "--exposure", second, "--shuffles", "10", "--json"])
 
 
+def copied(runs: Rows, exposure: Rows) -> tuple[Rows, Rows]:
+    """Each run a second time, under another name."""
+    return runs + [[f"copy-{row[0]}", *row[1:]] for row in runs], exposure + [
+        [f"copy-{row[0]}", *row[1:]] for row in exposure
+    ]
+
+
+def test_a_run_under_two_names_counts_once(capfd, tmp_path) -> None:
+    once, twice = tmp_path / "once", tmp_path / "twice"
+    for folder, made in ((once, tables()), (twice, copied(*tables()))):
+        folder.mkdir()
+        blame(folder, *made)
+    first, second = (json.loads(line) for line in capfd.readouterr().out.splitlines())
+    assert any("90 runs are copies of another" in note for note in second["notes"])
+    assert first["users"] == second["users"] and second["runs"] == RUNS
+
+
+def test_runs_that_start_together_but_differ_are_all_kept(capfd, tmp_path) -> None:
+    runs, exposure = tables()
+    runs[1][1:3] = runs[0][1:3]
+    blame(tmp_path, runs, exposure)
+    assert json.loads(capfd.readouterr().out)["runs"] == RUNS
+
+
 @pytest.mark.parametrize("mark", [False, True])
 def test_the_culprit_is_named_with_seconds_and_node_hours(capfd, tmp_path, mark) -> None:
     blame(tmp_path, *tables(), mark=mark)
@@ -86,6 +110,9 @@ def test_epoch_seconds_and_any_order_of_rows_give_the_same(capfd, tmp_path) -> N
         (lambda r, e: (r, [[*e[0][:2], -1], *e[1:]]), "cannot be negative"),
         (lambda r, e: (r, [[*e[0][:2], "nan"], *e[1:]]), "not a finite number"),
         (lambda r, e: (r[:12], [row for row in e if int(row[0][1:]) < 12]), "needs 20 runs, has 12"),
+        (lambda r, e: copied(r[:15], [row for row in e if int(row[0][1:]) < 15]), "needs 20 runs, has 15"),
+        (lambda r, e: ([["r\x1b[31m0", *r[0][1:]], *r[1:]], e), "control characters"),
+        (lambda r, e: (r, [[e[0][0], "u0\nroot", 1], *e[1:]]), "control characters"),
         (lambda r, e: ([], e), "holds no runs"),
         (lambda r, e: (r, []), "holds no users"),
     ],

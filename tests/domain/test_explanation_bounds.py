@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 from domain.test_explanation import CURVE, GROUP, OWN, T0, beside, earlier, link, made, scene, scenery, scores, steps
 
+from flitwatch_domain.errors import BadInput
 from flitwatch_domain.explanation import slowdown
 from flitwatch_domain.explanation.candidates import Blamed, ranked
 from flitwatch_domain.explanation.carriers import Count, RouterCounts, carrying
+from flitwatch_domain.explanation.case import stored_hash
 
 
 def test_the_detail_gives_both_ratios_and_none_where_one_is_unknown() -> None:
@@ -377,3 +379,12 @@ def test_a_footprint_is_unknown_where_nothing_was_counted_or_gained() -> None:
     assert footprint(OWN, None) is None and footprint(OWN, np.zeros(20)) is None
     assert footprint(OWN, np.full(20, np.nan)) is None and footprint(OWN[:0], np.ones(20)) is None
     assert footprint(OWN, np.ones(20)) == 1.0
+
+
+def test_an_evidence_page_holds_one_hash_and_no_more() -> None:
+    """A second one could hide a change: zeros would stand for either."""
+    held = f'<code id="hash">{"a" * 64}</code>'
+    assert stored_hash(f"<p>{held}</p>") == "a" * 64
+    for page in ("<p></p>", f"<p>{held}{held}</p>", f'<code id="hash">{"a" * 63}</code>'):
+        with pytest.raises(BadInput, match="no evidence page"):
+            stored_hash(page)

@@ -396,6 +396,26 @@ def test_where_a_ports_counter_goes(counter: str, goes_to: dict[str, Any] | None
     assert made.kind is RowKind.PORT and destinations(made)[counter] == goes_to
 
 
+@pytest.mark.parametrize(
+    ("columns", "times"),
+    [
+        # Exporters send a port's counters one by one: each port has flits, so that they alone count its time.
+        (["port_xmit_data"], True),
+        (["port_rcv_data"], False),
+        (["port_xmit_wait"], False),
+        (["port_xmit_wait", "port_rcv_data"], True),
+        # A set of LDMS on Aries is whole, however few of its counters are kept.
+        ([TILE + "ROWBUS_STALL_CNT"], True),
+        ([TILE + "INCOMING_FLIT_VC3"], True),
+    ],
+)
+def test_a_lone_counter_counts_its_ports_time_only_where_every_port_has_it(columns: list[str], times: bool) -> None:
+    aries = columns[0].startswith(TILE)
+    made = schema("aries_rtr", *columns) if aries else schema("ibnet", text("guid"), "lport", *columns)
+    found = destinations(made)
+    assert {goes_to["tiles"] for goes_to in found.values() if goes_to} == {0 if times else -1}
+
+
 def test_counters_of_one_destination_share_a_cell() -> None:
     made = schema("aries_rtr", *(f"{TILE}INCOMING_FLIT_VC{vc}" for vc in range(8)), BLUE_STALLS)
     cells, cell_of, claims = chart_arrays(made, Claims())

@@ -84,6 +84,27 @@ def test_endpoints_that_have_no_lids_do_not_spoil_those_that_have_several(fabric
     assert (read[:, there] == ports.reshape(read.shape)[:, there]).all() and (read[:, [2, 7]] == -1).all()
 
 
+def test_an_lmc_under_which_every_endpoint_has_one_lid_is_refused(fabric: Fabric, tmp_path: Path) -> None:
+    """LIDs that are all even look like the first of two each; OpenSM fills in both."""
+    ports = np.repeat(ftree_tables(fabric), 2, axis=1)
+    assert (lft.read_dump(kept(fabric, ports, tmp_path / "both.lfts", lmc=1), fabric, 1).ports == ports).all()
+    file = kept(fabric, ports, tmp_path / "first.lfts", without=r"^0x\w*[13579bdf] ", lmc=1)
+    with pytest.raises(BadInput, match="with LMC 1 an endpoint has 2 LIDs of its own"):
+        lft.read_dump(file, fabric, 1)
+
+
+def test_lids_that_none_or_several_claim_are_nobodys(fabric: Fabric) -> None:
+    count = len(fabric.endpoints)
+    lids = [4 + 2 * one for one in range(count)]
+    lids[1] = lids[0] + 1
+    given = replace(fabric, attributes={**fabric.attributes, "lids": lids, "lmc": [1, *[0] * (count - 1)]})
+    owners = lft._owners(given)
+    assert owners[lids[0]] == 0 and owners[lids[1]] == -1, "the second LID of endpoint 0 is the first of endpoint 1"
+    assert [int(owners[lid]) for lid in lids[2:]] == list(range(2, count)) and set(owners[:4].tolist()) == {-1}
+    fewer = replace(fabric, attributes={**fabric.attributes, "lids": lids[:-1]})
+    assert set(lft._owners(fewer).tolist()) == {-1}
+
+
 def test_a_switch_with_cables_needs_a_table_and_one_without_needs_none(fabric: Fabric, tmp_path: Path) -> None:
     lines = list(lft.dump(fabric, ftree_tables(fabric)))
     last = max(at for at, line in enumerate(lines) if line.startswith("Unicast"))
