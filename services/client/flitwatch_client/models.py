@@ -897,6 +897,11 @@ class LeftOut(TypedDict):
     why: str
 
 
+class Link(TypedDict):
+    name: str
+    url: str
+
+
 LinkFigures = TypedDict(
     'LinkFigures',
     {
@@ -2557,6 +2562,7 @@ class JobDetail(TypedDict):
     steps: list[JobStep]
     neighbours: list[Neighbour]
     runs: list[Run]
+    links: list[Link]
 
 
 class JobNetworkNoise(TypedDict):

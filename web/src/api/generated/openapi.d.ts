@@ -1501,7 +1501,7 @@ export interface paths {
         put?: never;
         /**
          * Log In
-         * @description Log in with a local account; the session is a cookie.
+         * @description Log in with name and password, of a local account or of the site's directory; the session is a cookie.
          */
         post: operations["log_in"];
         /**
@@ -1784,7 +1784,7 @@ export interface components {
             password: boolean;
             /**
              * Issuer
-             * @description Of an account that comes by OpenID Connect.
+             * @description Of an account that comes by OpenID Connect, or `ldap:` and where people are in the directory.
              */
             issuer: string | null;
             /**
@@ -5037,6 +5037,11 @@ export interface components {
             neighbours: components["schemas"]["Neighbour"][];
             /** Runs */
             runs: components["schemas"]["Run"][];
+            /**
+             * Links
+             * @description To other monitors of the site, by its settings.
+             */
+            links: components["schemas"]["Link"][];
         };
         /**
          * JobList
@@ -5369,6 +5374,16 @@ export interface components {
             why: string;
         };
         /**
+         * Link
+         * @description A job's page in another monitor of the site.
+         */
+        Link: {
+            /** Name */
+            name: string;
+            /** Url */
+            url: string;
+        };
+        /**
          * LinkFigures
          * @description By counted link.
          */
@@ -5459,7 +5474,7 @@ export interface components {
         };
         /**
          * Login
-         * @description Name and password of a local account.
+         * @description Name and password, of a local account or of one in the site's directory.
          */
         Login: {
             /** Name */
