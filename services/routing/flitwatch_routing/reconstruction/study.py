@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,7 +34,7 @@ class Measured:
     """What a site would record: pairs with SLs, SL-to-VL tables and counters of each epoch, in bytes, and in packets where they are known."""
 
     pairs: Pairs
-    lanes: list[Lanes | PairLanes]
+    lanes: Sequence[Lanes | PairLanes]
     counters: list[Floats]
     packets: list[Floats] | None = None
 

@@ -34,7 +34,7 @@ def messages_of(dag: Dag) -> Messages:
             left[match[op]] += 1
     starts, over = [0] * count, [0] * count
     ready = deque(op for op in range(count) if not left[op])
-    sends_round = {}
+    sends_round: dict[int, int] = {}
     while ready:
         op = ready.popleft()
         starts[op] = max((over[earlier] for earlier in required[begin[op] : begin[op + 1]]), default=0)
