@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 
-
 class Account(TypedDict):
     name: str
     role: str
@@ -39,7 +38,7 @@ class Alert(TypedDict):
     alert_id: int
     rule: str
     labels: dict[str, str]
-    phase: Literal['pending', 'firing', 'resolved']
+    phase: Literal["pending", "firing", "resolved"]
     severity: str
     since: str
     seen: str
@@ -80,9 +79,7 @@ class ApplicationsOnAllocations(TypedDict):
     latency_factor: NotRequired[float]
     stall_factor: NotRequired[float]
     sizes: NotRequired[list[Size]]
-    applications: NotRequired[
-        list[Literal['fft', 'milc', 'halo3d', 'hpcg', 'sweep', 'amg']] | None
-    ]
+    applications: NotRequired[list[Literal["fft", "milc", "halo3d", "hpcg", "sweep", "amg"]] | None]
 
 
 class AttentionWeights(TypedDict):
@@ -130,9 +127,7 @@ class Bisection(TypedDict):
     threads: NotRequired[int]
     runs: NotRequired[int]
     topology: NotRequired[str | None]
-    routing: NotRequired[
-        Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None
-    ]
+    routing: NotRequired[Literal["dmodk", "dor", "minhop", "updn", "ftree", "minimal", "valiant"] | None]
 
 
 class Bisections(TypedDict):
@@ -146,7 +141,7 @@ class Bisections(TypedDict):
 class BlameArguments(TypedDict):
     exe: str
     nodes: int
-    definition: NotRequired[Literal['ours', 'paper'] | None]
+    definition: NotRequired[Literal["ours", "paper"] | None]
     least_nodes: NotRequired[int | None]
 
 
@@ -155,7 +150,7 @@ class BlameEntry(TypedDict):
     name: str
     pseudonym: bool
     own: bool
-    verdict: Literal['named', 'cannot tell', 'no evidence']
+    verdict: Literal["named", "cannot tell", "no evidence"]
     reasons: list[str]
     effect_s: float | None
     effect_low_s: float | None
@@ -185,7 +180,7 @@ class BlameEvidence(TypedDict):
     runs: int
     place: int
     simulated: bool
-    verdict: Literal['named', 'cannot tell', 'no evidence']
+    verdict: Literal["named", "cannot tell", "no evidence"]
     testable: bool
     score: float
     p: float | None
@@ -218,9 +213,7 @@ class Calibration(TypedDict):
     repeats: NotRequired[int | None]
     ranks: NotRequired[int]
     sizes: NotRequired[list[Size]]
-    patterns: NotRequired[
-        list[Literal['allreduce', 'alltoall', 'broadcast', 'halo3d', 'sweep3d']] | None
-    ]
+    patterns: NotRequired[list[Literal["allreduce", "alltoall", "broadcast", "halo3d", "sweep3d"]] | None]
 
 
 class Carried(TypedDict):
@@ -251,12 +244,12 @@ class CarryingLink(TypedDict):
 
 
 class ChainSentence(TypedDict):
-    part: Literal['steps', 'links', 'jobs', 'since', 'certainty', 'help']
+    part: Literal["steps", "links", "jobs", "since", "certainty", "help"]
     text: str
 
 
 class Change(TypedDict):
-    role: NotRequired[Literal['viewer', 'user', 'operator', 'admin', 'service'] | None]
+    role: NotRequired[Literal["viewer", "user", "operator", "admin", "service"] | None]
     disabled: NotRequired[bool | None]
     password: NotRequired[str | None]
 
@@ -266,42 +259,47 @@ class Check(TypedDict):
     window_s: NotRequired[float]
     pattern: NotRequired[
         Literal[
-            'allreduce',
-            'alltoall',
-            'amg',
-            'barrier',
-            'bisection',
-            'bisection-shuffle',
-            'broadcast',
-            'bully',
-            'crystal-router',
-            'cyclic-stencil',
-            'fill-boundary',
-            'halo3d',
-            'incast',
-            'permutation',
-            'pingpong',
-            'stencil27-bspma',
-            'stencil27-svaf',
-            'stencil27-svafp',
-            'stencil3d',
-            'sweep3d',
+            "allreduce",
+            "alltoall",
+            "amg",
+            "barrier",
+            "bisection",
+            "bisection-shuffle",
+            "broadcast",
+            "bully",
+            "crystal-router",
+            "cyclic-stencil",
+            "fill-boundary",
+            "halo3d",
+            "incast",
+            "permutation",
+            "pingpong",
+            "stencil27-bspma",
+            "stencil27-svaf",
+            "stencil27-svafp",
+            "stencil3d",
+            "sweep3d",
+            "ring-allreduce",
+            "tree-allreduce",
+            "hierarchical-allreduce",
+            "expert-alltoall",
         ]
     ]
     bytes: NotRequired[int]
     routing: NotRequired[
         Literal[
-            'minimal',
-            'valiant',
-            'adaptive0',
-            'adaptive1',
-            'adaptive2',
-            'adaptive3',
-            'min-hash',
-            'nmin-hash',
-            'in-order',
-            'ftree',
-            'hw-adaptive',
+            "minimal",
+            "valiant",
+            "adaptive0",
+            "adaptive1",
+            "adaptive2",
+            "adaptive3",
+            "min-hash",
+            "nmin-hash",
+            "in-order",
+            "ftree",
+            "hw-adaptive",
+            "dor",
         ]
     ]
     seeds: NotRequired[int]
@@ -327,14 +325,12 @@ class Collective(TypedDict):
     first_run: NotRequired[int]
     threads: NotRequired[int]
     seed: NotRequired[int]
-    semantics: NotRequired[Literal['longest-path', 'orcs']]
+    semantics: NotRequired[Literal["longest-path", "orcs"]]
     wait_for_own_send: NotRequired[bool]
-    perturbation: NotRequired[Literal['permutation', 'random-peer']]
-    mapping: NotRequired[Literal['random', 'linear']]
+    perturbation: NotRequired[Literal["permutation", "random-peer"]]
+    mapping: NotRequired[Literal["random", "linear"]]
     topology: str
-    routing: NotRequired[
-        Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None
-    ]
+    routing: NotRequired[Literal["dmodk", "dor", "minhop", "updn", "ftree", "minimal", "valiant"] | None]
 
 
 class Collectives(TypedDict):
@@ -351,20 +347,13 @@ class Collectives(TypedDict):
     latency_factor: NotRequired[float]
     stall_factor: NotRequired[float]
     sizes: NotRequired[list[Size]]
-    patterns: NotRequired[
-        list[
-            Literal[
-                'allreduce', 'alltoall', 'barrier', 'broadcast', 'halo3d', 'sweep3d'
-            ]
-        ]
-        | None
-    ]
+    patterns: NotRequired[list[Literal["allreduce", "alltoall", "barrier", "broadcast", "halo3d", "sweep3d"]] | None]
 
 
 class Contact(TypedDict):
     name: str
     addresses: list[str] | None
-    least_severity: Literal['info', 'warning', 'critical']
+    least_severity: Literal["info", "warning", "critical"]
     updated: str
     test_asked_at: str | None
     test_tried_at: str | None
@@ -395,17 +384,17 @@ class CreatedToken(TypedDict):
 
 
 class DeSensiApplications(TypedDict):
-    study: Literal['desensi-fig10']
+    study: Literal["desensi-fig10"]
     parameters: NotRequired[ApplicationsOnAllocations]
 
 
 class DeSensiCalibration(TypedDict):
-    study: Literal['desensi-calibration']
+    study: Literal["desensi-calibration"]
     parameters: NotRequired[Calibration]
 
 
 class DeSensiCollectives(TypedDict):
-    study: Literal['desensi-fig8-collectives']
+    study: Literal["desensi-fig8-collectives"]
     parameters: NotRequired[Collectives]
 
 
@@ -472,7 +461,7 @@ class Endpoints(TypedDict):
 class EstimateArguments(TypedDict):
     exe: str
     nodes: int
-    definition: NotRequired[Literal['ours', 'paper'] | None]
+    definition: NotRequired[Literal["ours", "paper"] | None]
 
 
 class EstimateStatus(TypedDict):
@@ -498,7 +487,7 @@ class Explained(TypedDict):
     high: float
     kept: int
     folds: int
-    verdict: Literal['carries', 'cannot tell', 'not used']
+    verdict: Literal["carries", "cannot tell", "not used"]
 
 
 class Fabric(TypedDict):
@@ -563,13 +552,9 @@ class Fig13(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     runs: NotRequired[int]
-    semantics: NotRequired[
-        Literal['longest-path', 'orcs'] | list[Literal['longest-path', 'orcs']] | None
-    ]
+    semantics: NotRequired[Literal["longest-path", "orcs"] | list[Literal["longest-path", "orcs"]] | None]
     pattern: NotRequired[str]
-    routing: NotRequired[
-        Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None
-    ]
+    routing: NotRequired[Literal["dmodk", "dor", "minhop", "updn", "ftree", "minimal", "valiant"] | None]
     ratio: NotRequired[float]
     topologies: NotRequired[str | list[Topology] | None]
 
@@ -578,13 +563,9 @@ class Fig15(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     runs: NotRequired[int]
-    semantics: NotRequired[
-        Literal['longest-path', 'orcs'] | list[Literal['longest-path', 'orcs']] | None
-    ]
+    semantics: NotRequired[Literal["longest-path", "orcs"] | list[Literal["longest-path", "orcs"]] | None]
     pattern: NotRequired[str]
-    routing: NotRequired[
-        Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None
-    ]
+    routing: NotRequired[Literal["dmodk", "dor", "minhop", "updn", "ftree", "minimal", "valiant"] | None]
     ratios: NotRequired[list[Ratio] | None]
     topologies: NotRequired[dict[str, str] | None]
 
@@ -599,13 +580,9 @@ class Fig16(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     runs: NotRequired[int]
-    semantics: NotRequired[
-        Literal['longest-path', 'orcs'] | list[Literal['longest-path', 'orcs']] | None
-    ]
+    semantics: NotRequired[Literal["longest-path", "orcs"] | list[Literal["longest-path", "orcs"]] | None]
     pattern: NotRequired[str]
-    routing: NotRequired[
-        Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None
-    ]
+    routing: NotRequired[Literal["dmodk", "dor", "minhop", "updn", "ftree", "minimal", "valiant"] | None]
     ratio: NotRequired[float]
     k_2d: NotRequired[list[K2dItem] | None]
     k_3d: NotRequired[list[K3dItem] | None]
@@ -656,7 +633,7 @@ class ForecastInput(TypedDict):
     increase: float
     low: float
     high: float
-    verdict: Literal['carries', 'cannot tell', 'not used']
+    verdict: Literal["carries", "cannot tell", "not used"]
 
 
 class Frames(TypedDict):
@@ -674,15 +651,15 @@ class Gain(TypedDict):
 
 
 Gap = TypedDict(
-    'Gap',
+    "Gap",
     {
-        'id': int,
-        'fabric_id': int | None,
-        'device': str,
-        'schema': str,
-        'from': str,
-        'to': str,
-        'reason': str,
+        "id": int,
+        "fabric_id": int | None,
+        "device": str,
+        "schema": str,
+        "from": str,
+        "to": str,
+        "reason": str,
     },
 )
 
@@ -695,7 +672,7 @@ class GroupNodes(TypedDict):
 
 class Head(TypedDict):
     estimate_id: int
-    kind: Literal['blame', 'deviation', 'forecast']
+    kind: Literal["blame", "deviation", "forecast"]
     exe: str
     nodes: int
     created: str
@@ -731,22 +708,22 @@ class Hits(TypedDict):
 
 
 class HoeflerBisection(TypedDict):
-    study: Literal['hoefler-ebb', 'ebb']
+    study: Literal["hoefler-ebb", "ebb"]
     parameters: NotRequired[Bisection]
 
 
 class HoeflerFig13(TypedDict):
-    study: Literal['hoefler-fig13', 'fig13']
+    study: Literal["hoefler-fig13", "fig13"]
     parameters: NotRequired[Fig13]
 
 
 class HoeflerFig15(TypedDict):
-    study: Literal['hoefler-fig15', 'fig15']
+    study: Literal["hoefler-fig15", "fig15"]
     parameters: NotRequired[Fig15]
 
 
 class HoeflerFig16(TypedDict):
-    study: Literal['hoefler-fig16', 'fig16']
+    study: Literal["hoefler-fig16", "fig16"]
     parameters: NotRequired[Fig16]
 
 
@@ -806,26 +783,26 @@ class JobPart(TypedDict):
 
 
 JobPaths = TypedDict(
-    'JobPaths',
+    "JobPaths",
     {
-        'at': str | None,
-        'window_s': int | None,
-        'job_pk': int | None,
-        'job_id': str,
-        'link': list[int],
-        'src': list[int],
-        'dst': list[int],
-        'class': list[str],
-        'bytes_per_s': list[float],
-        'links_used': int,
-        'cannot_tell': str | None,
-        'simulated': bool,
+        "at": str | None,
+        "window_s": int | None,
+        "job_pk": int | None,
+        "job_id": str,
+        "link": list[int],
+        "src": list[int],
+        "dst": list[int],
+        "class": list[str],
+        "bytes_per_s": list[float],
+        "links_used": int,
+        "cannot_tell": str | None,
+        "simulated": bool,
     },
 )
 
 
 class JobSlowdown(TypedDict):
-    basis: Literal['earlier runs', 'own steps', 'counters']
+    basis: Literal["earlier runs", "own steps", "counters"]
     earlier_runs: int
     factor: float
     lost_s: float
@@ -834,7 +811,7 @@ class JobSlowdown(TypedDict):
     since_high: str
     until: str | None
     from_start: bool
-    since_by: Literal['counters', 'steps']
+    since_by: Literal["counters", "steps"]
     first_step: int | None
     last_step: int | None
 
@@ -876,20 +853,20 @@ class LdmsSchema(TypedDict):
 
 
 LinkFigures = TypedDict(
-    'LinkFigures',
+    "LinkFigures",
     {
-        'at': str | None,
-        'window_s': int | None,
-        'link': list[int],
-        'src': list[int],
-        'dst': list[int],
-        'src_port': list[int | None],
-        'dst_port': list[int | None],
-        'class': list[str],
-        'flits': list[float | None],
-        'stall_cycles': list[float | None],
-        'ratio': list[float | None],
-        'note': NotRequired[str | None],
+        "at": str | None,
+        "window_s": int | None,
+        "link": list[int],
+        "src": list[int],
+        "dst": list[int],
+        "src_port": list[int | None],
+        "dst_port": list[int | None],
+        "class": list[str],
+        "flits": list[float | None],
+        "stall_cycles": list[float | None],
+        "ratio": list[float | None],
+        "note": NotRequired[str | None],
     },
 )
 
@@ -904,18 +881,18 @@ class LinkUser(TypedDict):
 
 
 Links = TypedDict(
-    'Links',
+    "Links",
     {
-        'link': list[int],
-        'src': list[int],
-        'dst': list[int],
-        'src_port': list[int | None],
-        'dst_port': list[int | None],
-        'class': list[str],
-        'bandwidth_bps': list[float | None],
-        'multiplicity': list[int],
-        'src_endpoint': NotRequired[list[int | None] | None],
-        'dst_endpoint': NotRequired[list[int | None] | None],
+        "link": list[int],
+        "src": list[int],
+        "dst": list[int],
+        "src_port": list[int | None],
+        "dst_port": list[int | None],
+        "class": list[str],
+        "bandwidth_bps": list[float | None],
+        "multiplicity": list[int],
+        "src_endpoint": NotRequired[list[int | None] | None],
+        "dst_endpoint": NotRequired[list[int | None] | None],
     },
 )
 
@@ -927,38 +904,38 @@ class Login(TypedDict):
 
 class Loop(TypedDict):
     pattern: Literal[
-        'allreduce',
-        'alltoall',
-        'amg',
-        'amg-1728',
-        'barrier',
-        'barrier-with-bully',
-        'barrier-with-bully-even',
-        'bisection',
-        'bisection-shuffle',
-        'boxlib-cns-1024',
-        'boxlib-mg-1024',
-        'broadcast',
-        'bully',
-        'crystal-router',
-        'cyclic-stencil',
-        'fill-boundary',
-        'halo3d',
-        'incast',
-        'irregular-70',
-        'lulesh-512',
-        'multigrid-1000',
-        'nekbone-1024',
-        'noisy-shuffle',
-        'partisn-168',
-        'permutation',
-        'pingpong',
-        'shift',
-        'stencil27-bspma',
-        'stencil27-svaf',
-        'stencil27-svafp',
-        'stencil3d',
-        'sweep3d',
+        "allreduce",
+        "alltoall",
+        "amg",
+        "amg-1728",
+        "barrier",
+        "barrier-with-bully",
+        "barrier-with-bully-even",
+        "bisection",
+        "bisection-shuffle",
+        "boxlib-cns-1024",
+        "boxlib-mg-1024",
+        "broadcast",
+        "bully",
+        "crystal-router",
+        "cyclic-stencil",
+        "fill-boundary",
+        "halo3d",
+        "incast",
+        "irregular-70",
+        "lulesh-512",
+        "multigrid-1000",
+        "nekbone-1024",
+        "noisy-shuffle",
+        "partisn-168",
+        "permutation",
+        "pingpong",
+        "shift",
+        "stencil27-bspma",
+        "stencil27-svaf",
+        "stencil27-svafp",
+        "stencil3d",
+        "sweep3d",
     ]
     topology: NotRequired[str]
     seed: NotRequired[int]
@@ -967,7 +944,7 @@ class Loop(TypedDict):
     epochs: NotRequired[int]
     megabytes: NotRequired[float]
     packet_bytes: NotRequired[int]
-    basis: NotRequired[Literal['od', 'auto', 'i', 's', 'cd', 'scd', 'cs', 'scs']]
+    basis: NotRequired[Literal["od", "auto", "i", "s", "cd", "scd", "cs", "scs"]]
     iterations: NotRequired[int]
     noise: NotRequired[float]
     optimise_s: NotRequired[float]
@@ -1065,7 +1042,7 @@ class NeighbourWithBlame(TypedDict):
 
 class NewAccount(TypedDict):
     name: str
-    role: Literal['viewer', 'user', 'operator', 'admin', 'service']
+    role: Literal["viewer", "user", "operator", "admin", "service"]
     password: NotRequired[str | None]
 
 
@@ -1074,7 +1051,7 @@ Address: TypeAlias = str
 
 class NewContact(TypedDict):
     addresses: list[Address]
-    least_severity: NotRequired[Literal['info', 'warning', 'critical']]
+    least_severity: NotRequired[Literal["info", "warning", "critical"]]
 
 
 class NewPassword(TypedDict):
@@ -1083,31 +1060,31 @@ class NewPassword(TypedDict):
 
 
 NewRule = TypedDict(
-    'NewRule',
+    "NewRule",
     {
-        'signal': Literal[
-            'slowdown',
-            'stall_ratio',
-            'congested_routers',
-            'root',
-            'blamed_user',
-            'forecast_drift',
-            'ingest_gap',
-            'counter_silence',
+        "signal": Literal[
+            "slowdown",
+            "stall_ratio",
+            "congested_routers",
+            "root",
+            "blamed_user",
+            "forecast_drift",
+            "ingest_gap",
+            "counter_silence",
         ],
-        'above': float,
-        'clear': NotRequired[float | None],
-        'probability': NotRequired[float | None],
-        'for': NotRequired[float | str],
-        'every': NotRequired[float | str],
-        'absent': NotRequired[float | str],
-        'by': NotRequired[Literal['machine', 'group', 'class']],
-        'where': NotRequired[dict[str, str]],
-        'congested_at': NotRequired[float],
-        'severity': NotRequired[Literal['info', 'warning', 'critical']],
-        'summary': NotRequired[str],
-        'labels': NotRequired[dict[str, str]],
-        'enabled': NotRequired[bool],
+        "above": float,
+        "clear": NotRequired[float | None],
+        "probability": NotRequired[float | None],
+        "for": NotRequired[float | str],
+        "every": NotRequired[float | str],
+        "absent": NotRequired[float | str],
+        "by": NotRequired[Literal["machine", "group", "class"]],
+        "where": NotRequired[dict[str, str]],
+        "congested_at": NotRequired[float],
+        "severity": NotRequired[Literal["info", "warning", "critical"]],
+        "summary": NotRequired[str],
+        "labels": NotRequired[dict[str, str]],
+        "enabled": NotRequired[bool],
     },
 )
 
@@ -1121,9 +1098,7 @@ class NewSilence(TypedDict):
 
 class NewToken(TypedDict):
     label: str
-    scopes: list[
-        Literal['read', 'names', 'advice', 'tasks', 'runs', 'operate', 'admin']
-    ]
+    scopes: list[Literal["read", "names", "advice", "tasks", "runs", "operate", "admin"]]
     days: NotRequired[float]
     account: NotRequired[str | None]
 
@@ -1158,7 +1133,7 @@ class NodeSizes(TypedDict):
 
 
 class NoiseFigure(TypedDict):
-    key: Literal['latency_us', 'waits']
+    key: Literal["latency_us", "waits"]
     label: str
     unit: str
     mean: float
@@ -1178,7 +1153,7 @@ class NotchedBox(TypedDict):
 
 class Notice(TypedDict):
     receiver: str
-    status: Literal['firing', 'resolved']
+    status: Literal["firing", "resolved"]
     turn: int
     created: str
     delivered: str | None
@@ -1212,38 +1187,38 @@ class Occupancy(TypedDict):
 
 class Optimise(TypedDict):
     pattern: Literal[
-        'allreduce',
-        'alltoall',
-        'amg',
-        'amg-1728',
-        'barrier',
-        'barrier-with-bully',
-        'barrier-with-bully-even',
-        'bisection',
-        'bisection-shuffle',
-        'boxlib-cns-1024',
-        'boxlib-mg-1024',
-        'broadcast',
-        'bully',
-        'crystal-router',
-        'cyclic-stencil',
-        'fill-boundary',
-        'halo3d',
-        'incast',
-        'irregular-70',
-        'lulesh-512',
-        'multigrid-1000',
-        'nekbone-1024',
-        'noisy-shuffle',
-        'partisn-168',
-        'permutation',
-        'pingpong',
-        'shift',
-        'stencil27-bspma',
-        'stencil27-svaf',
-        'stencil27-svafp',
-        'stencil3d',
-        'sweep3d',
+        "allreduce",
+        "alltoall",
+        "amg",
+        "amg-1728",
+        "barrier",
+        "barrier-with-bully",
+        "barrier-with-bully-even",
+        "bisection",
+        "bisection-shuffle",
+        "boxlib-cns-1024",
+        "boxlib-mg-1024",
+        "broadcast",
+        "bully",
+        "crystal-router",
+        "cyclic-stencil",
+        "fill-boundary",
+        "halo3d",
+        "incast",
+        "irregular-70",
+        "lulesh-512",
+        "multigrid-1000",
+        "nekbone-1024",
+        "noisy-shuffle",
+        "partisn-168",
+        "permutation",
+        "pingpong",
+        "shift",
+        "stencil27-bspma",
+        "stencil27-svaf",
+        "stencil27-svafp",
+        "stencil3d",
+        "sweep3d",
     ]
     topology: NotRequired[str]
     seed: NotRequired[int]
@@ -1252,7 +1227,7 @@ class Optimise(TypedDict):
     epochs: NotRequired[int]
     megabytes: NotRequired[float]
     packet_bytes: NotRequired[int]
-    basis: NotRequired[Literal['od', 'auto', 'i', 's', 'cd', 'scd', 'cs', 'scs']]
+    basis: NotRequired[Literal["od", "auto", "i", "s", "cd", "scd", "cs", "scs"]]
     iterations: NotRequired[int]
     noise: NotRequired[float]
     optimise_s: NotRequired[float]
@@ -1271,38 +1246,42 @@ class OwnRouters(TypedDict):
 
 class PacketJob(TypedDict):
     pattern: Literal[
-        'allreduce',
-        'alltoall',
-        'amg',
-        'barrier',
-        'bisection',
-        'bisection-shuffle',
-        'broadcast',
-        'bully',
-        'crystal-router',
-        'cyclic-stencil',
-        'fill-boundary',
-        'halo3d',
-        'incast',
-        'permutation',
-        'pingpong',
-        'stencil27-bspma',
-        'stencil27-svaf',
-        'stencil27-svafp',
-        'stencil3d',
-        'sweep3d',
+        "allreduce",
+        "alltoall",
+        "amg",
+        "barrier",
+        "bisection",
+        "bisection-shuffle",
+        "broadcast",
+        "bully",
+        "crystal-router",
+        "cyclic-stencil",
+        "fill-boundary",
+        "halo3d",
+        "incast",
+        "permutation",
+        "pingpong",
+        "stencil27-bspma",
+        "stencil27-svaf",
+        "stencil27-svafp",
+        "stencil3d",
+        "sweep3d",
+        "ring-allreduce",
+        "tree-allreduce",
+        "hierarchical-allreduce",
+        "expert-alltoall",
     ]
     ranks: int
     bytes: int
     placement: Literal[
-        'contiguous',
-        'random-node',
-        'random-router',
-        'random-chassis',
-        'random-cabinet',
-        'random-group',
-        'cyclic',
-        'random-rank',
+        "contiguous",
+        "random-node",
+        "random-router",
+        "random-chassis",
+        "random-cabinet",
+        "random-group",
+        "cyclic",
+        "random-rank",
     ]
 
 
@@ -1365,13 +1344,13 @@ class Problem(TypedDict):
 
 class Reason(TypedDict):
     kind: Literal[
-        'blamed_user',
-        'congestion',
-        'unknown',
-        'unknown_nodes',
-        'deadline',
-        'routing_mode',
-        'stale',
+        "blamed_user",
+        "congestion",
+        "unknown",
+        "unknown_nodes",
+        "deadline",
+        "routing_mode",
+        "stale",
     ]
     text: str
     evidence: str | None
@@ -1413,7 +1392,7 @@ class Relevance(TypedDict):
 
 
 class Remedy(TypedDict):
-    kind: Literal['hold', 'delay', 'tell', 'move', 're-route']
+    kind: Literal["hold", "delay", "tell", "move", "re-route"]
     job_id: str
     text: str
     minutes_saved: float | None
@@ -1457,32 +1436,32 @@ class Routers(TypedDict):
 
 
 Rule = TypedDict(
-    'Rule',
+    "Rule",
     {
-        'name': str,
-        'signal': Literal[
-            'slowdown',
-            'stall_ratio',
-            'congested_routers',
-            'root',
-            'blamed_user',
-            'forecast_drift',
-            'ingest_gap',
-            'counter_silence',
+        "name": str,
+        "signal": Literal[
+            "slowdown",
+            "stall_ratio",
+            "congested_routers",
+            "root",
+            "blamed_user",
+            "forecast_drift",
+            "ingest_gap",
+            "counter_silence",
         ],
-        'above': float,
-        'clear': NotRequired[float | None],
-        'probability': NotRequired[float | None],
-        'for': NotRequired[float],
-        'every': NotRequired[float],
-        'absent': NotRequired[float],
-        'by': NotRequired[Literal['machine', 'group', 'class']],
-        'where': NotRequired[dict[str, str]],
-        'congested_at': NotRequired[float],
-        'severity': NotRequired[Literal['info', 'warning', 'critical']],
-        'summary': NotRequired[str],
-        'labels': NotRequired[dict[str, str]],
-        'enabled': NotRequired[bool],
+        "above": float,
+        "clear": NotRequired[float | None],
+        "probability": NotRequired[float | None],
+        "for": NotRequired[float],
+        "every": NotRequired[float],
+        "absent": NotRequired[float],
+        "by": NotRequired[Literal["machine", "group", "class"]],
+        "where": NotRequired[dict[str, str]],
+        "congested_at": NotRequired[float],
+        "severity": NotRequired[Literal["info", "warning", "critical"]],
+        "summary": NotRequired[str],
+        "labels": NotRequired[dict[str, str]],
+        "enabled": NotRequired[bool],
     },
 )
 
@@ -1587,13 +1566,13 @@ class SampleContextList(TypedDict):
 
 
 SampleHosts = TypedDict(
-    'SampleHosts',
+    "SampleHosts",
     {
-        'from': str | None,
-        'to': str | None,
-        'host': list[str],
-        'outcome': list[str],
-        'packets': list[float],
+        "from": str | None,
+        "to": str | None,
+        "host": list[str],
+        "outcome": list[str],
+        "packets": list[float],
     },
 )
 
@@ -1610,16 +1589,16 @@ class SampleLinks(TypedDict):
 
 
 SampleMap = TypedDict(
-    'SampleMap',
+    "SampleMap",
     {
-        'fabric_id': int,
-        'from': str | None,
-        'to': str | None,
-        'contexts': int,
-        'longest_path': int | None,
-        'variants': list[str],
-        'simulated': bool,
-        'links': SampleLinks,
+        "fabric_id": int,
+        "from": str | None,
+        "to": str | None,
+        "contexts": int,
+        "longest_path": int | None,
+        "variants": list[str],
+        "simulated": bool,
+        "links": SampleLinks,
     },
 )
 
@@ -1674,7 +1653,7 @@ class SeveralSetsEntry(TypedDict):
     tested_in: int
     p: float | None
     q: float | None
-    verdict: Literal['named', 'cannot tell', 'no evidence']
+    verdict: Literal["named", "cannot tell", "no evidence"]
     reasons: list[str]
     evidence: list[BlameEvidence]
 
@@ -1735,7 +1714,7 @@ class SlowJob(TypedDict):
     nodes: int | None
     state: str
     simulated: bool
-    verdict: Literal['named', 'cannot tell', 'not slow']
+    verdict: Literal["named", "cannot tell", "not slow"]
     reasons: list[str]
     factor: float
     lost_s: float
@@ -1750,11 +1729,11 @@ class Slowdown(TypedDict):
 
 
 Span = TypedDict(
-    'Span',
+    "Span",
     {
-        'from': str,
-        'to': str,
-        'devices': int,
+        "from": str,
+        "to": str,
+        "devices": int,
     },
 )
 
@@ -1780,32 +1759,32 @@ class Stalls(TypedDict):
 
 
 class StartBlame(TypedDict):
-    name: Literal['ml.blame']
+    name: Literal["ml.blame"]
     args: BlameArguments
 
 
 class StartCollective(TypedDict):
-    name: Literal['sim.collective']
+    name: Literal["sim.collective"]
     args: Collective
 
 
 class StartCount(TypedDict):
-    name: Literal['demo.count']
+    name: Literal["demo.count"]
     args: NotRequired[Count]
 
 
 class StartEstimate(TypedDict):
-    name: Literal['ml.deviation', 'ml.forecast']
+    name: Literal["ml.deviation", "ml.forecast"]
     args: EstimateArguments
 
 
 class StartLoop(TypedDict):
-    name: Literal['routing.loop', 'routing.reconstruct']
+    name: Literal["routing.loop", "routing.reconstruct"]
     args: Loop
 
 
 class StartOptimise(TypedDict):
-    name: Literal['routing.optimise']
+    name: Literal["routing.optimise"]
     args: Optimise
 
 
@@ -1826,13 +1805,13 @@ class StoredBlame(TypedDict):
 
 class StoredRule(TypedDict):
     rule: dict[str, Any]
-    source: Literal['file', 'api']
+    source: Literal["file", "api"]
     updated: str
     through: str | None
 
 
 class TablesInput(TypedDict):
-    study: Literal['hoefler-table1', 'hoefler-example', 'table1', 'example']
+    study: Literal["hoefler-table1", "hoefler-example", "table1", "example"]
     parameters: NotRequired[NoParameters]
 
 
@@ -1845,27 +1824,27 @@ class TablesOutput(TypedDict):
 
 
 class TaffetMiniGhost(TypedDict):
-    study: Literal['taffet-minighost']
+    study: Literal["taffet-minighost"]
     parameters: NotRequired[MiniGhost]
 
 
 class TaffetPf3d(TypedDict):
-    study: Literal['taffet-pf3d']
+    study: Literal["taffet-pf3d"]
     parameters: NotRequired[Pf3d]
 
 
 class TaffetTable21(TypedDict):
-    study: Literal['taffet-table2.1']
+    study: Literal["taffet-table2.1"]
     parameters: NotRequired[Sampling]
 
 
 class TaffetTable51(TypedDict):
-    study: Literal['taffet-table5.1']
+    study: Literal["taffet-table5.1"]
     parameters: NotRequired[Bisections]
 
 
 class TaffetTable52(TypedDict):
-    study: Literal['taffet-table5.2']
+    study: Literal["taffet-table5.2"]
     parameters: NotRequired[Stencil]
 
 
@@ -1892,16 +1871,16 @@ class TaskList(TypedDict):
 
 
 Tile = TypedDict(
-    'Tile',
+    "Tile",
     {
-        'port': int,
-        'name': str,
-        'class': str | None,
-        'peer': Peer | None,
-        'link': int | None,
-        'flits': float | None,
-        'stall_cycles': float | None,
-        'ratio': float | None,
+        "port": int,
+        "name": str,
+        "class": str | None,
+        "peer": Peer | None,
+        "link": int | None,
+        "flits": float | None,
+        "stall_cycles": float | None,
+        "ratio": float | None,
     },
 )
 
@@ -1943,7 +1922,7 @@ class Topic(TypedDict):
 
 
 class TrafficMatrix(TypedDict):
-    by: Literal['router', 'group']
+    by: Literal["router", "group"]
     labels: list[str]
     true: list[list[float | None]] | None
     reconstructed: list[list[float | None]] | None
@@ -1970,9 +1949,7 @@ class Wang(TypedDict):
     topology: NotRequired[str]
     packet_bytes: NotRequired[int]
     load: NotRequired[float]
-    applications: NotRequired[
-        list[Literal['crystal-router', 'fill-boundary', 'amg']] | None
-    ]
+    applications: NotRequired[list[Literal["crystal-router", "fill-boundary", "amg"]] | None]
     ranks: NotRequired[int]
     runs: NotRequired[int]
 
@@ -1983,9 +1960,7 @@ class WangBackground(TypedDict):
     topology: NotRequired[str]
     packet_bytes: NotRequired[int]
     load: NotRequired[float]
-    applications: NotRequired[
-        list[Literal['crystal-router', 'fill-boundary', 'amg']] | None
-    ]
+    applications: NotRequired[list[Literal["crystal-router", "fill-boundary", "amg"]] | None]
     ranks: NotRequired[int]
     runs: NotRequired[int]
     load_gib_per_s: NotRequired[float]
@@ -1994,18 +1969,16 @@ class WangBackground(TypedDict):
 class WangBursts(TypedDict):
     threads: NotRequired[int]
     topology: NotRequired[str]
-    applications: NotRequired[
-        list[Literal['crystal-router', 'fill-boundary', 'amg']] | None
-    ]
+    applications: NotRequired[list[Literal["crystal-router", "fill-boundary", "amg"]] | None]
 
 
 class WangFig8(TypedDict):
-    study: Literal['wang-fig8-10']
+    study: Literal["wang-fig8-10"]
     parameters: NotRequired[WangBackground]
 
 
 class WangLoads(TypedDict):
-    study: Literal['wang-fig3', 'wang-fig7']
+    study: Literal["wang-fig3", "wang-fig7"]
     parameters: NotRequired[Wang]
 
 
@@ -2015,14 +1988,12 @@ class WangPatterns(TypedDict):
     topology: NotRequired[str]
     packet_bytes: NotRequired[int]
     load: NotRequired[float]
-    applications: NotRequired[
-        list[Literal['crystal-router', 'fill-boundary', 'amg']] | None
-    ]
+    applications: NotRequired[list[Literal["crystal-router", "fill-boundary", "amg"]] | None]
     ranks: NotRequired[int]
 
 
 class WangTable2(TypedDict):
-    study: Literal['wang-table2']
+    study: Literal["wang-table2"]
     parameters: NotRequired[WangBursts]
 
 
@@ -2033,58 +2004,63 @@ class WhatIf(TypedDict):
     window_s: NotRequired[float]
     pattern: NotRequired[
         Literal[
-            'allreduce',
-            'alltoall',
-            'amg',
-            'barrier',
-            'bisection',
-            'bisection-shuffle',
-            'broadcast',
-            'bully',
-            'crystal-router',
-            'cyclic-stencil',
-            'fill-boundary',
-            'halo3d',
-            'incast',
-            'permutation',
-            'pingpong',
-            'stencil27-bspma',
-            'stencil27-svaf',
-            'stencil27-svafp',
-            'stencil3d',
-            'sweep3d',
+            "allreduce",
+            "alltoall",
+            "amg",
+            "barrier",
+            "bisection",
+            "bisection-shuffle",
+            "broadcast",
+            "bully",
+            "crystal-router",
+            "cyclic-stencil",
+            "fill-boundary",
+            "halo3d",
+            "incast",
+            "permutation",
+            "pingpong",
+            "stencil27-bspma",
+            "stencil27-svaf",
+            "stencil27-svafp",
+            "stencil3d",
+            "sweep3d",
+            "ring-allreduce",
+            "tree-allreduce",
+            "hierarchical-allreduce",
+            "expert-alltoall",
         ]
     ]
     bytes: NotRequired[int]
     placements: NotRequired[
         list[
             Literal[
-                'as-it-was',
-                'contiguous',
-                'random-node',
-                'random-router',
-                'random-chassis',
-                'random-cabinet',
-                'random-group',
-                'cyclic',
-                'random-rank',
+                "as-it-was",
+                "contiguous",
+                "random-node",
+                "random-router",
+                "random-chassis",
+                "random-cabinet",
+                "random-group",
+                "cyclic",
+                "random-rank",
             ]
         ]
     ]
     routings: NotRequired[
         list[
             Literal[
-                'minimal',
-                'valiant',
-                'adaptive0',
-                'adaptive1',
-                'adaptive2',
-                'adaptive3',
-                'min-hash',
-                'nmin-hash',
-                'in-order',
-                'ftree',
-                'hw-adaptive',
+                "minimal",
+                "valiant",
+                "adaptive0",
+                "adaptive1",
+                "adaptive2",
+                "adaptive3",
+                "min-hash",
+                "nmin-hash",
+                "in-order",
+                "ftree",
+                "hw-adaptive",
+                "dor",
             ]
         ]
     ]
@@ -2102,13 +2078,13 @@ class AdviceInput(TypedDict):
     observations: NotRequired[
         dict[
             Literal[
-                'ADAPTIVE_0',
-                'ADAPTIVE_1',
-                'ADAPTIVE_2',
-                'ADAPTIVE_3',
-                'IN_ORDER',
-                'MIN_HASH',
-                'NMIN_HASH',
+                "ADAPTIVE_0",
+                "ADAPTIVE_1",
+                "ADAPTIVE_2",
+                "ADAPTIVE_3",
+                "IN_ORDER",
+                "MIN_HASH",
+                "NMIN_HASH",
             ],
             list[Observation],
         ]
@@ -2117,13 +2093,13 @@ class AdviceInput(TypedDict):
     intervals: NotRequired[
         dict[
             Literal[
-                'ADAPTIVE_0',
-                'ADAPTIVE_1',
-                'ADAPTIVE_2',
-                'ADAPTIVE_3',
-                'IN_ORDER',
-                'MIN_HASH',
-                'NMIN_HASH',
+                "ADAPTIVE_0",
+                "ADAPTIVE_1",
+                "ADAPTIVE_2",
+                "ADAPTIVE_3",
+                "IN_ORDER",
+                "MIN_HASH",
+                "NMIN_HASH",
             ],
             list[Interval],
         ]
@@ -2149,7 +2125,7 @@ class AlertDetail(TypedDict):
     alert_id: int
     rule: str
     labels: dict[str, str]
-    phase: Literal['pending', 'firing', 'resolved']
+    phase: Literal["pending", "firing", "resolved"]
     severity: str
     since: str
     seen: str
@@ -2193,26 +2169,26 @@ class Backtest(TypedDict):
 
 
 BeforeAfterLinks = TypedDict(
-    'BeforeAfterLinks',
+    "BeforeAfterLinks",
     {
-        'link': list[int],
-        'src': list[int],
-        'dst': list[int],
-        'class': list[str],
-        'router': list[int],
-        'name': list[str],
-        'level': list[int | None],
-        'group': list[int | None],
-        'nodes': list[int],
-        'before': Carried,
-        'after': Carried,
+        "link": list[int],
+        "src": list[int],
+        "dst": list[int],
+        "class": list[str],
+        "router": list[int],
+        "name": list[str],
+        "level": list[int | None],
+        "group": list[int | None],
+        "nodes": list[int],
+        "before": Carried,
+        "after": Carried,
     },
 )
 
 
 class Blame(TypedDict):
     estimate: Head
-    by: Literal['user', 'application']
+    by: Literal["user", "application"]
     method: Method
     caveat: str
     found: int
@@ -2226,7 +2202,7 @@ class Blame(TypedDict):
 
 class BlameDetail(TypedDict):
     estimate: Head
-    by: Literal['user', 'application']
+    by: Literal["user", "application"]
     entry: BlameEntry
     run_id: list[int]
     job_id: list[str | None]
@@ -2239,7 +2215,7 @@ class BlameDetail(TypedDict):
 
 class Candidate(TypedDict):
     index: int
-    action: Literal['start', 'delay', 'prefer']
+    action: Literal["start", "delay", "prefer"]
     expected_slowdown: Slowdown | None
     reason: str
 
@@ -2259,7 +2235,7 @@ class CandidateJob(TypedDict):
     shared_links: int
     exposure: float
     footprint: float | None
-    change: Literal['started', 'sends more', 'none']
+    change: Literal["started", "sends more", "none"]
     changed: str | None
     sent_before_bytes_per_s: float | None
     sent_after_bytes_per_s: float | None
@@ -2280,13 +2256,13 @@ class CongestionRoot(TypedDict):
     stalls_per_flit: float | None
     congested_fraction: float | None
     cause: Literal[
-        'full-link',
-        'full-endpoint',
-        'slow-endpoint',
-        'communication-pattern',
-        'mapping-or-bandwidth',
-        'static-routes',
-        'background-traffic',
+        "full-link",
+        "full-endpoint",
+        "slow-endpoint",
+        "communication-pattern",
+        "mapping-or-bandwidth",
+        "static-routes",
+        "background-traffic",
     ]
     confidence: float | None
     advice: str
@@ -2297,37 +2273,37 @@ class CongestionRoot(TypedDict):
 
 
 class DeSensiFig3(TypedDict):
-    study: Literal['desensi-fig3']
+    study: Literal["desensi-fig3"]
     parameters: NotRequired[Fig3]
 
 
 class DeSensiFig4(TypedDict):
-    study: Literal['desensi-fig4']
+    study: Literal["desensi-fig4"]
     parameters: NotRequired[NodeSizes]
 
 
 class DeSensiFig5(TypedDict):
-    study: Literal['desensi-fig5']
+    study: Literal["desensi-fig5"]
     parameters: NotRequired[DetourSizes]
 
 
 class DeSensiFig7(TypedDict):
-    study: Literal['desensi-fig7']
+    study: Literal["desensi-fig7"]
     parameters: NotRequired[Fig7]
 
 
 class DeSensiModel(TypedDict):
-    study: Literal['desensi-model']
+    study: Literal["desensi-model"]
     parameters: NotRequired[Model]
 
 
 class DeSensiSizes(TypedDict):
-    study: Literal['desensi-fig8']
+    study: Literal["desensi-fig8"]
     parameters: NotRequired[Sizes]
 
 
 class Deviation(TypedDict):
-    inputs: Literal['rates', 'deltas']
+    inputs: Literal["rates", "deltas"]
     counters: list[Counter]
     sets: list[Relevance]
     lacking: list[MissingEstimate]
@@ -2348,12 +2324,12 @@ class DoorArrivals(TypedDict):
 
 
 DryRun = TypedDict(
-    'DryRun',
+    "DryRun",
     {
-        'name': NotRequired[str | None],
-        'rule': NotRequired[NewRule | None],
-        'from': str,
-        'to': str,
+        "name": NotRequired[str | None],
+        "rule": NotRequired[NewRule | None],
+        "from": str,
+        "to": str,
     },
 )
 
@@ -2377,7 +2353,7 @@ class Explanation(TypedDict):
     end: str | None
     simulated: bool
     as_of: str
-    verdict: Literal['named', 'cannot tell', 'not slow']
+    verdict: Literal["named", "cannot tell", "not slow"]
     reasons: list[str]
     title: str
     detail: str
@@ -2397,13 +2373,9 @@ class Fig11(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     runs: NotRequired[int]
-    semantics: NotRequired[
-        Literal['longest-path', 'orcs'] | list[Literal['longest-path', 'orcs']] | None
-    ]
+    semantics: NotRequired[Literal["longest-path", "orcs"] | list[Literal["longest-path", "orcs"]] | None]
     pattern: NotRequired[str]
-    routing: NotRequired[
-        Literal['dmodk', 'dor', 'minhop', 'updn', 'ftree', 'minimal', 'valiant'] | None
-    ]
+    routing: NotRequired[Literal["dmodk", "dor", "minhop", "updn", "ftree", "minimal", "valiant"] | None]
     ratios: NotRequired[list[Ratio] | None]
     fabrics: NotRequired[list[Machine]]
     stand_ins: NotRequired[bool]
@@ -2419,7 +2391,7 @@ class ForecastBasis(TypedDict):
 
 
 class HoeflerFig11(TypedDict):
-    study: Literal['hoefler-fig11', 'fig11']
+    study: Literal["hoefler-fig11", "fig11"]
     parameters: NotRequired[Fig11]
 
 
@@ -2502,7 +2474,7 @@ class JobDetail(TypedDict):
 class JobNetworkNoise(TypedDict):
     job_pk: int
     job_id: str
-    verdict: Literal['estimated', 'cannot tell', 'not computed']
+    verdict: Literal["estimated", "cannot tell", "not computed"]
     computed_at: str | None
     fabric_id: int | None
     window_s: int | None
@@ -2579,17 +2551,18 @@ class Overview(TypedDict):
 class Packet(TypedDict):
     topology: str
     routing: Literal[
-        'minimal',
-        'valiant',
-        'adaptive0',
-        'adaptive1',
-        'adaptive2',
-        'adaptive3',
-        'min-hash',
-        'nmin-hash',
-        'in-order',
-        'ftree',
-        'hw-adaptive',
+        "minimal",
+        "valiant",
+        "adaptive0",
+        "adaptive1",
+        "adaptive2",
+        "adaptive3",
+        "min-hash",
+        "nmin-hash",
+        "in-order",
+        "ftree",
+        "hw-adaptive",
+        "dor",
     ]
     traffic: NotRequired[str | None]
     bytes: NotRequired[int | None]
@@ -2597,14 +2570,14 @@ class Packet(TypedDict):
     ranks: NotRequired[int | None]
     placement: NotRequired[
         Literal[
-            'contiguous',
-            'random-node',
-            'random-router',
-            'random-chassis',
-            'random-cabinet',
-            'random-group',
-            'cyclic',
-            'random-rank',
+            "contiguous",
+            "random-node",
+            "random-router",
+            "random-chassis",
+            "random-cabinet",
+            "random-group",
+            "cyclic",
+            "random-rank",
         ]
     ]
     message_scale: NotRequired[float]
@@ -2613,13 +2586,13 @@ class Packet(TypedDict):
     seed: NotRequired[int]
     nic_protocol: NotRequired[bool]
     virtual_lanes: NotRequired[int]
-    engine: NotRequired[Literal['eager', 'oracle-oldest', 'oracle-round-robin']]
+    engine: NotRequired[Literal["eager", "oracle-oldest", "oracle-round-robin"]]
 
 
 class Recommendation(TypedDict):
     recommendation_id: int
-    kind: Literal['routes', 'routing_mode', 'placement']
-    state: Literal['recommended', 'refused']
+    kind: Literal["routes", "routing_mode", "placement"]
+    state: Literal["recommended", "refused"]
     created: str
     task_id: int | None
     fabric_id: int | None
@@ -2637,13 +2610,13 @@ class Recommendation(TypedDict):
     simulated: bool
     created_by: str | None
     authorised: bool
-    figures: Literal['given', 'simulated', 'counted']
+    figures: Literal["given", "simulated", "counted"]
 
 
 class RecommendationDetail(TypedDict):
     recommendation_id: int
-    kind: Literal['routes', 'routing_mode', 'placement']
-    state: Literal['recommended', 'refused']
+    kind: Literal["routes", "routing_mode", "placement"]
+    state: Literal["recommended", "refused"]
     created: str
     task_id: int | None
     fabric_id: int | None
@@ -2661,7 +2634,7 @@ class RecommendationDetail(TypedDict):
     simulated: bool
     created_by: str | None
     authorised: bool
-    figures: Literal['given', 'simulated', 'counted']
+    figures: Literal["given", "simulated", "counted"]
     why: list[Finding]
     before: RouteOutcome | None
     after: RouteOutcome | None
@@ -2686,19 +2659,19 @@ class ReportedRun(TypedDict):
 
 
 RootsOfCongestion = TypedDict(
-    'RootsOfCongestion',
+    "RootsOfCongestion",
     {
-        'fabric_id': int | None,
-        'from': str | None,
-        'to': str | None,
-        'method': Literal['ports', 'samples'],
-        'verdict': Literal['named', 'none', 'cannot tell'],
-        'reasons': list[str],
-        'roots': list[CongestionRoot],
-        'links_counted': int,
-        'links_stalled': int,
-        'links_explained': int,
-        'simulated': bool,
+        "fabric_id": int | None,
+        "from": str | None,
+        "to": str | None,
+        "method": Literal["ports", "samples"],
+        "verdict": Literal["named", "none", "cannot tell"],
+        "reasons": list[str],
+        "roots": list[CongestionRoot],
+        "links_counted": int,
+        "links_stalled": int,
+        "links_explained": int,
+        "simulated": bool,
     },
 )
 
@@ -2738,8 +2711,8 @@ class RunForecast(TypedDict):
 
 
 class SeveralSets(TypedDict):
-    by: Literal['user', 'application']
-    definition: Literal['ours', 'paper']
+    by: Literal["user", "application"]
+    definition: Literal["ours", "paper"]
     least_sets: int
     sets: int
     total: int
@@ -2752,22 +2725,22 @@ class SimulatedList(TypedDict):
 
 
 class StartAdvice(TypedDict):
-    name: Literal['routing.advice']
+    name: Literal["routing.advice"]
     args: AdviceInput
 
 
 class StartDryRun(TypedDict):
-    name: Literal['alerting.test']
+    name: Literal["alerting.test"]
     args: DryRunArguments
 
 
 class StartPacket(TypedDict):
-    name: Literal['sim.packet']
+    name: Literal["sim.packet"]
     args: Packet
 
 
 class StartWhatIf(TypedDict):
-    name: Literal['sim.whatif']
+    name: Literal["sim.whatif"]
     args: WhatIf
 
 
@@ -2781,12 +2754,12 @@ class Status(TypedDict):
 
 
 class WangFig2(TypedDict):
-    study: Literal['wang-fig2']
+    study: Literal["wang-fig2"]
     parameters: NotRequired[WangPatterns]
 
 
 class AdviceOutput(TypedDict):
-    action: Literal['start', 'delay', 'prefer']
+    action: Literal["start", "delay", "prefer"]
     preferred: int | None
     retry_after_s: float | None
     expected_slowdown: Slowdown | None
@@ -2835,14 +2808,14 @@ class Incident(TypedDict):
     remedies: list[Remedy]
     fabric: str
     as_of: str
-    verdict: Literal['incident', 'none', 'cannot tell']
+    verdict: Literal["incident", "none", "cannot tell"]
     reasons: list[str]
     judged: ExaminedJobs
     last: IncidentSummary | None
 
 
 class StartStudy(TypedDict):
-    name: Literal['sim.study']
+    name: Literal["sim.study"]
     args: (
         TablesInput
         | HoeflerFig11

@@ -2137,7 +2137,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -2386,7 +2386,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default quartz1
              */
             topology: string;
@@ -2673,7 +2673,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -2890,7 +2890,7 @@ export interface components {
              * @default stencil3d
              * @enum {string}
              */
-            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
+            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d" | "ring-allreduce" | "tree-allreduce" | "hierarchical-allreduce" | "expert-alltoall";
             /**
              * Bytes
              * @default 100000
@@ -2901,7 +2901,7 @@ export interface components {
              * @default adaptive0
              * @enum {string}
              */
-            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive";
+            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive" | "dor";
             /**
              * Seeds
              * @description An interval needs three.
@@ -3008,7 +3008,7 @@ export interface components {
             mapping: "random" | "linear";
             /**
              * Topology
-             * @description A topology; use theta, edison, quartz1, torus:20,20,20 or xgft:h;m1,..;w1,..[;p1,..]: a task reads no file.
+             * @description A topology; use theta, edison, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], hyperx:SIZES or rails:SIZES: a task reads no file.
              */
             topology: string;
             /** Routing */
@@ -3047,7 +3047,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -3505,7 +3505,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -4178,7 +4178,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -4206,7 +4206,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -5379,7 +5379,7 @@ export interface components {
             pattern: "allreduce" | "alltoall" | "amg" | "amg-1728" | "barrier" | "barrier-with-bully" | "barrier-with-bully-even" | "bisection" | "bisection-shuffle" | "boxlib-cns-1024" | "boxlib-mg-1024" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "irregular-70" | "lulesh-512" | "multigrid-1000" | "nekbone-1024" | "noisy-shuffle" | "partisn-168" | "permutation" | "pingpong" | "shift" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default quartz1
              */
             topology: string;
@@ -5460,7 +5460,7 @@ export interface components {
             name: string;
             /**
              * Spec
-             * @description A topology; use theta, edison, quartz1, torus:20,20,20 or xgft:h;m1,..;w1,..[;p1,..]: a task reads no file.
+             * @description A topology; use theta, edison, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], hyperx:SIZES or rails:SIZES: a task reads no file.
              */
             spec: string;
         };
@@ -5706,7 +5706,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -6015,7 +6015,7 @@ export interface components {
             sizes?: number[] | null;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -6177,7 +6177,7 @@ export interface components {
             pattern: "allreduce" | "alltoall" | "amg" | "amg-1728" | "barrier" | "barrier-with-bully" | "barrier-with-bully-even" | "bisection" | "bisection-shuffle" | "boxlib-cns-1024" | "boxlib-mg-1024" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "irregular-70" | "lulesh-512" | "multigrid-1000" | "nekbone-1024" | "noisy-shuffle" | "partisn-168" | "permutation" | "pingpong" | "shift" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default quartz1
              */
             topology: string;
@@ -6327,14 +6327,14 @@ export interface components {
         Packet: {
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              */
             topology: string;
             /**
              * Routing
              * @enum {string}
              */
-            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive";
+            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive" | "dor";
             /** Traffic */
             traffic?: string | null;
             /**
@@ -6399,7 +6399,7 @@ export interface components {
              * Pattern
              * @enum {string}
              */
-            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
+            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d" | "ring-allreduce" | "tree-allreduce" | "hierarchical-allreduce" | "expert-alltoall";
             /** Ranks */
             ranks: number;
             /** Bytes */
@@ -7872,7 +7872,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -8194,7 +8194,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default quartz1
              */
             topology: string;
@@ -8618,7 +8618,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default theta
              */
             topology: string;
@@ -8662,7 +8662,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default theta
              */
             topology: string;
@@ -8706,7 +8706,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default theta
              */
             topology: string;
@@ -8787,7 +8787,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default theta
              */
             topology: string;
@@ -8847,7 +8847,7 @@ export interface components {
              * @default stencil3d
              * @enum {string}
              */
-            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
+            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d" | "ring-allreduce" | "tree-allreduce" | "hierarchical-allreduce" | "expert-alltoall";
             /**
              * Bytes
              * @default 100000
@@ -8868,7 +8868,7 @@ export interface components {
              *       "adaptive3"
              *     ]
              */
-            routings: ("minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive")[];
+            routings: ("minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive" | "dor")[];
             /**
              * Seeds
              * @default 5
