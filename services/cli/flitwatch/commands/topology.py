@@ -27,7 +27,9 @@ def show(spec: str, as_json: bool) -> None:
     """Sizes and distances of SPEC.
 
     SPEC is xgft:h;m1,..;w1,..[;p1,..], torus:20,20,20, theta, edison, quartz1 or file:PATH. Hops are links from endpoint
-    to endpoint, both terminal links included. A HyperX is hyperx:S1,S2;ENDPOINTS[;CABLES]. A rail-optimised fat tree is rails:RAILS,NODES,GROUPS,SPINES.
+    to endpoint, both terminal links included.
+
+    A HyperX is hyperx:S1,S2;ENDPOINTS[;CABLES]. A rail-optimised fat tree is rails:RAILS,NODES,GROUPS,SPINES.
     """
     from flitwatch_simulation import topologies
 
