@@ -1,7 +1,7 @@
 """The grammar of topologies (SPEC): machines by name and generated fabrics by their sizes, as every command, task and study writes them.
 
 `theta` and its like name a machine; `xgft:h;m1,..;w1,..[;p1,..]`, `torus:20,20,20` and `dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]` give sizes;
-`file:PATH`, in a `LocalText` alone, names a file. The flow engine takes trees and tori, packets and routes take trees and dragonflies.
+`hyperx:S1,S2;ENDPOINTS[;CABLES]` and `rails:RAILS,NODES,GROUPS,SPINES` too; `file:PATH`, in a `LocalText` alone, names a file. Both engines take trees, rails and HyperX; flows take tori too, packets and routes dragonflies.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ XGFT_PATTERN = (
 )
 TORUS_PATTERN = r"torus:\d{1,9}(,\d{1,9}){0,15}"
 DRAGONFLY_PATTERN = r"dragonfly:\d{1,4},\d{1,4},\d{1,4}(,\d{1,6})?"
+
+HYPERX_PATTERN = r"hyperx:\d{1,4}(,\d{1,4}){0,7};\d{1,4}(;\d{1,4})?"
+RAILS_PATTERN = r"rails:\d{1,3},\d{1,5},\d{1,5},\d{1,5}"
 
 #: Machines by name.
 MACHINES: dict[str, Callable[[], Fabric]] = {
@@ -70,6 +73,24 @@ def tree_sizes(text: str) -> TreeSizes:
     return TreeSizes(height[0], m, w, p)
 
 
+def _hyperx(text: str) -> Fabric:
+    sizes, *more = text.split(";")
+    if len(more) not in (1, 2):
+        raise ValueError("extents and endpoints are needed, and cables where they are parallel")
+    return generators.hyperx(integers(sizes), *(int(one) for one in integers(",".join(more))))
+
+
+def _rails(text: str) -> Fabric:
+    sizes = integers(text)
+    if len(sizes) != 4:
+        raise ValueError("rails, nodes of a group, groups and spines are needed")
+    return generators.rails(*sizes)
+
+
+#: Fabrics by their sizes that both engines take as they are; ValueError for what is no such text.
+GENERATED: dict[str, Callable[[str], Fabric]] = {"hyperx": _hyperx, "rails": _rails}
+
+
 def fabric_of(spec: str) -> Fabric:
     """The fabric that a SPEC names, for packets and routes.
 
@@ -92,6 +113,8 @@ def fabric_of(spec: str) -> Fabric:
             if np.prod(m, dtype=float) > _MOST_ENDPOINTS:
                 raise BadRequest(f"{spec!r} has more than {_MOST_ENDPOINTS:,} endpoints", advice="Use a smaller tree.")
             return generators.xgft(height, m, w, p or None)
+        if name in GENERATED:
+            return GENERATED[name](rest)
         if name == "dragonfly":
             sizes = integers(rest)
             if len(sizes) in (3, 4):
@@ -101,6 +124,7 @@ def fabric_of(spec: str) -> Fabric:
         pass
     raise BadRequest(
         f"unknown topology {spec!r} for packets and routes",
-        advice="Use theta, edison, cori, slingshot, quartz1, xgft:h;m;w[;p], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS] or file:PATH; "
+        advice="Use theta, edison, cori, slingshot, quartz1, xgft:h;m;w[;p], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:S1,S2;ENDPOINTS[;CABLES], "
+        "rails:RAILS,NODES,GROUPS,SPINES or file:PATH; "
         "tori run at flow level (`flitwatch sim collective`).",
     )

@@ -16,9 +16,9 @@ from flitwatch_domain import importers
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric, FabricKind
 from flitwatch_domain.importers.local import local_path
-from flitwatch_domain.topology_spec import MACHINES, integers, tree_sizes
+from flitwatch_domain.topology_spec import GENERATED, MACHINES, integers, tree_sizes
 
-FORMS = "xgft:h;m1,..;w1,..[;p1,..] | torus:20,20,20 | theta | edison | quartz1 | file:PATH"
+FORMS = "xgft:h;m1,..;w1,..[;p1,..] | torus:20,20,20 | hyperx:S1,S2;ENDPOINTS[;CABLES] | rails:RAILS,NODES,GROUPS,SPINES | theta | edison | quartz1 | file:PATH"
 
 #: A link takes about 60 bytes here and in the core: 1.5 GB. The largest machines of today have half a million cables.
 MOST_LINKS = 25_000_000
@@ -152,6 +152,10 @@ def _file(spec: str, path: Path) -> NamedTopology:
     return of_fabric(importers.read_fabric(path), spec)
 
 
+def _generated(name: str, spec: str, rest: str) -> NamedTopology:
+    return of_fabric(GENERATED[name](rest), spec)
+
+
 def _machine(name: str, spec: str, _: str) -> NamedTopology:
     return of_fabric(MACHINES[name](), spec)
 
@@ -159,6 +163,7 @@ def _machine(name: str, spec: str, _: str) -> NamedTopology:
 _MAKERS: dict[str, Callable[[str, str], NamedTopology]] = {
     "xgft:": _xgft,
     "torus:": _torus,
+    **{f"{name}:": partial(_generated, name) for name in GENERATED},
     **{name: partial(_machine, name) for name in ("theta", "edison", "quartz1")},
 }
 

@@ -28,6 +28,9 @@ def show(spec: str, as_json: bool) -> None:
 
     SPEC is xgft:h;m1,..;w1,..[;p1,..], torus:20,20,20, theta, edison, quartz1 or file:PATH. Hops are links from endpoint
     to endpoint, both terminal links included.
+
+    Further forms are hyperx (extents, then endpoints of each router and cables of each pair) and rails (rails, nodes of a group, groups, spines).
+    A text that is none is answered with all of them.
     """
     from flitwatch_simulation import topologies
 

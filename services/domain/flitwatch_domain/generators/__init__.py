@@ -1,4 +1,4 @@
-"""Machines by rule: published dragonflies, trees and tori; all marked simulated."""
+"""Machines by rule: published dragonflies, trees, tori and HyperX; all marked simulated."""
 
 from flitwatch_domain.generators.dragonfly import (
     cori_like,
@@ -8,15 +8,19 @@ from flitwatch_domain.generators.dragonfly import (
     slingshot_like,
     theta,
 )
+from flitwatch_domain.generators.hyperx import dimension_order, hyperx
 from flitwatch_domain.generators.torus import torus
-from flitwatch_domain.generators.tree import quartz1, xgft
+from flitwatch_domain.generators.tree import quartz1, rails, xgft
 
 __all__ = [
     "cori_like",
+    "dimension_order",
     "dragonfly",
     "edison_like",
+    "hyperx",
     "most_blue_routers",
     "quartz1",
+    "rails",
     "slingshot_like",
     "theta",
     "torus",

@@ -17,7 +17,7 @@ from flitwatch_domain.fabric import (
     both_directions,
 )
 
-_DIMENSIONS = (
+DIMENSIONS = (
     LinkClass.DIM0,
     LinkClass.DIM1,
     LinkClass.DIM2,
@@ -44,7 +44,7 @@ def torus(dims: Sequence[int], *, endpoints_per_router: int = 1, bandwidth_bps: 
         Of every link.
     """
     extents = [int(extent) for extent in dims]
-    if not 1 <= len(extents) <= len(_DIMENSIONS) or min(extents) < 1 or endpoints_per_router < 1:
+    if not 1 <= len(extents) <= len(DIMENSIONS) or min(extents) < 1 or endpoints_per_router < 1:
         raise BadRequest(f"torus({list(dims)}) is not possible", advice="Give 1 to 8 extents of at least 1.")
     routers = int(np.prod(extents))
     coords = np.indices(extents).reshape(len(extents), -1)
@@ -70,7 +70,7 @@ def torus(dims: Sequence[int], *, endpoints_per_router: int = 1, bandwidth_bps: 
         kinds,
         kinds,
         bandwidth_bps,
-        (*_DIMENSIONS[:host], LinkClass.HOST),
+        (*DIMENSIONS[:host], LinkClass.HOST),
     )
     shape = "x".join(str(extent) for extent in extents)
     return Fabric(

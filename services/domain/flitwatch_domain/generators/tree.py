@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 
@@ -150,6 +151,53 @@ def xgft(
         bandwidth_bps,
         attributes,
     )
+
+
+def rails(rails: int, nodes: int, groups: int, spines: int, *, bandwidth_bps: float = 400e9) -> Fabric:
+    """A rail-optimised fat tree of two levels: NIC r of every node of a group is at the group's leaf r, so that rails meet at the spines alone.
+
+    The layout of NVIDIA's reference architecture of DGX systems, whose nodes have eight NICs on eight leaves.
+
+    Parameters
+    ----------
+    rails : int
+        NICs of a node, and leaves of a group.
+    nodes, groups : int
+        Nodes of a group, and groups.
+    spines : int
+        Each leaf has one cable to each.
+    bandwidth_bps : float
+        Of every cable.
+    """
+    if min(rails, nodes, groups, spines) < 1:
+        raise BadRequest(
+            f"rails({rails}, {nodes}, {groups}, {spines}) is not possible", advice="Give four positive numbers."
+        )
+    leaves = groups * rails
+    if leaves * (nodes + spines) > MOST_CABLES:
+        raise TooCostly(
+            f"the tree has {float(leaves * (nodes + spines)):.3g} cables, more than {MOST_CABLES:,}",
+            advice="Choose a smaller one.",
+        )
+    leaf = np.arange(leaves)
+    host_leaf = np.repeat(leaf, nodes)
+    group, rail = host_leaf // rails, host_leaf % rails
+    node = group * nodes + np.arange(host_leaf.size) % nodes
+    up = np.repeat(leaf, spines), leaves + np.tile(np.arange(spines), leaves)
+    text = f"{rails},{nodes},{groups},{spines}"
+    tree = _tree(
+        f"rails-{text.replace(',', '-')}",
+        f"rails:{text}",
+        [f"leaf{g}.{r}" for g in range(groups) for r in range(rails)] + [f"spine{n}" for n in range(spines)],
+        np.repeat([0, 1], [leaves, spines]),
+        np.zeros(leaves + spines, int),
+        host_leaf,
+        [up],
+        bandwidth_bps,
+        {"rails": rails, "adapters": [f"mlx5_{one}" for one in rail.tolist()]},
+    )
+    ends = replace(tree.endpoints, node=np.array([f"n{one}" for one in node.tolist()]))
+    return replace(tree, endpoints=ends)
 
 
 def _copies(cables: Fraction, position: Ints) -> Ints:

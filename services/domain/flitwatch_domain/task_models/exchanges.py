@@ -13,6 +13,8 @@ LEAST_S = 1e-5
 _BULLY_BYTES, _BARRIER_BYTES = 200_000, 8
 #: Patterns in which every rank has something for every other.
 _TO_ALL = {"alltoall", "pairwise-alltoall", "ring"}
+#: Twice so many: there and back, or two rounds for every other rank.
+_TO_ALL_TWICE = {"ring-allreduce", "expert-alltoall"}
 #: Messages that a rank sends: one, one a round, or one a neighbour.
 _ONE = {
     "binomial-bcast",
@@ -36,6 +38,13 @@ def messages_of(pattern: str, ranks: float, bytes_per_rank: float = 0.0) -> floa
     kind = pattern.partition(":")[0]
     if kind in _TO_ALL:
         return ranks * ranks
+    if kind in _TO_ALL_TWICE:
+        return 2 * ranks * ranks
+    if kind == "hierarchical-allreduce":
+        # Two rounds for every other node, at worst of two ranks; 28 within a node of eight.
+        return ranks * (ranks + 28)
+    if kind == "tree-allreduce":
+        return 2 * ranks
     if kind in _ONE:
         return ranks
     if kind in _ROUNDS:

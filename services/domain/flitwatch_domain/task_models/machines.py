@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from flitwatch_domain.task_models.base import matching
-from flitwatch_domain.topology_spec import DRAGONFLY_PATTERN, TORUS_PATTERN, XGFT_PATTERN
+from flitwatch_domain.topology_spec import DRAGONFLY_PATTERN, HYPERX_PATTERN, RAILS_PATTERN, TORUS_PATTERN, XGFT_PATTERN
 
 #: Of the flow-level simulator.
 FlowTopology: TypeAlias = matching(  # type: ignore[valid-type]
-    rf"theta|edison|quartz1|{XGFT_PATTERN}|{TORUS_PATTERN}",
-    "topology; use theta, edison, quartz1, torus:20,20,20 or xgft:h;m1,..;w1,..[;p1,..]: a task reads no file",
+    rf"theta|edison|quartz1|{XGFT_PATTERN}|{TORUS_PATTERN}|{HYPERX_PATTERN}|{RAILS_PATTERN}",
+    "topology; use theta, edison, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], hyperx:SIZES or rails:SIZES: a task reads no file",
 )
 #: Of the packet-level simulator and the optimiser of routes.
 PacketTopology: TypeAlias = matching(  # type: ignore[valid-type]
-    rf"theta|edison|cori|slingshot|quartz1|{XGFT_PATTERN}|{DRAGONFLY_PATTERN}",
-    "topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file",
+    rf"theta|edison|cori|slingshot|quartz1|{XGFT_PATTERN}|{DRAGONFLY_PATTERN}|{HYPERX_PATTERN}|{RAILS_PATTERN}",
+    "topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], "
+    "hyperx:SIZES or rails:SIZES: a task reads no file",
 )
 FlowRouting = Literal["dmodk", "dor", "minhop", "updn", "ftree", "minimal", "valiant"]
 DragonflyRouting = Literal[
@@ -33,6 +34,7 @@ PacketRouting = Literal[
     "in-order",
     "ftree",
     "hw-adaptive",
+    "dor",
 ]
 
 FlowPattern: TypeAlias = matching(  # type: ignore[valid-type]
@@ -45,6 +47,7 @@ FlowPattern: TypeAlias = matching(  # type: ignore[valid-type]
 MessagePattern = Literal[
     "allreduce", "alltoall", "amg", "barrier", "bisection", "bisection-shuffle", "broadcast", "bully", "crystal-router", "cyclic-stencil",
     "fill-boundary", "halo3d", "incast", "permutation", "pingpong", "stencil27-bspma", "stencil27-svaf", "stencil27-svafp", "stencil3d", "sweep3d",
+    "ring-allreduce", "tree-allreduce", "hierarchical-allreduce", "expert-alltoall",
 ]  # fmt: skip
 #: What a simulated machine of the loop sends: those, and patterns that are only matrices.
 LoopPattern = Literal[

@@ -18,6 +18,11 @@ def nodes_of(topology: str) -> float:
             return _product(rest)
         if kind == "xgft":
             return _product(rest.split(";")[1])
+        if kind == "hyperx":
+            sizes, ends, *_ = rest.split(";")
+            return _product(sizes) * float(ends)
+        if kind == "rails":
+            return _product(",".join(rest.split(",")[:3]))
         if kind == "dragonfly":
             return _product(",".join(rest.split(",")[:3])) * 4
     except (IndexError, ValueError):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric, FabricKind, LinkClass
+from flitwatch_domain.generators import dimension_order
 from flitwatch_domain.importers.local import local_path
 
 #: One virtual channel's buffer at the receiver: Theta's local and global links and terminals (Wang 2018, section III), 100 Gb/s switches.
@@ -91,7 +92,7 @@ def build(
     Parameters
     ----------
     routing : str
-        A key of DRAGONFLY_ROUTING or TREE_ROUTING, or lft:FILE.
+        A key of DRAGONFLY_ROUTING or TREE_ROUTING, lft:FILE, or dor (of a HyperX).
     table : uint32[endpoint, router], optional
         Links of static routes of a tree; d-mod-k without it.
     virtual_lanes : int
@@ -133,9 +134,12 @@ def build(
         from flitwatch_simulation.packet.route_files import read_table
 
         table = read_table(dump, full)
-    elif routing not in TREE_ROUTING:
+    elif routing == "dor":
+        table = dimension_order(full)
+    elif "hyperx" in full.attributes or routing not in TREE_ROUTING:
         raise BadRequest(
-            f"routing {routing!r} does not fit a tree", advice=f"Use {', '.join(TREE_ROUTING)} or lft:FILE."
+            f"routing {routing!r} does not fit {'a HyperX' if 'hyperx' in full.attributes else 'a tree'}",
+            advice=f"Use {', '.join(TREE_ROUTING)} or lft:FILE; for a HyperX dor or lft:FILE.",
         )
     core = _engine(
         packet.tree,
@@ -180,7 +184,12 @@ def _dragonfly_order(fabric: Fabric) -> NDArray[np.int64]:
 
 
 def _levels(fabric: Fabric) -> NDArray[np.int64]:
-    """Level of each switch; without the importer's word, its distance from the nearest switch with endpoints."""
+    """Level of each switch; without the importer's word, its distance from the nearest switch with endpoints.
+
+    In a HyperX the sum of its coordinates, which differs at the ends of every cable; its routes go by a table and not by levels.
+    """
+    if "hyperx" in fabric.attributes:
+        return np.asarray(fabric.routers.coords, np.int64).sum(axis=1)
     level = np.asarray(fabric.routers.level, np.int64).copy()
     if level.size and level.min() >= 0:
         return level

@@ -1,1 +1,15 @@
-"""What jobs send: patterns, message DAGs, traffic files, placements and background traffic."""
+"""What jobs send: patterns, message DAGs, traffic files, placements and background traffic.
+
+A pattern or a file becomes messages in rounds, a placement gives every rank an endpoint, and both together become the packet engine's operations.
+
+Open
+
+- `messages` for messages in rounds, their operations, and how they become the engine's;
+- `patterns` for the papers' patterns by name;
+- `minighost` for one time step of that application;
+- `training` for collectives of machine learning;
+- `collective_rounds` for MPI's collectives as messages, rank by rank;
+- `dag` for our message DAGs and GOAL's, `dumpi` for traces of SST DUMPI, `traces` for reading any of them;
+- `traffic` for matrices from files;
+- `placement` for which rank is where.
+"""

@@ -14,6 +14,12 @@ import numpy as np
 from flitwatch_domain.errors import BadRequest
 from flitwatch_simulation.workloads.messages import Ints, Messages, in_rounds
 from flitwatch_simulation.workloads.minighost import all_reduce, faces_of, minighost
+from flitwatch_simulation.workloads.training import (
+    expert_alltoall,
+    hierarchical_allreduce,
+    ring_allreduce,
+    tree_allreduce,
+)
 
 Maker = Callable[[int, int, np.random.Generator], Messages]
 
@@ -295,4 +301,8 @@ PATTERNS: dict[str, Maker] = {
     "incast": incast,
     "bully": bully,
     "permutation": permutation,
+    "ring-allreduce": lambda n, b, _: ring_allreduce(n, b),
+    "tree-allreduce": lambda n, b, _: tree_allreduce(n, b),
+    "hierarchical-allreduce": lambda n, b, _: hierarchical_allreduce(n, b),
+    "expert-alltoall": lambda n, b, _: expert_alltoall(n, b),
 }

@@ -22,10 +22,12 @@ export const PLACEMENTS = every<Placement>({
 });
 
 type TreeRouting = "ftree" | "hw-adaptive";
+/** Of a HyperX, which no page simulates. */
+type HyperxRouting = "dor";
 
 /** Routings by kind of fabric; Valiant's routes serve both. */
 export const ROUTINGS: Record<string, Routing[]> = {
-  dragonfly: every<Exclude<Routing, TreeRouting>>({
+  dragonfly: every<Exclude<Routing, TreeRouting | HyperxRouting>>({
     adaptive0: true,
     adaptive1: true,
     adaptive2: true,
@@ -40,6 +42,10 @@ export const ROUTINGS: Record<string, Routing[]> = {
 };
 
 export const PATTERNS = every<Pattern>({
+  "ring-allreduce": true,
+  "tree-allreduce": true,
+  "hierarchical-allreduce": true,
+  "expert-alltoall": true,
   stencil3d: true,
   "stencil27-bspma": true,
   "stencil27-svaf": true,
