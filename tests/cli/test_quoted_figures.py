@@ -15,9 +15,23 @@ ROOT = Path(__file__).resolve().parents[2]
 QUOTED = [
     (
         "README.md",
-        "saves {mean} % ({low} % to {high} %) of the node-hours in the plain world",
+        "what is served by default saves {mean} % ({low} % to {high} %) of the node-hours with jobs as on Theta",
         "docs/advice-value.md",
-        "; plain {mean}% ({low}% to {high}%), pays",
+        "; theta {mean}% ({low}% to {high}%), pays",
+    ),
+    (
+        "README.md",
+        "It saves {mean} % ({low} % to {high} %) in the plain world",
+        "docs/advice-value.md",
+        "seeds: plain {mean}% ({low}% to {high}%), cannot tell",
+    ),
+    (
+        "docs/scheduler.md",
+        "saves {mean} % ({low} % to {high} %) of the node-hours with jobs as on Theta, {plain} % ({plain_low} % to {plain_high} %) in the plain world and"
+        " {hard} % ({hard_low} % to {hard_high} %) in the hardest one",
+        "docs/advice-value.md",
+        "seeds: plain {plain}% ({plain_low}% to {plain_high}%), cannot tell .. theta {mean}% ({low}% to {high}%), pays .. everything {hard}% ({hard_low}% to"
+        " {hard_high}%), cannot tell",
     ),
     (
         "README.md",
