@@ -88,6 +88,18 @@ wheels: # of dist
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir $(DIST) $(DIST)/core/*.whl 2>$(DIST)/core/auditwheel.log || { cat $(DIST)/core/auditwheel.log >&2; exit 1; }
 	@rm -rf $(DIST)/core $(DIST)/.gitignore; ls -1 $(DIST)
 
+# Python's headers are those of this machine: for both processors its types have the same sizes and order of bytes, and the interface that is compiled in is the same.
+SUFFIX_AARCH64 = .cpython-$(shell $(PY) -c 'import sys; print("%d%d" % sys.version_info[:2])')-aarch64-linux-gnu.so
+.PHONY: wheel-aarch64
+wheel-aarch64: ## the noise core's wheel for aarch64 into dist/, after make dist (needs g++-aarch64-linux-gnu)
+	@command -v aarch64-linux-gnu-g++ >/dev/null || { echo "wheel-aarch64: needs a compiler: sudo apt-get install g++-aarch64-linux-gnu" >&2; exit 1; }
+	@rm -rf $(DIST)/core && mkdir -p $(DIST)/core && echo "building the noise core for aarch64" >&2
+	@stubs=$$($(PY) -c 'import flitwatch_core; print(flitwatch_core.__path__[0])') && env -u CXX _PYTHON_HOST_PLATFORM=linux-aarch64 SETUPTOOLS_EXT_SUFFIX=$(SUFFIX_AARCH64) CMAKE_TOOLCHAIN_FILE=$(CURDIR)/services/packages/aarch64.cmake \
+	  SKBUILD_CMAKE_DEFINE="FLITWATCH_ARCH=armv8-a;FLITWATCH_STUBS=$$stubs;NB_SUFFIX=$(SUFFIX_AARCH64);NB_SUFFIX_S=$(SUFFIX_AARCH64)" \
+	  $(UV) build -q --wheel --config-setting build-dir=build/dist-aarch64 --out-dir $(DIST)/core services/noise_core
+	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir $(DIST) $(DIST)/core/*.whl 2>$(DIST)/core/auditwheel.log || { cat $(DIST)/core/auditwheel.log >&2; exit 1; }
+	@rm -rf $(DIST)/core; ls -1 $(DIST)/*aarch64*.whl
+
 # Of a cluster that has no checkout: the MPI microbenchmark's sources with their guide.
 .PHONY: noise-bench
 noise-bench: ## an archive of the MPI microbenchmark in dist/: its sources and its guide

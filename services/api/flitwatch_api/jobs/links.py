@@ -49,7 +49,7 @@ class JobLink:
         if not plain or not named <= FIELDS or "job_id" not in named:
             raise ValueError(f"{shown} has to hold {{job_id}}, may hold {{cluster}}, and no other braces")
         if where.scheme not in ("https", "http") or not where.hostname or where.username or "{" in where.netloc:
-            raise ValueError(f"{shown} is no address that begins with https:// or http:// and a host")
+            raise ValueError(f"{shown} does not begin with https:// or http:// and a host")
         if not _URL.fullmatch(empty):
             raise ValueError(f"{shown} holds letters that an address writes as %20 and the like")
         return cls(cluster, name, template)

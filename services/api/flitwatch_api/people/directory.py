@@ -326,7 +326,7 @@ def _server(url: str) -> _Server:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise _unset(f"FLITWATCH_LDAP_URL: {url[:80]!r} is no address") from None
+        raise _unset(f"FLITWATCH_LDAP_URL: {url[:80]!r} is not like ldaps://ldap.example.edu") from None
     if parts.scheme not in ("ldap", "ldaps") or not parts.hostname or parts.path not in ("", "/") or parts.username:
         raise _unset(f"FLITWATCH_LDAP_URL: {url[:80]!r} is not like ldaps://ldap.example.edu")
     return _Server(parts.hostname, port or (636 if parts.scheme == "ldaps" else 389), parts.scheme == "ldaps")
