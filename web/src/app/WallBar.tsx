@@ -9,7 +9,7 @@ import { pageAfter, REST_MS, wallPages, wallStore } from "../lib/wall";
 import { Freshness } from "./Freshness";
 
 const TICK_MS = 1000;
-/** What says that somebody stands before the wall. */
+/** What says that the wall is in use. */
 const SIGNS = ["pointerdown", "pointermove", "keydown", "wheel"] as const;
 
 export function WallBar({ machine, pace }: { machine: Fabric | null; pace: number }) {
