@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,10 @@ from domain.test_explanation import CURVE, GROUP, OWN, T0, beside, earlier, link
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.explanation import slowdown
-from flitwatch_domain.explanation.candidates import Blamed, ranked
+from flitwatch_domain.explanation.candidates import Blamed, NeighbourJob, ranked
 from flitwatch_domain.explanation.carriers import Count, RouterCounts, carrying
 from flitwatch_domain.explanation.case import stored_hash
+from flitwatch_domain.explanation.incident import _worst
 
 
 def test_the_detail_gives_both_ratios_and_none_where_one_is_unknown() -> None:
@@ -100,6 +102,16 @@ def test_the_load_is_the_share_of_what_was_added_and_reaches() -> None:
     loads = {one.job.job_id: one.load for one in ranked([near, far], scene())}
     assert loads["1"] == pytest.approx(1 / 1.1) and loads["2"] == pytest.approx(0.1 / 1.1)
     assert GROUP[OWN].max() == 0
+
+
+@pytest.mark.parametrize(
+    "aside",
+    [beside(2, T0 + 150, sent=(0, 1e12)), beside(2, T0 + 100, end_s=T0 + 110, sent=(0, 1e12))],
+    ids=["late", "gone"],
+)
+def test_what_is_gone_or_came_later_takes_no_part_of_the_load(aside: NeighbourJob) -> None:
+    loads = {one.job.job_id: one.load for one in ranked([beside(1, T0 + 100, sent=(0, 1e12)), aside], scene())}
+    assert loads == {"1": 1.0, "2": 0.0}
 
 
 def test_only_a_named_user_is_blamed() -> None:
@@ -388,3 +400,13 @@ def test_an_evidence_page_holds_one_hash_and_no_more() -> None:
     for page in ("<p></p>", f"<p>{held}{held}</p>", f'<code id="hash">{"a" * 63}</code>'):
         with pytest.raises(BadInput, match="no evidence page"):
             stored_hash(page)
+
+
+def test_of_slow_jobs_the_one_that_wastes_most_nodes_comes_first() -> None:
+    """Nodes times what the job takes longer; one node where nobody knows how many."""
+
+    def slow(job: str, nodes: int | None, factor: float) -> Any:
+        return {"job_id": job, "nodes": nodes, "slowdown": {"factor": factor}}
+
+    told = [slow("a", None, 1.5), slow("b", 1, 1.6), slow("c", 8, 1.2), slow("d", 1, 1.9), slow("e", 2, 1.45)]
+    assert [one["job_id"] for one in _worst(told)] == ["c", "d", "e", "b", "a"]

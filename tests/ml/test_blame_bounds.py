@@ -20,6 +20,7 @@ from flitwatch_ml.blame.information import association_sign, exact_p_values, mut
 from flitwatch_ml.blame.permutation import permutation_p_values
 from flitwatch_ml.blame.selection import Problem, carriers, chance, conditional, select, summed
 from flitwatch_ml.blame.strata import centred, hour_and_weekend, normal_scores
+from flitwatch_ml.blame.verdict import _permutations
 
 DAY_S, WEEK_S = 86_400.0, 604_800.0
 MONDAY_S = 4 * DAY_S  # the epoch was a Thursday
@@ -312,6 +313,21 @@ def test_stand_ins_are_alike_and_leave_nothing() -> None:
         half = np.column_stack([e[0], 0.5 * e[0] + math.sqrt(0.75) * e[1], 0.49 * e[0] + math.sqrt(1 - 0.49**2) * e[2]])
         few = Problem(half, half[:, 1] + half[:, 2] - 0.9 * e[0] + 0.1 * e[3], np.zeros((8, 0)), np.ones(3))
         assert controls.proxy_users(few, 0, np.ones(3, bool), 1.0).tolist() == [1]
+        # In whatever unit the amounts are.
+        unit = np.array([0.1, 3.0, 7.0])
+        scaled = Problem(half * unit, few.outcome, few.axes, unit**2)
+        assert controls.proxy_users(scaled, 0, np.ones(3, bool), 1.0).tolist() == [1]
+
+
+def test_the_more_runs_the_fewer_permutations_are_held_at_once() -> None:
+    assert [_permutations(runs, 200, 5000) for runs in (100, 2000, 2500, 10_000, 50_000, 60_000)] == [
+        5000,
+        5000,
+        4000,
+        1000,
+        200,
+        200,
+    ]
 
 
 def test_presence_of_another_week_goes_with_slow_runs_where_weeks_repeat() -> None:
