@@ -88,7 +88,12 @@ class Batch:
         now = datetime.now(UTC)
         ingest.add_minutes(conn, [Minute(now, topic, **vars(rates)) for topic, rates in found.rates.items()])
         add_arrivals(conn, found.arrived)
-        for kind, payload in [*self.happened, *happened[-MOST_EVENTS:], *self._gap_events(), *_letter_events(letters)]:
+        for kind, payload in [
+            *self._told(conn, reader),
+            *happened[-MOST_EVENTS:],
+            *self._gap_events(),
+            *_letter_events(letters),
+        ]:
             events.emit(conn, kind, payload)
 
     def _advance(self, conn: psycopg.Connection[Any], reader: Reader) -> None:
@@ -104,6 +109,20 @@ class Batch:
         if parts:
             reached = None if self.reached_s is None else datetime.fromtimestamp(self.reached_s, UTC)
             slices.advance(conn, reader, parts, {slot: _position(self.before[slot]) for slot in parts}, reached)
+
+    def _told(self, conn: psycopg.Connection[Any], reader: Reader) -> list[tuple[str, Mapping[str, Any]]]:
+        """What happened; counters are complete only as far as every writer's are."""
+        parts = [slot for slot in self.new if slot.slice != slices.WHOLE]
+        others = slices.reached_by_others(conn, reader, parts) if parts and self.happened else None
+        if others is None:
+            return self.happened
+        through = others.astimezone(UTC).replace(microsecond=0)
+        return [
+            (kind, {**payload, "through": min(through, datetime.fromisoformat(payload["through"])).isoformat()})
+            if kind == "counters"
+            else (kind, payload)
+            for kind, payload in self.happened
+        ]
 
     def _write_observations(self, conn: psycopg.Connection[Any], letters: list[DeadLetter]) -> None:
         rows = self.pending_rows.observations

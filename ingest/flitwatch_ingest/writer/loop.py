@@ -141,7 +141,7 @@ class Writer:
 
     def step(self) -> int:
         """Read what has come, and make a transaction when one is due; return the number of records."""
-        due_in = self._committed_at + self.settings.interval_s - time.monotonic()
+        due_in = self._committed_at + self._interval_s() - time.monotonic()
         records = self._poll(min(max(due_in, 0.0), _LONGEST_POLL_S))
         if records:
             self.take(records)
@@ -150,6 +150,11 @@ class Writer:
             self._look_around()
             self.commit()
         return len(records)
+
+    def _interval_s(self) -> float:
+        newest_ms, behind_s = self._memory.pending_rows.newest_ms, self.settings.behind_interval_s
+        behind = 0 < newest_ms < (time.time() - behind_s) * 1000
+        return max(self.settings.interval_s, behind_s) if behind else self.settings.interval_s
 
     def _poll(self, timeout_s: float) -> list[Record]:
         try:
