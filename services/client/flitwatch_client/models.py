@@ -286,6 +286,10 @@ class Check(TypedDict):
             'stencil27-svafp',
             'stencil3d',
             'sweep3d',
+            'ring-allreduce',
+            'tree-allreduce',
+            'hierarchical-allreduce',
+            'expert-alltoall',
         ]
     ]
     bytes: NotRequired[int]
@@ -302,6 +306,7 @@ class Check(TypedDict):
             'in-order',
             'ftree',
             'hw-adaptive',
+            'dor',
         ]
     ]
     seeds: NotRequired[int]
@@ -1338,6 +1343,10 @@ class PacketJob(TypedDict):
         'stencil27-svafp',
         'stencil3d',
         'sweep3d',
+        'ring-allreduce',
+        'tree-allreduce',
+        'hierarchical-allreduce',
+        'expert-alltoall',
     ]
     ranks: int
     bytes: int
@@ -2111,6 +2120,10 @@ class WhatIf(TypedDict):
             'stencil27-svafp',
             'stencil3d',
             'sweep3d',
+            'ring-allreduce',
+            'tree-allreduce',
+            'hierarchical-allreduce',
+            'expert-alltoall',
         ]
     ]
     bytes: NotRequired[int]
@@ -2143,6 +2156,7 @@ class WhatIf(TypedDict):
                 'in-order',
                 'ftree',
                 'hw-adaptive',
+                'dor',
             ]
         ]
     ]
@@ -2673,6 +2687,7 @@ class Packet(TypedDict):
         'in-order',
         'ftree',
         'hw-adaptive',
+        'dor',
     ]
     traffic: NotRequired[str | None]
     bytes: NotRequired[int | None]

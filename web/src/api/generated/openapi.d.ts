@@ -2162,7 +2162,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -2411,7 +2411,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default quartz1
              */
             topology: string;
@@ -2698,7 +2698,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -2915,7 +2915,7 @@ export interface components {
              * @default stencil3d
              * @enum {string}
              */
-            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
+            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d" | "ring-allreduce" | "tree-allreduce" | "hierarchical-allreduce" | "expert-alltoall";
             /**
              * Bytes
              * @default 100000
@@ -2926,7 +2926,7 @@ export interface components {
              * @default adaptive0
              * @enum {string}
              */
-            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive";
+            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive" | "dor";
             /**
              * Seeds
              * @description An interval needs three.
@@ -3033,7 +3033,7 @@ export interface components {
             mapping: "random" | "linear";
             /**
              * Topology
-             * @description A topology; use theta, edison, quartz1, torus:20,20,20 or xgft:h;m1,..;w1,..[;p1,..]: a task reads no file.
+             * @description A topology; use theta, edison, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], hyperx:SIZES or rails:SIZES: a task reads no file.
              */
             topology: string;
             /** Routing */
@@ -3072,7 +3072,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -3598,7 +3598,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -4271,7 +4271,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -4299,7 +4299,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -5497,7 +5497,7 @@ export interface components {
             pattern: "allreduce" | "alltoall" | "amg" | "amg-1728" | "barrier" | "barrier-with-bully" | "barrier-with-bully-even" | "bisection" | "bisection-shuffle" | "boxlib-cns-1024" | "boxlib-mg-1024" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "irregular-70" | "lulesh-512" | "multigrid-1000" | "nekbone-1024" | "noisy-shuffle" | "partisn-168" | "permutation" | "pingpong" | "shift" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default quartz1
              */
             topology: string;
@@ -5578,7 +5578,7 @@ export interface components {
             name: string;
             /**
              * Spec
-             * @description A topology; use theta, edison, quartz1, torus:20,20,20 or xgft:h;m1,..;w1,..[;p1,..]: a task reads no file.
+             * @description A topology; use theta, edison, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], hyperx:SIZES or rails:SIZES: a task reads no file.
              */
             spec: string;
         };
@@ -5824,7 +5824,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -6133,7 +6133,7 @@ export interface components {
             sizes?: number[] | null;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -6382,7 +6382,7 @@ export interface components {
             pattern: "allreduce" | "alltoall" | "amg" | "amg-1728" | "barrier" | "barrier-with-bully" | "barrier-with-bully-even" | "bisection" | "bisection-shuffle" | "boxlib-cns-1024" | "boxlib-mg-1024" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "irregular-70" | "lulesh-512" | "multigrid-1000" | "nekbone-1024" | "noisy-shuffle" | "partisn-168" | "permutation" | "pingpong" | "shift" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default quartz1
              */
             topology: string;
@@ -6532,14 +6532,14 @@ export interface components {
         Packet: {
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              */
             topology: string;
             /**
              * Routing
              * @enum {string}
              */
-            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive";
+            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive" | "dor";
             /** Traffic */
             traffic?: string | null;
             /**
@@ -6604,7 +6604,7 @@ export interface components {
              * Pattern
              * @enum {string}
              */
-            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
+            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d" | "ring-allreduce" | "tree-allreduce" | "hierarchical-allreduce" | "expert-alltoall";
             /** Ranks */
             ranks: number;
             /** Bytes */
@@ -8094,7 +8094,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -8416,7 +8416,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default quartz1
              */
             topology: string;
@@ -8840,7 +8840,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default theta
              */
             topology: string;
@@ -8884,7 +8884,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default theta
              */
             topology: string;
@@ -8928,7 +8928,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default theta
              */
             topology: string;
@@ -9009,7 +9009,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..] or dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
              * @default theta
              */
             topology: string;
@@ -9069,7 +9069,7 @@ export interface components {
              * @default stencil3d
              * @enum {string}
              */
-            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d";
+            pattern: "allreduce" | "alltoall" | "amg" | "barrier" | "bisection" | "bisection-shuffle" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "fill-boundary" | "halo3d" | "incast" | "permutation" | "pingpong" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d" | "ring-allreduce" | "tree-allreduce" | "hierarchical-allreduce" | "expert-alltoall";
             /**
              * Bytes
              * @default 100000
@@ -9090,7 +9090,7 @@ export interface components {
              *       "adaptive3"
              *     ]
              */
-            routings: ("minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive")[];
+            routings: ("minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive" | "dor")[];
             /**
              * Seeds
              * @default 5
