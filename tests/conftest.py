@@ -22,6 +22,23 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+class FailuresAtOnce:
+    """Names a test when it fails: a long run says so at its end only, and never where it is cut off."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        reporter = self.config.pluginmanager.get_plugin("terminalreporter")
+        if reporter is not None and (report.failed or report.outcome == "rerun"):
+            reporter.write_line(f" {report.outcome}: {report.nodeid} ({report.when})")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register what reports failures."""
+    config.pluginmanager.register(FailuresAtOnce(config))
+
+
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -22,7 +22,6 @@ export const PLACEMENTS = every<Placement>({
 });
 
 type TreeRouting = "ftree" | "hw-adaptive";
-/** Of a HyperX, which no page simulates. */
 type HyperxRouting = "dor";
 
 /** Routings by kind of fabric; Valiant's routes serve both. */
@@ -39,6 +38,7 @@ export const ROUTINGS: Record<string, Routing[]> = {
     "in-order": true,
   }),
   fat_tree: every<TreeRouting | "valiant">({ ftree: true, "hw-adaptive": true, valiant: true }),
+  hyperx: every<HyperxRouting>({ dor: true }),
 };
 
 export const PATTERNS = every<Pattern>({
