@@ -974,8 +974,10 @@ class Loop(TypedDict):
         'bully',
         'crystal-router',
         'cyclic-stencil',
+        'expert-alltoall',
         'fill-boundary',
         'halo3d',
+        'hierarchical-allreduce',
         'incast',
         'irregular-70',
         'lulesh-512',
@@ -985,12 +987,14 @@ class Loop(TypedDict):
         'partisn-168',
         'permutation',
         'pingpong',
+        'ring-allreduce',
         'shift',
         'stencil27-bspma',
         'stencil27-svaf',
         'stencil27-svafp',
         'stencil3d',
         'sweep3d',
+        'tree-allreduce',
     ]
     topology: NotRequired[str]
     seed: NotRequired[int]
@@ -1279,8 +1283,10 @@ class Optimise(TypedDict):
         'bully',
         'crystal-router',
         'cyclic-stencil',
+        'expert-alltoall',
         'fill-boundary',
         'halo3d',
+        'hierarchical-allreduce',
         'incast',
         'irregular-70',
         'lulesh-512',
@@ -1290,12 +1296,14 @@ class Optimise(TypedDict):
         'partisn-168',
         'permutation',
         'pingpong',
+        'ring-allreduce',
         'shift',
         'stencil27-bspma',
         'stencil27-svaf',
         'stencil27-svafp',
         'stencil3d',
         'sweep3d',
+        'tree-allreduce',
     ]
     topology: NotRequired[str]
     seed: NotRequired[int]

@@ -52,9 +52,9 @@ MessagePattern = Literal[
 #: What a simulated machine of the loop sends: those, and patterns that are only matrices.
 LoopPattern = Literal[
     "allreduce", "alltoall", "amg", "amg-1728", "barrier", "barrier-with-bully", "barrier-with-bully-even", "bisection", "bisection-shuffle",
-    "boxlib-cns-1024", "boxlib-mg-1024", "broadcast", "bully", "crystal-router", "cyclic-stencil", "fill-boundary", "halo3d", "incast",
-    "irregular-70", "lulesh-512", "multigrid-1000", "nekbone-1024", "noisy-shuffle", "partisn-168", "permutation", "pingpong", "shift",
-    "stencil27-bspma", "stencil27-svaf", "stencil27-svafp", "stencil3d", "sweep3d",
+    "boxlib-cns-1024", "boxlib-mg-1024", "broadcast", "bully", "crystal-router", "cyclic-stencil", "expert-alltoall", "fill-boundary", "halo3d",
+    "hierarchical-allreduce", "incast", "irregular-70", "lulesh-512", "multigrid-1000", "nekbone-1024", "noisy-shuffle", "partisn-168", "permutation", "pingpong",
+    "ring-allreduce", "shift", "stencil27-bspma", "stencil27-svaf", "stencil27-svafp", "stencil3d", "sweep3d", "tree-allreduce",
 ]  # fmt: skip
 _LOAD = r"(:\d{1,5}(\.\d{1,9})?)?"
 PacketTraffic: TypeAlias = matching(  # type: ignore[valid-type]
