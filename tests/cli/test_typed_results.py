@@ -11,6 +11,7 @@ UNTYPED = ("dict[str, Any]", "dict[str, object]")
 #: Functions whose result has fields that others decide, each with the reason.
 EXCEPTIONS = {
     "db/flitwatch_db/archive/parts.py:rows": "the columns of whichever table is read",
+    "db/flitwatch_db/jobs/network_sets.py:_members": "rows of runs with their cards' counters, which `read` makes types of",
     "db/flitwatch_db/estimates/store.py:data_and_result_of": "documents whose fields the kind of estimate decides",
     "ingest/flitwatch_ingest/collectors/checkpoint.py:_load": "the fields of whichever collector keeps it",
     "ingest/flitwatch_ingest/exporters/table.py:record": "labels and counters as an exporter names them, a record at a time",
@@ -21,12 +22,15 @@ EXCEPTIONS = {
     "services/api/flitwatch_api/description.py:complete": "OpenAPI's own document",
     "services/api/flitwatch_api/events/hub.py:_public": "an event, with fields of its kind",
     "services/api/flitwatch_api/people/access.py:requires": "OpenAPI's own fields",
+    "services/api/flitwatch_api/people/directory.py:_tls_settings": "arguments of ldap3's Tls",
     "services/api/flitwatch_api/people/oidc.py:_claims": "claims of an identity provider",
     "services/api/flitwatch_api/refusals.py:public": "a record or an event, with fields of its kind",
     "services/api/flitwatch_api/tasks/http.py:_meant": "arguments, with fields of the task's own",
+    "services/cli/flitwatch/commands/noise.py:convert": "a set of runs, which the API's own model reads",
     "services/cli/flitwatch/commands/study.py:_settings": "parameters, which the study's own model reads",
     "services/client/flitwatch_client/table.py:to_pylist": "the columns of whichever table was asked for",
     "services/domain/flitwatch_domain/task_models/base.py:given": "arguments, with fields of the task's own",
+    "services/research/flitwatch_research/advice_value/job_log.py:theta": "the document of published quantiles",
     "services/research/flitwatch_research/papers/measured.py:wang": "the answer of whichever study is named",
     "services/research/flitwatch_research/studies/taffet_sampling.py:estimates": "what the core's own experiment returns",
     "services/research/flitwatch_research/studies/wang_distributions.py:by_case": "the points of whichever study is given",

@@ -16,7 +16,8 @@ A job is explained:
 
 A job's network noise:
 
-- `network_cards` reads the counters of a job's network cards by window; `network_noise` keeps what was found, and says which jobs wait for it.
+- `network_cards` reads the counters of a job's network cards by window; `network_noise` keeps what was found, and says which jobs wait for it;
+- `network_sets` reads the same of two sets of runs that are compared.
 
 A job is shown:
 

@@ -28,7 +28,7 @@ _JOBS = """
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RunSetQuestion:
     """One of the sets: runs or jobs by their numbers, or runs of an application that began in a span (epoch seconds).
 
     `bare`: the application is named without its folders.
@@ -43,7 +43,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Gathered:
+class RunSetCounters:
     """The observations of a set, the members without any, with the reason, and whether any is simulated."""
 
     observed: list[Observed]
@@ -51,7 +51,7 @@ class Gathered:
     simulated: bool
 
 
-def gathered(conn: Conn, wanted: Wanted, most: int) -> Gathered:
+def gathered(conn: Conn, wanted: RunSetQuestion, most: int) -> RunSetCounters:
     """Read one set, at most `most` members of it: the newest of an application."""
     rows, missing = _members(conn, wanted, most)
     found: list[Observed] = []
@@ -69,10 +69,10 @@ def gathered(conn: Conn, wanted: Wanted, most: int) -> Gathered:
             left_out.append((number, why.message))
             continue
         found.append(Observed(one, row["time_s"]))
-    return Gathered(found, left_out, any(row["simulated"] for row in rows))
+    return RunSetCounters(found, left_out, any(row["simulated"] for row in rows))
 
 
-def _members(conn: Conn, wanted: Wanted, most: int) -> tuple[list[dict[str, Any]], list[str]]:
+def _members(conn: Conn, wanted: RunSetQuestion, most: int) -> tuple[list[dict[str, Any]], list[str]]:
     """The rows, and the numbers that there are none of."""
     with conn.cursor(row_factory=dict_row) as cursor:
         if wanted.application is not None:

@@ -21,6 +21,15 @@ class AccountList(TypedDict):
     items: list[Account]
 
 
+class AdviceFinding(TypedDict):
+    part: Literal[
+        'counters', 'blame', 'forecast', 'running', 'drivers', 'pattern', 'routing'
+    ]
+    known: bool
+    text: str
+    evidence: str | None
+
+
 Candidate1Item: TypeAlias = str
 
 
@@ -1635,15 +1644,6 @@ class RunningList(TypedDict):
     items: list[Running]
 
 
-class Said(TypedDict):
-    part: Literal[
-        'counters', 'blame', 'forecast', 'running', 'drivers', 'pattern', 'routing'
-    ]
-    known: bool
-    text: str
-    evidence: str | None
-
-
 class SampleContext(TypedDict):
     context_id: int
     job_id: str | None
@@ -2900,7 +2900,7 @@ class AdviceOutput(TypedDict):
     routing_mode: str | None
     candidates: list[Candidate]
     reasons: list[Reason]
-    because: list[Said]
+    because: list[AdviceFinding]
     stale: bool
     as_of: str
 

@@ -12,7 +12,7 @@ Open
   `explanation` for why a job is slow; `network_noise` for what network cards say of it; `link_shares` for how much of a link each job uses;
 - `alerts` for rules and the state machine that fires and clears them; `sampling` for packet marks and their estimates;
 - `doors` for the ways by which data come in, and which records came through which;
-- `outlook` for a group's congestion in the next hour, from its usual hours; `run_time` for how long a job without steps takes;
+- `congestion` for the kinds of congestion that counters show; `outlook` for a group's in the next hour, from its usual hours; `residents` for how long running jobs stay; `run_time` for how long a job without steps takes;
 - `trials` for who takes part in a randomised trial of advice, and in which half;
 - `task_models` for the arguments of queued tasks;
 - `access` for roles, scopes and the password policy; `logins` and `liveness` for connections to PostgreSQL;

@@ -16,7 +16,7 @@ from flitwatch_domain.residents import stays
 
 
 @dataclass(frozen=True)
-class Asked:
+class AdviceQuestion:
     """What was asked about: the kind of congestion that it was answered by, its usual time, and the groups of all candidates."""
 
     application: str
@@ -28,12 +28,12 @@ class Asked:
 
 def said(
     basis: Basis,
-    asked: Asked,
+    asked: AdviceQuestion,
     blamed: list[schemas.Reason],
     placed: Pattern | None,
     mode: schemas.Reason | None,
     parts: Parts,
-) -> list[schemas.Said]:
+) -> list[schemas.AdviceFinding]:
     """One entry of each part that is on.
 
     Parameters
@@ -59,8 +59,8 @@ def said(
     return found
 
 
-def _one(part: str, known: bool, text: str, evidence: str | None = None) -> schemas.Said:
-    return shape(schemas.Said, part=part, known=known, text=text, evidence=evidence)
+def _one(part: str, known: bool, text: str, evidence: str | None = None) -> schemas.AdviceFinding:
+    return shape(schemas.AdviceFinding, part=part, known=known, text=text, evidence=evidence)
 
 
 def _span(values: list[float], unit: str) -> str:
@@ -68,11 +68,11 @@ def _span(values: list[float], unit: str) -> str:
     return f"{low:.2f} {unit}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f} {unit}"
 
 
-def _unit(asked: Asked) -> str:
+def _unit(asked: AdviceQuestion) -> str:
     return (DRIVEN[asked.kind] if asked.kind else USUAL).unit
 
 
-def _counters(basis: Basis, asked: Asked) -> schemas.Said:
+def _counters(basis: Basis, asked: AdviceQuestion) -> schemas.AdviceFinding:
     now = basis.congestion(asked.kind).now
     held = [now[place][0] for place in asked.places if place in now]
     if not held:
@@ -80,7 +80,7 @@ def _counters(basis: Basis, asked: Asked) -> schemas.Said:
     return _one("counters", True, f"{_span(held, _unit(asked))} now, in {len(held)} of {len(asked.places)} groups")
 
 
-def _blame(basis: Basis, asked: Asked, blamed: list[schemas.Reason]) -> schemas.Said:
+def _blame(basis: Basis, asked: AdviceQuestion, blamed: list[schemas.Reason]) -> schemas.AdviceFinding:
     if blamed:
         return _one("blame", True, blamed[0].text, blamed[0].evidence)
     if asked.application in basis.blamed:
@@ -88,7 +88,7 @@ def _blame(basis: Basis, asked: Asked, blamed: list[schemas.Reason]) -> schemas.
     return _one("blame", False, "blame names nobody for this application who runs now", "/api/v1/estimates")
 
 
-def _forecast(basis: Basis, asked: Asked) -> schemas.Said:
+def _forecast(basis: Basis, asked: AdviceQuestion) -> schemas.AdviceFinding:
     ahead = basis.congestion(asked.kind).ahead
     held = [ahead[place][0] for place in asked.places if place in ahead]
     if not held:
@@ -96,7 +96,7 @@ def _forecast(basis: Basis, asked: Asked) -> schemas.Said:
     return _one("forecast", True, f"{_span(held, _unit(asked))} expected for the next hour")
 
 
-def _running(basis: Basis, asked: Asked) -> schemas.Said:
+def _running(basis: Basis, asked: AdviceQuestion) -> schemas.AdviceFinding:
     horizon_s = asked.usual_s or 0.0
     shares = [
         share for place in asked.places if (share := stays(basis.residents.get(place, ()), horizon_s)) is not None
@@ -108,7 +108,7 @@ def _running(basis: Basis, asked: Asked) -> schemas.Said:
     return _one("running", True, f"{span} of the nodes held there stay so, on average over a usual run")
 
 
-def _drivers(basis: Basis, asked: Asked) -> schemas.Said:
+def _drivers(basis: Basis, asked: AdviceQuestion) -> schemas.AdviceFinding:
     driver = basis.drivers.get((asked.application, asked.nodes))
     if driver is None:
         return _one("drivers", False, "no kind of counters is known to carry its deviation", "/api/v1/estimates")

@@ -349,7 +349,7 @@ def advise(
         reasons=reasons,
         because=because.said(
             basis,
-            because.Asked(
+            because.AdviceQuestion(
                 asked.application, asked.nodes, kind, found[best].usual_s, {place for one in where for place in one}
             ),
             [one.reason for one in found if one.blamed is not None],

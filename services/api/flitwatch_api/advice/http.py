@@ -63,7 +63,7 @@ def _one(
     question = PlacementQuestion(user, application, job.nodes, job.candidates, deadline_s)
     made = advise(basis, question, names.user, age_s, away, parts)
     if application != job.application:
-        told: list[schemas.Reason | schemas.Said] = [*made.reasons, *made.because]
+        told: list[schemas.Reason | schemas.AdviceFinding] = [*made.reasons, *made.because]
         for one in told:
             one.text = one.text.replace(application, job.application)
         for candidate in made.candidates:

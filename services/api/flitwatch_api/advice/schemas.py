@@ -60,7 +60,7 @@ class Reason(BaseModel):
     evidence: str | None
 
 
-class Said(BaseModel):
+class AdviceFinding(BaseModel):
     """What one part of advice said; `known` false: it cannot tell, and changed nothing."""
 
     part: Literal["counters", "blame", "forecast", "running", "drivers", "pattern", "routing"]
@@ -84,7 +84,7 @@ class Advice(BaseModel):
     )
     candidates: list[Candidate]
     reasons: list[Reason]
-    because: list[Said] = Field(description="Which part said what, of those that are switched on.")
+    because: list[AdviceFinding] = Field(description="Which part said what, of those that are switched on.")
     stale: bool = Field(description="A worker or the database is down; the answer is from what was known before.")
     as_of: datetime
 

@@ -25,7 +25,7 @@ from flitwatch_api.network_noise.schemas import (
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.estimates.reads import past_jobs
 from flitwatch_db.jobs import network_noise, reads
-from flitwatch_db.jobs.network_sets import Wanted, gathered
+from flitwatch_db.jobs.network_sets import RunSetQuestion, gathered
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation.slowdown import LEAST_SLOWDOWN
 from flitwatch_domain.network_noise.two_sets import compare_sets
@@ -137,5 +137,5 @@ def of_sets(conn: psycopg.Connection[Any], asked: NoiseQuestion, bare: bool) -> 
     )
 
 
-def _wanted(one: NoiseSet, bare: bool) -> Wanted:
-    return Wanted(one.runs, one.jobs, one.application, one.since, one.until, bare)
+def _wanted(one: NoiseSet, bare: bool) -> RunSetQuestion:
+    return RunSetQuestion(one.runs, one.jobs, one.application, one.since, one.until, bare)

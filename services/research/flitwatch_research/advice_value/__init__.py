@@ -8,5 +8,8 @@ Open
 
 - `study` for the figures and verdicts, `report` for the page in docs;
 - `advisers` for what an adviser sees; `worlds` for what is drawn from what;
-- `backfill` for the order of starts.
+- `job_log` for jobs of a log in the Standard Workload Format, or drawn as on Theta;
+- `backfill` for the order of starts;
+- `network` for how jobs slow one another, `closed_loop` for what happens between a question and a start;
+- `oracle` for the best that could be had, `pieces` for what is kept of a run.
 """

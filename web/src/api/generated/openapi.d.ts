@@ -1890,7 +1890,7 @@ export interface components {
              * Because
              * @description Which part said what, of those that are switched on.
              */
-            because: components["schemas"]["Said"][];
+            because: components["schemas"]["AdviceFinding"][];
             /**
              * Stale
              * @description A worker or the database is down; the answer is from what was known before.
@@ -1917,6 +1917,23 @@ export interface components {
         AdviceBatchAnswer: {
             /** Items */
             items: components["schemas"]["Advice-Output"][];
+        };
+        /**
+         * AdviceFinding
+         * @description What one part of advice said; `known` false: it cannot tell, and changed nothing.
+         */
+        AdviceFinding: {
+            /**
+             * Part
+             * @enum {string}
+             */
+            part: "counters" | "blame" | "forecast" | "running" | "drivers" | "pattern" | "routing";
+            /** Known */
+            known: boolean;
+            /** Text */
+            text: string;
+            /** Evidence */
+            evidence: string | null;
         };
         /**
          * AdviceRequest
@@ -7600,23 +7617,6 @@ export interface components {
         RunningList: {
             /** Items */
             items: components["schemas"]["Running"][];
-        };
-        /**
-         * Said
-         * @description What one part of advice said; `known` false: it cannot tell, and changed nothing.
-         */
-        Said: {
-            /**
-             * Part
-             * @enum {string}
-             */
-            part: "counters" | "blame" | "forecast" | "running" | "drivers" | "pattern" | "routing";
-            /** Known */
-            known: boolean;
-            /** Text */
-            text: string;
-            /** Evidence */
-            evidence: string | null;
         };
         /**
          * SampleContext
