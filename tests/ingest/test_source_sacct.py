@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import orjson
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flitwatch_domain.errors import BadInput
@@ -242,6 +242,7 @@ json_values = st.recursive(
 )
 
 
+@example(jobs=[{"job_id": float("inf"), "time": None}])
 @given(jobs=st.lists(json_values, max_size=4))
 @settings(max_examples=200, deadline=None)
 def test_hostile_json_raises_bad_input_only(jobs: list[object]) -> None:

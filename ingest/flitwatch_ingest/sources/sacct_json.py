@@ -23,7 +23,7 @@ def decode(data: bytes, where: str, cluster: str) -> tuple[list[tuple[Job, bool]
             found.append(_controllers_job(entry, cluster) if "job_state" in entry else _job(entry, cluster))
         except BadInput as bad:
             rejected.append(Rejection(place, bad.reason, raw or orjson.dumps(entry)))
-        except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as odd:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as odd:
             lacks = f"it has no {odd}" if isinstance(odd, KeyError) else str(odd) or type(odd).__name__
             rejected.append(
                 Rejection(place, f"not a job as sacct prints it: {lacks}"[:200], raw or orjson.dumps(entry))
