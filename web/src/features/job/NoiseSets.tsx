@@ -30,17 +30,17 @@ export function NoiseSets({ runs }: { runs: number[] }) {
           </label>
         ))}
         <button type="submit" className="button" disabled={!first || !second || compare.isPending}>
-          Compare
+          Find the difference
         </button>
       </form>
       {compare.isPending && <Waiting what="the comparison" />}
       {compare.error && <Failure error={compare.error} />}
-      {compare.data && <Told found={compare.data} />}
+      {compare.data && <Difference found={compare.data} />}
     </section>
   );
 }
 
-function Told({ found }: { found: NoiseComparison }) {
+function Difference({ found }: { found: NoiseComparison }) {
   const leftOut = [...found.first.left_out, ...found.second.left_out];
   return (
     <div role="status">
