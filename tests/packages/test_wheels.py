@@ -150,6 +150,11 @@ def test_the_agent_collects_into_a_log(agent: Installed, embedded_db: str) -> No
     (store / "procnetdev.1795216800").write_text(head + "1795216807.001584,1584,nid00001,1,0,0,eth0,4611914764,0.25\n")
     done = agent.flitwatch("collect", "ldms-csv", store, "--once", "--log", embedded_db, "--json")
     assert json.loads(done.stdout) == {"published": 1, "rejected": 0}
+    ufm = agent.flitwatch("collect", "ufm", "--url", "https://127.0.0.1:1", "--once", "--log", embedded_db, check=False)
+    assert ufm.returncode == 1
+    # It lacks what reads metrics, and no part of the server.
+    assert "the server's package" not in ufm.stderr
+    assert "flitwatch-agent[metrics]" in ufm.stderr
 
 
 def test_the_agent_without_a_log_says_what_it_lacks(agent: Installed) -> None:

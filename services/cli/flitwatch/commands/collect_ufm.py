@@ -89,15 +89,18 @@ def ufm(
         raise MissingDependency(
             f"{missing.name} is not installed", advice="Install flitwatch-agent[metrics]."
         ) from None
-    from flitwatch_ops import platform
 
     if not url and not pages:
         raise BadRequest("there is nothing to collect from", advice="Say --url https://HOST, --telemetry URL, or both.")
     credentials = credentials_of(credentials_file) if credentials_file else Credentials()
     server = Ufm(url, credentials, ca_file) if url else None
     with ExitStack() as stack:
-        database = None if log_url and not db_url else stack.enter_context(platform.database(db_url))
-        log_at = log_url or platform.log_url(str(database))
+        database, log_at = None, log_url
+        if db_url or not log_at:  # the agent's package has no database
+            from flitwatch_ops import platform
+
+            database = stack.enter_context(platform.database(db_url))
+            log_at = log_at or platform.log_url(database)
         publisher, checkpoint, stop = stack.enter_context(
             session("ufm", url or pages[0], log_at, None, state, patience_s=10.0)
         )
