@@ -11,6 +11,7 @@ from flitwatch_ml.forecast import AttentionForecaster, LightGBMForecaster, Ridge
 from flitwatch_ml.forecast.baselines import curve, last_steps, ratio
 from flitwatch_ml.forecast.intervals import covered, half_width
 from flitwatch_ml.forecast.series import Standard
+from flitwatch_ml.forecast.serving import Serving, dump, load
 
 
 def process(seed: int, runs: int = 60, steps: int = 16) -> StepSeries:
@@ -233,3 +234,34 @@ def test_ridge_on_the_window_is_scikit_learns_ridge_contract() -> None:
     series = process(7)
     windows = Standard.learn(series, ()).windows(series, 4, 4)
     assert RidgeForecaster(strength=1e9).fit(windows).log_ratio(windows).std() < 1e-3
+
+
+def has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
+@pytest.mark.skipif(not has_gpu(), reason="needs a GPU that PyTorch can use")
+def test_a_forecaster_of_a_gpu_is_as_good_and_serves_without_one() -> None:
+    series = process(5, runs=80)
+    standard = Standard.learn(series.runs(np.arange(60)), ("placement",))
+    past, future = (
+        standard.windows(series.runs(np.arange(60)), 4, 4),
+        standard.windows(series.runs(np.arange(60, 80)), 4, 4),
+    )
+    small = {"seeds": 2, "with_boosting": False, "epochs": 4, "least_steps": 200}
+    of_cpu, of_gpu, again = (
+        AttentionForecaster(device=device, **small).fit(past) for device in ("cpu", "auto", "cuda")
+    )
+    assert (of_cpu.device_, of_gpu.device_) == ("cpu", "cuda")
+    assert np.allclose(of_gpu.predict(future), again.predict(future), rtol=1e-4)
+
+    def mean_error(model: AttentionForecaster) -> float:
+        return float(np.abs(model.log_ratio(future) - future.target).mean())
+
+    assert mean_error(of_gpu) == pytest.approx(mean_error(of_cpu), rel=0.1)
+    assert np.allclose(of_gpu.attention(future).sum(1), 1, atol=1e-5)
+    served = load(dump(Serving("attention", standard, of_gpu, 4, 4, 0.1, 0.1)))
+    assert served.model.device_ == "cpu"
+    assert np.allclose(served.predict(future), of_gpu.predict(future), rtol=1e-4)

@@ -187,3 +187,20 @@ def test_coefficients_give_the_matrix_back_and_the_threshold_is_the_highest(seed
         larger = y.abs() > least * (1 + 1e-8)
         assert holds(torch.where(y.abs() >= least, y, 0.0))
         assert not (bool(larger.any()) and holds(torch.where(larger, y, 0.0)))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU that PyTorch can use")
+@pytest.mark.parametrize("basis", sorted(BASES))
+def test_a_gpu_finds_the_same_matrix(tmp_path: Path, basis: str) -> None:
+    at = np.arange(32)
+    fabric, ports, known = measured(
+        tmp_path, np.r_[at, at], np.r_[(at + 16) % 32, (at + 5) % 32], np.r_[np.ones(32), np.full(32, 3.0)]
+    )
+    of_cpu, of_gpu = (solve(fabric, ports, known, basis=basis, device=device) for device in ("cpu", "cuda"))
+    assert of_gpu.converged == of_cpu.converged
+    assert np.array_equal(of_gpu.pairs.key, of_cpu.pairs.key)
+    assert np.abs(of_gpu.size - of_cpu.size).sum() < 1e-2 * np.abs(of_cpu.size).sum()
+    assert np.allclose(of_gpu.low, of_cpu.low, rtol=1e-3, atol=1e-6) and np.allclose(
+        of_gpu.high, of_cpu.high, rtol=1e-3, atol=1e-6
+    )
+    assert of_gpu.estimated_error == pytest.approx(of_cpu.estimated_error, abs=0.02)

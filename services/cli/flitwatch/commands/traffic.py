@@ -185,7 +185,7 @@ def counters(
     type=click.Choice(["cpu", "cuda"]),
     default="cpu",
     show_default=True,
-    help="Where the network is trained.",
+    help="Where the matrix is computed. A GPU is faster above about 200,000 pairs.",
 )
 @click.option(
     "--time-limit",
