@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from flitwatch_ml.blame.selection import Problem, summed
+from flitwatch_ml.blame.selection import EXPLAINED, Problem, summed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,7 +26,7 @@ def effects(
     exposed : bool (runs, users);  day : int64 (runs,);  spread : float64 (users,)   widens the interval
     """
     columns, squares = problem.regressors, (problem.regressors**2).sum(0)
-    usable = squares > 1e-9 * np.maximum(problem.own, 1e-300)
+    usable = squares > EXPLAINED * np.maximum(problem.own, EXPLAINED)
     slope = np.divide(columns.T @ problem.outcome, squares, out=np.full(len(squares), np.nan), where=usable)
     left = problem.outcome[:, None] - columns * slope
     freedom = max(problem.degrees_of_freedom - 1, 1)
