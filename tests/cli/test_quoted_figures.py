@@ -17,21 +17,21 @@ QUOTED = [
         "README.md",
         "what is served by default saves {mean} % ({low} % to {high} %) of the node-hours with jobs as on Theta",
         "docs/advice-value.md",
-        "; theta {mean}% ({low}% to {high}%), pays",
+        "; theta {mean}% ({low}% to {high}%), cannot tell",
     ),
     (
         "README.md",
-        "It saves {mean} % ({low} % to {high} %) in the plain world",
+        "It saves {mean} % ({low} % to {high} %) in the plain world and {hard} % ({hard_low} % to {hard_high} %) in the hardest one",
         "docs/advice-value.md",
-        "seeds: plain {mean}% ({low}% to {high}%), cannot tell",
+        "; plain {mean}% ({low}% to {high}%), pays .. everything {hard}% ({hard_low}% to {hard_high}%), pays",
     ),
     (
         "docs/scheduler.md",
         "saves {mean} % ({low} % to {high} %) of the node-hours with jobs as on Theta, {plain} % ({plain_low} % to {plain_high} %) in the plain world and"
         " {hard} % ({hard_low} % to {hard_high} %) in the hardest one",
         "docs/advice-value.md",
-        "seeds: plain {plain}% ({plain_low}% to {plain_high}%), cannot tell .. theta {mean}% ({low}% to {high}%), pays .. everything {hard}% ({hard_low}% to"
-        " {hard_high}%), cannot tell",
+        "; plain {plain}% ({plain_low}% to {plain_high}%), pays .. theta {mean}% ({low}% to {high}%), cannot tell .. everything {hard}% ({hard_low}% to"
+        " {hard_high}%), pays",
     ),
     (
         "README.md",

@@ -154,6 +154,21 @@ class AdviceTimes(TypedDict):
     nodes: int
 
 
+def _read(head: bytes, body: bytes) -> tuple[bool, bool]:
+    """(has a slowdown, is advice): a refusal of the server or of what is before it need not be JSON."""
+    import orjson
+
+    if not head.startswith(b"HTTP/1.1 200"):
+        return False, False
+    try:
+        answer = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return False, False
+    if not isinstance(answer, dict):
+        return False, False
+    return answer.get("expected_slowdown") is not None, True
+
+
 async def _ask(port: int, rate: float, seconds: int, candidates: int, nodes: int, names: list[str]) -> AdviceTimes:
     import numpy as np
     import orjson
@@ -181,13 +196,16 @@ async def _ask(port: int, rate: float, seconds: int, candidates: int, nodes: int
         length = int(
             next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")).split(b":")[1]
         )
-        answer = orjson.loads(await reader.readexactly(length))
-        free.put_nowait(pair)
+        slowdown, answered = _read(head, await reader.readexactly(length))
+        if b"connection: close" in head.lower():
+            writer.close()
+        else:
+            free.put_nowait(pair)
         if due is None:
             return
         times.append(time.perf_counter() - due)
-        refused += not head.startswith(b"HTTP/1.1 200")
-        known += answer.get("expected_slowdown") is not None
+        refused += not answered
+        known += slowdown
 
     await one(0, None)
     begun = time.perf_counter()

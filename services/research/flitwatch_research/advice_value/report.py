@@ -65,7 +65,7 @@ def markdown(answer: Row) -> str:
         "",
         f"{headline(answer)}.",
         "",
-        f"`{DEFAULT}` rests on {_served(answer)}; why: [ADR 1130](adr/1130-parts-of-advice.md). How it is measured: [ADR 1004](adr/1004-does-advice-pay.md).",
+        f"`{DEFAULT}` rests on {_served(answer)}; why: [ADR 1175](adr/1175-forecast-and-running-jobs-are-served.md). How it is measured: [ADR 1004](adr/1004-does-advice-pay.md).",
         "",
         *_tables(answer),
         *_method(answer),

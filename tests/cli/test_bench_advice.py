@@ -1,0 +1,43 @@
+"""`flitwatch bench advice` counts an answer that is no advice as refused, whatever it is."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from flitwatch.commands.bench_advice import GROUPS, NODES_PER_GROUP, _ask
+
+NAMES = [f"n{number}" for number in range(GROUPS * NODES_PER_GROUP)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "known", "refused"),
+    [
+        (b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy", 0, 5),
+        (b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbusy", 0, 5),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n<p/>", 0, 5),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]", 0, 5),
+        (b'HTTP/1.1 200 OK\r\nContent-Length: 24\r\n\r\n{"expected_slowdown":{}}', 5, 0),
+    ],
+)
+def test_an_answer_that_is_no_advice_is_counted(answer: bytes, known: int, refused: int) -> None:
+    async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while head := await reader.readline():
+            length = 0
+            while (head := await reader.readline()) not in (b"\r\n", b""):
+                if head.lower().startswith(b"content-length:"):
+                    length = int(head.split(b":")[1])
+            await reader.readexactly(length)
+            writer.write(answer)
+            if b"Connection: close" in answer:
+                break
+        writer.close()
+
+    async def measure() -> dict:
+        async with await asyncio.start_server(reply, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            return dict(await asyncio.wait_for(_ask(port, 5.0, 1, 1, 1, NAMES), 30))
+
+    got = asyncio.run(measure())
+    assert (got["questions"], got["with_slowdown"], got["refused"]) == (5, known, refused)
