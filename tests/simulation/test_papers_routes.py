@@ -81,7 +81,7 @@ def test_cells_are_kept_one_by_one_and_where_ours_is_worse_is_said(tmp_path: Pat
     assert kept["4.3 a job"]["ours"] == {"1 VL": 7.0, "2 VL": 1.04} and kept["4.3 a job"]["wall_s"] == 4.0
     text = report.markdown([row], kept)
     assert "| 7 (5) | 1.04 (1) | (0.2) |" in text and "cpu, at most 3 s a cell; 5 VL: no traffic explains them" in text
-    assert "Ours is worse than published in 1 of 2 cells: a job (1 VL)." in text
+    assert "Ours is worse than published in 1 of 2 cells:\n\n- a job: 1 VL\n" in text
 
 
 def test_every_cell_of_both_tables_was_measured_or_says_why_not() -> None:
@@ -98,6 +98,6 @@ def test_a_portion_is_kept_as_it_was_but_for_entries_too_small_to_see(tmp_path: 
     matrix[3, 7], matrix[287, 1], matrix[299, 2], matrix[5, 5] = 8, 2, 64, 1e-4
     keep_portion(tmp_path, "amg-1728", "od", "1 VL", matrix)
     keep_portion(tmp_path, "amg-1728", "od", "2 VL", matrix)
-    assert [one.name for one in tmp_path.iterdir()] == ["figure-4.13-1-VL.npz"]
-    kept = portion(tmp_path / "figure-4.13-1-VL.npz")
+    assert [one.name for one in tmp_path.iterdir()] == ["amg-1-VL.npz"]
+    kept = portion(tmp_path / "amg-1-VL.npz")
     assert kept.shape == (288, 288) and kept[3, 7] == 8 and kept[287, 1] == 2 and kept[5, 5] == 0 and kept.sum() == 10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,8 @@ from flitwatch_simulation.loop.demand import BARRIER_BULLY_EVEN, demand_of
 SEED, LEVELS, MTU = 1, 5, 4096.0
 #: Bytes that a bully node sends, as published (400 rounds of messages of 200 KB): the barriers are as many for them.
 MEGABYTES = 320.0
+#: Upper left portion that figure 5.15 draws: its side, and where it is kept.
+SHOWN, BARRIER_PORTION = 256, Path("docs/papers-routes/barrier.npz")
 
 
 @dataclass(frozen=True)
@@ -65,3 +68,9 @@ def barrier(topology: str, megabytes: float, mixed: bool, limit_s: float, device
         parts[0],
         parts[1],
     )
+
+
+def keep(path: Path, sent: NDArray[np.float32], found: NDArray[np.float32]) -> None:
+    """Keep both portions for the picture."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(path, sent=sent, found=found)

@@ -43,9 +43,9 @@ LANE_SCHEMES = (
 )
 #: (pattern, basis, column) -> the portion that a figure of the dissertation draws: its name, first row and column, and side.
 PORTIONS = {
-    ("amg-1728", "od", "1 VL"): ("figure-4.13-1-VL", 0, 288),
-    ("amg-1728", "od", "5 VL"): ("figure-4.13-5-VL", 0, 288),
-    ("boxlib-cns-1024", "od", "5 VL"): ("figure-5.17-5-VL", 0, 1024),
+    ("amg-1728", "od", "1 VL"): ("amg-1-VL", 0, 288),
+    ("amg-1728", "od", "5 VL"): ("amg-5-VL", 0, 288),
+    ("boxlib-cns-1024", "od", "5 VL"): ("boxlib-cns-5-VL", 0, 1024),
 }
 
 

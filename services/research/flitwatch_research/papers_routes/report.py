@@ -139,8 +139,9 @@ def _worse(rows: Sequence[Row], kept: Kept) -> str:
         common = [name for name in row.published if name in ours]
         mine = [name for name in common if ours[name] > row.published[name] + ROUNDING]
         both, apart = both + len(common), apart + len(mine)
-        worse += [f"{row.name} ({', '.join(mine)})"] if mine else []
-    return f"\nOurs is worse than published in {apart} of {both} cells" + (f": {'; '.join(worse)}." if worse else ".")
+        worse += [f"- {row.name}: {', '.join(mine)}"] if mine else []
+    said = f"\nOurs is worse than published in {apart} of {both} cells" + (":" if worse else ".")
+    return "\n".join([said, "", *worse] if worse else [said])
 
 
 def _line(row: Row, columns: list[str], held: dict[str, Any] | None) -> str:

@@ -22,7 +22,7 @@ SEED = 1
 COUNTS = ("all", "at most 10 % error", "at least 90 % power")
 #: What the dissertation calls our baselines, where it has another name.
 _COLUMNS = {"greedy": "AFAR"}
-#: What figures 4.13 and 5.17 draw of tables 4.3's reconstructions.
+#: What pictures draw of these reconstructions.
 PORTIONS_FOLDER = Path("docs/papers-routes")
 
 

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
@@ -88,6 +93,7 @@ def course(topology: str, case: str, device: str, limit_s: float, tolerance: flo
     seconds, iterations, errors = (list(column) for column in zip(*looks, strict=True))
     return {
         "series": device,
+        "device": device,
         "case": case,
         "topology": topology,
         "basis": basis,
@@ -101,3 +107,17 @@ def course(topology: str, case: str, device: str, limit_s: float, tolerance: flo
         "settled": {"seconds": settled_s, "error": error(settled.x[0]), "converged": settled.converged},
         "published": published.rows(PAPER, PLACES[case]) if case in PLACES else {},
     }
+
+
+def draw(answer: dict[str, Any], folder: Path) -> list[Path]:
+    """Error over seconds, a line a device, a marker where fits of the largest coefficients ended."""
+    path = folder / f"{answer['study']}.png"
+    figure, axes = plt.subplots(figsize=(5, 3.5), layout="constrained")
+    for one in answer["points"]:
+        (line,) = axes.loglog(one["seconds"], one["error"], label=one["series"])
+        axes.loglog([one["settled"]["seconds"]], [one["settled"]["error"]], "o", color=line.get_color())
+    axes.set(xlabel="s", ylabel="relative error")
+    axes.legend()
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+    return [path]
