@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from flitwatch.main import cli
-from flitwatch_research.papers import pictures
+from flitwatch_research.papers import pictures, trends
 from flitwatch_research.papers.__main__ import main
 from flitwatch_research.papers.items import STATES, Item, items
 from flitwatch_research.papers.pictures import place_of
@@ -90,6 +90,7 @@ def test_the_page_is_what_the_data_says(tmp_path: Path) -> None:
 
 def test_every_picture_is_there_and_drawn_from_what_the_program_makes() -> None:
     files = {place_of(pictures.PAPER, item) for item in [*pictures.PICTURES, *pictures.CURVES]}
+    files |= {place_of(*pictures.TRENDS)}
     known = {(one.paper, one.item) for one in items()}
     assert {(pictures.PAPER, item) for item in [*pictures.PICTURES, *pictures.CURVES]} <= known
     there = list((ROOT / "docs" / "papers").iterdir())
@@ -148,3 +149,13 @@ def test_a_picture_of_a_reconstruction_shows_what_the_text_says_of_it() -> None:
         for part in (near, ~near)
     ]
     assert wrong[0] < wrong[1]  # near the diagonal it is more regular
+
+
+def test_mean_counters_follow_the_mean_time_as_the_caption_says() -> None:
+    """Bhatele 2020, figure 7; a counter of another run's order would not."""
+    time_s, counters = trends.trends(trends.campaign())
+    assert len(time_s) == 80 and set(trends.SHOWN) <= set(counters) and len(counters) == 13
+    alike = {name: float(np.corrcoef(values, time_s)[0, 1]) for name, values in counters.items()}
+    assert min(alike[name] for name in trends.SHOWN) > 0.9 and min(alike.values()) > 0.5
+    mixed = np.random.default_rng(1).permutation(counters[trends.SHOWN[0]])
+    assert abs(float(np.corrcoef(mixed, time_s)[0, 1])) < 0.5

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 
 from flitwatch_core import sampling
+from flitwatch_research.papers import trends
 from flitwatch_research.papers_routes.reconstructions import portion
 from flitwatch_routing.patterns import traffic
 from flitwatch_routing.reconstruction.bases import Basis
@@ -170,6 +171,8 @@ def curves(case: str) -> list[Curve]:
     return found
 
 
+#: Paper and item of the mean trends of a campaign.
+TRENDS = ("bhatele2020", "figure 7")
 #: Item of the dissertation -> the case of its curves.
 CURVES = {"figure 4.11": "bisection", "figure 4.12": "lulesh"}
 #: Item of the dissertation -> its panels.
@@ -206,6 +209,8 @@ PICTURES: dict[str, Callable[[], list[Panel]]] = {
 
 def place_of(paper: str, item: str) -> str | None:
     """The picture of an item, relative to the page; None where none is drawn."""
+    if (paper, item) == TRENDS:
+        return f"papers/{paper}-{item.replace(' ', '-')}.png"
     return f"papers/{item.replace(' ', '-')}.png" if paper == PAPER and item in {*PICTURES, *CURVES} else None
 
 
@@ -215,6 +220,7 @@ def draw(folder: Path) -> None:
         path = folder / str(place_of(PAPER, item))
         path.parent.mkdir(parents=True, exist_ok=True)
         _draw(panels(), path)
+    trends.draw(trends.campaign(), folder / str(place_of(*TRENDS)))
     for item, case in CURVES.items():
         _draw_curves(curves(case), folder / str(place_of(PAPER, item)))
 
