@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from flitwatch_core import sampling
 from flitwatch_research.papers import trends
+from flitwatch_research.papers.measured import ghost
 from flitwatch_research.papers_routes.reconstructions import portion
 from flitwatch_routing.patterns import traffic
 from flitwatch_routing.reconstruction.bases import Basis
@@ -36,14 +37,17 @@ LINKS, ACROSS, PACKET = 1024, 32, int(np.random.default_rng(SEED).integers(2**32
 
 @dataclass(frozen=True)
 class Panel:
-    """One matrix, how far it is shown, and its name."""
+    """One matrix, how far it is shown, and its name;  fraction: values from 0 to 1 that are drawn as they are, NaN white."""
 
     values: Floats
     title: str = ""
     first: tuple[int, int] = (0, 0)
+    fraction: bool = False
 
     def shown(self) -> Floats:
         """(side, side) what is drawn: 0 where nothing is, else from 0.25 to 1 by the logarithm of the amount."""
+        if self.fraction:
+            return np.nan_to_num(self.values)
         size = np.abs(self.values)
         step = -(-max(size.shape) // SIDE)
         size = np.pad(size, [(0, -side % step) for side in size.shape])
@@ -151,6 +155,15 @@ def _barrier_found() -> list[Panel]:
     ]
 
 
+def _south() -> list[Panel]:
+    """The congested fraction itself, darkest at 1; a link with too few packets to say is white, as the one that no node sends to in this phase."""
+    return [
+        Panel(np.array(p["south_grid"], float), p["strategy"].upper(), fraction=True)
+        for p in ghost()
+        if p["south_grid"] is not None
+    ]
+
+
 @dataclass(frozen=True)
 class Curve:
     """error over seconds: a line, and a marker where the solver ended"""
@@ -177,6 +190,7 @@ TRENDS = ("bhatele2020", "figure 7")
 CURVES = {"figure 4.11": "bisection", "figure 4.12": "lulesh"}
 #: Item of the dissertation -> its panels.
 PICTURES: dict[str, Callable[[], list[Panel]]] = {
+    "figure 2.7": _south,
     "figure 2.10": _hash,
     "figure 4.2": _bases("boxlib-cns-1024", 1024, "s"),
     "figure 4.3": _bases("partisn-168", 168, "cd"),
