@@ -27,7 +27,7 @@ from flitwatch_simulation.workloads import patterns
 
 Floats = NDArray[np.float64]
 PAPER, SEED = "taffet2021", 1
-#: What `make papers-routes` and `flitwatch study taffet-convergence` left to draw.
+#: What `make papers-routes` and `papers_routes.convergence` left to draw.
 KEPT = Path("docs/papers-routes")
 #: Side of a picture of a matrix, at most: larger matrices show the largest entry of each square.
 SIDE = 512
@@ -174,7 +174,7 @@ class Curve:
 
 
 def curves(case: str) -> list[Curve]:
-    """Of figures 4.11 and 4.12: those that `flitwatch study taffet-convergence` measured, and where fits of the largest coefficients ended."""
+    """Of figures 4.11 and 4.12: those that `papers_routes.convergence` measured, and where fits of the largest coefficients ended."""
     found = []
     for one in json.loads((KEPT / "convergence.json").read_text()):
         if one["case"] == case:

@@ -77,11 +77,6 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "packet_figures:draw",
         "27-point stencil: mappings and synchrony.",
     ),
-    "taffet-convergence": (
-        "taffet_convergence:run",
-        "taffet_convergence:draw",
-        "Error of a reconstruction over seconds, figures 4.11 and 4.12.",
-    ),
     "wang-fig2": ("wang:run_fig2", "wang_figures:draw", "Who sends how much to whom, and a rank's load over time."),
     "wang-fig3": (
         "wang:run_fig3",
