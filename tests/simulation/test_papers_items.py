@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from flitwatch.main import cli
-from flitwatch_research.papers import pictures
+from flitwatch_research.papers import pictures, trends
 from flitwatch_research.papers.__main__ import main
 from flitwatch_research.papers.items import STATES, Item, items
 from flitwatch_research.papers.pictures import place_of
@@ -89,9 +89,10 @@ def test_the_page_is_what_the_data_says(tmp_path: Path) -> None:
 
 
 def test_every_picture_is_there_and_drawn_from_what_the_program_makes() -> None:
-    files = {place_of(pictures.PAPER, item) for item in pictures.PICTURES}
+    files = {place_of(pictures.PAPER, item) for item in [*pictures.PICTURES, *pictures.CURVES]}
+    files |= {place_of(*pictures.TRENDS)}
     known = {(one.paper, one.item) for one in items()}
-    assert {(pictures.PAPER, item) for item in pictures.PICTURES} <= known
+    assert {(pictures.PAPER, item) for item in [*pictures.PICTURES, *pictures.CURVES]} <= known
     there = list((ROOT / "docs" / "papers").iterdir())
     assert {f"papers/{file.name}" for file in there} == files and sum(file.stat().st_size for file in there) < 3e6
     page = (ROOT / "docs" / "papers.md").read_text()
@@ -115,3 +116,57 @@ def test_coefficients_are_drawn_where_they_stand() -> None:
     assert np.array_equal(
         pictures.in_basis("cd", matrix)[1:, 1:], (matrix[1:, 1:] - matrix[:-1, :-1]) * (1 - np.eye(3))
     )
+
+
+def test_kept_curves_fall_below_the_published_error_in_less_time() -> None:
+    (gpu, end, cpu, _) = pictures.curves("lulesh")
+    theirs = published.rows("taffet2021", "figure 4.12")
+    for ours, row in ((gpu, "TFOCS with a GPU"), (cpu, "TFOCS on a CPU")):
+        there = next(s for s, error in zip(ours.seconds, ours.error, strict=True) if error < theirs[row]["error"] / 100)
+        assert there < 60 * theirs[row]["time"]
+        assert ours.seconds == sorted(ours.seconds) and ours.error[-1] < ours.error[0] / 100
+    assert end.error[-1] < theirs["CVX with Gurobi"]["error"] / 100
+    (bisection, _) = pictures.curves("bisection")
+    assert bisection.error[-1] < 1e-5
+
+
+def test_a_picture_of_a_reconstruction_shows_what_the_text_says_of_it() -> None:
+    """One lane leaves stray traffic everywhere, five do not (figure 4.13); most of the barrier is where it was sent (figure 5.15)."""
+    one, five, truth = pictures.PICTURES["figure 4.13"]()
+    level = truth.values.max() / 100
+    stray = [int(((panel.values > level) & (truth.values == 0)).sum()) for panel in (one, five)]
+    assert stray[0] > 10 * stray[1]
+    errors = [
+        float(np.linalg.norm(panel.values - truth.values) / np.linalg.norm(truth.values)) for panel in (one, five)
+    ]
+    assert errors[0] > 0.5 and errors[1] < 0.05
+    found, sent = pictures.PICTURES["figure 5.15"]()
+    assert ((found.values > 0) & (sent.values > 0)).sum() > 0.95 * (sent.values > 0).sum()
+    found, sent = pictures.PICTURES["figure 5.17"]()
+    near = np.abs(np.subtract.outer(np.arange(1024), np.arange(1024))) <= 16
+    wrong = [
+        float(np.linalg.norm((found.values - sent.values)[part]) / np.linalg.norm(sent.values[part]))
+        for part in (near, ~near)
+    ]
+    assert wrong[0] < wrong[1]  # near the diagonal it is more regular
+
+
+def test_mean_counters_follow_the_mean_time_as_the_caption_says() -> None:
+    """Bhatele 2020, figure 7; a counter of another run's order would not."""
+    time_s, counters = trends.trends(trends.campaign())
+    assert len(time_s) == 80 and set(trends.SHOWN) <= set(counters) and len(counters) == 13
+    alike = {name: float(np.corrcoef(values, time_s)[0, 1]) for name, values in counters.items()}
+    assert min(alike[name] for name in trends.SHOWN) > 0.9 and min(alike.values()) > 0.5
+    mixed = np.random.default_rng(1).permutation(counters[trends.SHOWN[0]])
+    assert abs(float(np.corrcoef(mixed, time_s)[0, 1])) < 0.5
+
+
+def test_the_south_phase_congests_one_row_and_svafp_ends_it() -> None:
+    """Figure 2.7: the row before the last is the most congested with BSPMA and still with SVAF; the last gets nothing; SVAFP leaves no row apart."""
+    grid = {panel.title: panel.values for panel in pictures.PICTURES["figure 2.7"]()}
+    assert {one.shape for one in grid.values()} == {(16, 8)} and list(grid) == ["BSPMA", "SVAF", "SVAFP"]
+    rows = {name: np.nan_to_num(values).mean(1) for name, values in grid.items()}
+    assert all(row[15] == 0 for row in rows.values())
+    for name in ("BSPMA", "SVAF"):
+        assert rows[name].argmax() == 14 and rows[name][14] > 0.2 > 10 * np.delete(rows[name], 14).max()
+    assert rows["BSPMA"][14] > rows["SVAF"][14] > 3 * rows["SVAFP"][14]

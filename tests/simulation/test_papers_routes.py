@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_research.papers_routes import report
 from flitwatch_research.papers_routes.__main__ import ROWS, main
-from flitwatch_research.papers_routes.routes_and_bases import LANE_SCHEMES
-from flitwatch_research.papers_routes.rows import FULL, TABLES, Row
+from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, keep_portion, portion
+from flitwatch_research.papers_routes.rows import CELL, FULL, TABLES, Measure, Row
 
 
 def test_rows_are_measured_and_kept(tmp_path: Path) -> None:
@@ -29,6 +30,7 @@ def test_rows_are_measured_and_kept(tmp_path: Path) -> None:
     )
     text = (tmp_path / "papers-routes.md").read_text()
     assert all(f"## Table {table}." in text for table in TABLES)
+    assert text.count("cpu, at most 1 s a cell") == 1 and "Ours is worse than published in" in text
     assert "not comparable" in text and text.count("not run") == len(ROWS) - 10 - len(beyond) and "(1.83)" in text
 
 
@@ -57,3 +59,45 @@ def test_a_failed_row_is_shown_and_a_broken_report_refused(tmp_path: Path) -> No
     (tmp_path / "r.json").write_text("{}")
     with pytest.raises(BadInput, match="is no report"):
         report.load(tmp_path / "r.json")
+
+
+def test_cells_are_kept_one_by_one_and_where_ours_is_worse_is_said(tmp_path: Path) -> None:
+    def cell(value: float) -> Measure:
+        return lambda size: {CELL: value, "seconds": 2.0, "limit_s": 3.0}
+
+    def fails(_: object) -> dict[str, float]:
+        raise BadInput("no traffic explains them")
+
+    row = Row(
+        "4.3",
+        "a job",
+        {"1 VL": 5.0, "2 VL": 1.0, "5 VL": 0.2},
+        None,
+        cells={"1 VL": cell(7.0), "2 VL": cell(1.04), "5 VL": fails},
+    )
+    path = tmp_path / "r.json"
+    report.measure([row], FULL, path, columns=["1 VL"])
+    kept = report.measure([row], FULL, path, columns=["2 VL", "5 VL"])
+    assert kept["4.3 a job"]["ours"] == {"1 VL": 7.0, "2 VL": 1.04} and kept["4.3 a job"]["wall_s"] == 4.0
+    text = report.markdown([row], kept)
+    assert "| 7 (5) | 1.04 (1) | (0.2) |" in text and "cpu, at most 3 s a cell; 5 VL: no traffic explains them" in text
+    assert "Ours is worse than published in 1 of 2 cells:\n\n- a job: 1 VL\n" in text
+
+
+def test_every_cell_of_both_tables_was_measured_or_says_why_not() -> None:
+    kept = report.load(Path(__file__).resolve().parents[2] / "docs" / "papers-routes.json")
+    for row in ROWS:
+        if row.cells:
+            cells = kept[row.key]["cells"]
+            assert set(cells) == set(row.cells) == {way.ours for way in LANE_SCHEMES}, row.key
+            assert {name for name, one in cells.items() if "error" not in one} == set(kept[row.key]["ours"])
+
+
+def test_a_portion_is_kept_as_it_was_but_for_entries_too_small_to_see(tmp_path: Path) -> None:
+    matrix = np.zeros((300, 300), np.float32)
+    matrix[3, 7], matrix[287, 1], matrix[299, 2], matrix[5, 5] = 8, 2, 64, 1e-4
+    keep_portion(tmp_path, "amg-1728", "od", "1 VL", matrix)
+    keep_portion(tmp_path, "amg-1728", "od", "2 VL", matrix)
+    assert [one.name for one in tmp_path.iterdir()] == ["amg-1-VL.npz"]
+    kept = portion(tmp_path / "amg-1-VL.npz")
+    assert kept.shape == (288, 288) and kept[3, 7] == 8 and kept[287, 1] == 2 and kept[5, 5] == 0 and kept.sum() == 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,17 @@ import torch
 from numpy.typing import NDArray
 
 from flitwatch_core import sampling
+from flitwatch_research.papers import trends
+from flitwatch_research.papers.measured import ghost
+from flitwatch_research.papers_routes.reconstructions import portion
 from flitwatch_routing.patterns import traffic
 from flitwatch_routing.reconstruction.bases import Basis
 from flitwatch_simulation.workloads import patterns
 
 Floats = NDArray[np.float64]
 PAPER, SEED = "taffet2021", 1
+#: What `make papers-routes` and `papers_routes.convergence` left to draw.
+KEPT = Path("docs/papers-routes")
 #: Side of a picture of a matrix, at most: larger matrices show the largest entry of each square.
 SIDE = 512
 #: Links of figure 2.10, in rows of 32, and the packet's number.
@@ -31,14 +37,17 @@ LINKS, ACROSS, PACKET = 1024, 32, int(np.random.default_rng(SEED).integers(2**32
 
 @dataclass(frozen=True)
 class Panel:
-    """One matrix, how far it is shown, and its name."""
+    """One matrix, how far it is shown, and its name;  fraction: values from 0 to 1 that are drawn as they are, NaN white."""
 
     values: Floats
     title: str = ""
     first: tuple[int, int] = (0, 0)
+    fraction: bool = False
 
     def shown(self) -> Floats:
         """(side, side) what is drawn: 0 where nothing is, else from 0.25 to 1 by the logarithm of the amount."""
+        if self.fraction:
+            return np.nan_to_num(self.values)
         size = np.abs(self.values)
         step = -(-max(size.shape) // SIDE)
         size = np.pad(size, [(0, -side % step) for side in size.shape])
@@ -120,8 +129,68 @@ def _hash() -> list[Panel]:
     ]
 
 
+def _kept(*parts: tuple[str, str, str | None]) -> Callable[[], list[Panel]]:
+    """Portions of reconstructions that `make papers-routes` kept: (file, title, pattern of the truth that follows or None)."""
+
+    def panels() -> list[Panel]:
+        found = []
+        for name, title, pattern in parts:
+            values = portion(KEPT / f"{name}.npz")
+            found.append(Panel(values, title))
+            if pattern is not None:
+                ranks = int(pattern.rsplit("-", 1)[1])
+                found.append(Panel(matrix_of(pattern, ranks)[: len(values), : len(values)], "ground truth"))
+        return found
+
+    return panels
+
+
+def _barrier_found() -> list[Panel]:
+    """Values below a hundredth of the barrier's largest are not drawn: a reconstruction has slight noise everywhere."""
+    with np.load(KEPT / "barrier.npz") as kept:
+        sent, found = kept["sent"].astype(float), kept["found"].astype(float)
+    return [
+        Panel(np.where(part > sent.max() / 100, part, 0.0), title)
+        for part, title in ((found, "reconstructed"), (sent, "ground truth"))
+    ]
+
+
+def _south() -> list[Panel]:
+    """The congested fraction itself, darkest at 1; a link with too few packets to say is white, as the one that no node sends to in this phase."""
+    return [
+        Panel(np.array(p["south_grid"], float), p["strategy"].upper(), fraction=True)
+        for p in ghost()
+        if p["south_grid"] is not None
+    ]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """error over seconds: a line, and a marker where the solver ended"""
+
+    label: str
+    seconds: list[float]
+    error: list[float]
+
+
+def curves(case: str) -> list[Curve]:
+    """Of figures 4.11 and 4.12: those that `papers_routes.convergence` measured, and where fits of the largest coefficients ended."""
+    found = []
+    for one in json.loads((KEPT / "convergence.json").read_text()):
+        if one["case"] == case:
+            found.append(Curve(f"first-order, {one['device']}", one["seconds"], one["error"]))
+            end = one["settled"]
+            found.append(Curve(f"with fits, {one['device']}", [end["seconds"]], [end["error"]]))
+    return found
+
+
+#: Paper and item of the mean trends of a campaign.
+TRENDS = ("bhatele2020", "figure 7")
+#: Item of the dissertation -> the case of its curves.
+CURVES = {"figure 4.11": "bisection", "figure 4.12": "lulesh"}
 #: Item of the dissertation -> its panels.
 PICTURES: dict[str, Callable[[], list[Panel]]] = {
+    "figure 2.7": _south,
     "figure 2.10": _hash,
     "figure 4.2": _bases("boxlib-cns-1024", 1024, "s"),
     "figure 4.3": _bases("partisn-168", 168, "cd"),
@@ -129,8 +198,11 @@ PICTURES: dict[str, Callable[[], list[Panel]]] = {
     "figure 4.6": _bases("nekbone-1024", 1024),
     "figure 4.7": _bases("nekbone-1024", 1024, "scd", "scs"),
     "figure 4.8": _bases("multigrid-1000", 1000, "scd", "s"),
+    "figure 4.13": _kept(("amg-1-VL", "1 VL", None), ("amg-5-VL", "5 VL", "amg-1728")),
     "figure 5.4": _cyclic,
     "figure 5.6": _barrier,
+    "figure 5.15": _barrier_found,
+    "figure 5.17": _kept(("boxlib-cns-5-VL", "reconstructed", "boxlib-cns-1024")),
     "figure A.1": _whole("boxlib-mg-1024", 1024),
     "figure A.2": _detail("boxlib-mg-1024", 1024, 0, 0, 256),
     "figure A.3": _whole("amg-1728", 1728),
@@ -151,7 +223,9 @@ PICTURES: dict[str, Callable[[], list[Panel]]] = {
 
 def place_of(paper: str, item: str) -> str | None:
     """The picture of an item, relative to the page; None where none is drawn."""
-    return f"papers/{item.replace(' ', '-')}.png" if paper == PAPER and item in PICTURES else None
+    if (paper, item) == TRENDS:
+        return f"papers/{paper}-{item.replace(' ', '-')}.png"
+    return f"papers/{item.replace(' ', '-')}.png" if paper == PAPER and item in {*PICTURES, *CURVES} else None
 
 
 def draw(folder: Path) -> None:
@@ -160,6 +234,21 @@ def draw(folder: Path) -> None:
         path = folder / str(place_of(PAPER, item))
         path.parent.mkdir(parents=True, exist_ok=True)
         _draw(panels(), path)
+    trends.draw(trends.campaign(), folder / str(place_of(*TRENDS)))
+    for item, case in CURVES.items():
+        _draw_curves(curves(case), folder / str(place_of(PAPER, item)))
+
+
+def _draw_curves(several: list[Curve], path: Path) -> None:
+    with plt.rc_context({"font.size": 7}):
+        figure, axes = plt.subplots(figsize=(4.2, 3.0), layout="constrained")
+        for one in several:
+            (line,) = axes.loglog(one.seconds, one.error, label=one.label)
+            axes.loglog(one.seconds[-1:], one.error[-1:], "o", color=line.get_color())
+        axes.set(xlabel="s", ylabel="relative error")
+        axes.legend()
+        figure.savefig(path, dpi=110, metadata={"Software": None})
+        plt.close(figure)
 
 
 def _draw(panels: list[Panel], path: Path) -> None:

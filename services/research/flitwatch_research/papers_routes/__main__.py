@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from flitwatch_research.papers_routes import beyond, loops, report, routes_and_bases
@@ -22,17 +23,24 @@ def main(argv: list[str] | None = None) -> int:
         "--only", action="append", choices=[*TABLES], help="tables to measure; repeat for several; default all"
     )
     parser.add_argument("--name", help="of those, rows whose name contains this")
+    parser.add_argument("--column", action="append", default=[], help="columns of tables 4.2 and 4.3; default all")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="where tables 4.2 and 4.3 are solved")
+    parser.add_argument("--limit", type=float, help="seconds of a reconstruction, half of table 4.2's (default 60)")
+    parser.add_argument("--at-once", type=int, default=1, help="rows and cells measured at once (default 1)")
     parser.add_argument(
         "--quick", action="store_true", help="a small tree and short limits: a check that everything runs"
     )
     chosen = parser.parse_args(argv)
     rows = [row for row in ROWS if (not chosen.only or row.table in chosen.only) and (chosen.name or "") in row.name]
     chosen.out.mkdir(parents=True, exist_ok=True)
+    size = replace(QUICK if chosen.quick else FULL, device=chosen.device)
     kept = report.measure(
         rows,
-        QUICK if chosen.quick else FULL,
+        size if chosen.limit is None else replace(size, reconstruct_s=chosen.limit),
         chosen.out / "papers-routes.json",
         lambda text: print(text, file=sys.stderr, flush=True),
+        chosen.column,
+        chosen.at_once,
     )
     (chosen.out / "papers-routes.md").write_text(report.markdown(ROWS, kept))
     return 1 if any("error" in held for key, held in kept.items() if key in {row.key for row in rows}) else 0

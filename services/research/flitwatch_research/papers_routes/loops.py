@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research.papers_routes.barrier import BARRIER_PORTION, MEGABYTES, SHOWN, barrier, keep
 from flitwatch_research.papers_routes.rows import Measure, Row, Size
 from flitwatch_research.studies import published
 from flitwatch_routing.baselines import ftree_tables, random_tables
@@ -26,6 +27,8 @@ SEED = 1
 BULLY_UNITS, BARRIER_UNITS = 100.0, 1.0
 #: A megabyte a node is too little for a bully: its messages have 200 KB, a hundred a round.
 BULLY_SCALE = 16.0
+#: A tree with enough up links for the changed allocation.
+QUICK_BARRIER = "xgft:2;12,6;1,8"
 
 
 def _parameters(pattern: str, size: Size, megabytes: float | None = None, slots: int = 1) -> LoopRun:
@@ -142,6 +145,26 @@ _ROUTES = {
     "ftree": "Ftree",
     "random": "Random",
 }
+
+
+def _of_barrier(row: str) -> float:
+    return published.value("taffet2021", "section 5.4.2", row, "relative error")
+
+
+def _barrier_reconstructed(mixed: bool) -> Measure:
+    """Both jobs at once in the dictionary, the bully's bytes as published."""
+
+    def measure(size: Size) -> dict[str, float]:
+        megabytes, limit_s = (size.megabytes, 4.0) if size.quick else (MEGABYTES, size.reconstruct_s)
+        topology = QUICK_BARRIER if size.quick else size.topology
+        found = barrier(topology, megabytes, mixed, limit_s, size.device)
+        if mixed and not size.quick:
+            keep(BARRIER_PORTION, sent=found.sent[:SHOWN, :SHOWN], found=found.found[:SHOWN, :SHOWN])
+        return {"whole": 100 * found.error, "barrier": 100 * found.barrier_error, "seconds": found.seconds}
+
+    return measure
+
+
 ROWS = [
     Row("5.1", "shift", _times("table 5.1", "Bisection Shift", "Adaptive static routes", **_STRATEGIES), _looped("shift", "loop"), _LESS),
     Row("5.1", "random shuffle", _times("table 5.1", "Bisection Random Shuffle", "Adaptive static routes", **_STRATEGIES), _looped("bisection-shuffle", "loop"), _LESS),
@@ -154,5 +177,7 @@ ROWS = [
         **_times("table 5.4", "runtime", "No bully", ftree="Ftree", adaptive="Hardware adaptive"),
         "loop, bytes": _times("table 5.4", "runtime", "No bully", loop="Combined form., pure byte weighting")["loop"],
         "loop, mixed": _times("table 5.4", "runtime", "No bully", loop="Combined form., mixed weighting")["loop"]}, _even_allocation, _LESS),
+    Row("5.4.2", "counters of bytes", {"whole": _of_barrier("whole, pure byte weighting"), "barrier": _of_barrier("barrier, pure byte weighting")}, _barrier_reconstructed(mixed=False), "nothing of the barrier is found, as published"),
+    Row("5.4.2", "counters of packets and bytes mixed", {"whole": _of_barrier("whole, mixed weighting"), "barrier": _of_barrier("barrier, mixed weighting")}, _barrier_reconstructed(mixed=True)),
     Row("5.5", "BoxLib CNS", {ours: published.value("taffet2021", "table 5.5", theirs, "AR gap") for ours, theirs in _ROUTES.items()}, _bad_reconstruction),
 ]  # fmt: skip

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
 from flitwatch_domain.errors import BadInput, FlitwatchError
-from flitwatch_research.papers_routes.rows import TABLES, Row, Size
+from flitwatch_research.papers_routes.rows import CELL, TABLES, Measure, Row, Size
 
 Kept = dict[str, dict[str, Any]]
+#: Half of the last digit of the published errors, in per cent.
+ROUNDING = 0.05
 HEAD = """# Routes, traffic matrices and the loop beside what was published
 
 Published: Taffet 2021 (12 minutes on 48 cores with Gurobi for routes; 6 minutes on an A100 for reconstructions). Ours: `make papers-routes`, two cores,
-simulated traffic of generated patterns; one table alone: `.venv/bin/python -m flitwatch_research.papers_routes --only 3.3`. A cell is ours, the published figure in brackets; an empty cell was not measured or does not exist.
+simulated traffic of generated patterns; one table alone: `.venv/bin/python -m flitwatch_research.papers_routes --only 3.3`. Tables 4.2 and 4.3 were measured on one
+NVIDIA H100 that eight cells shared (`--only 4.2 --only 4.3 --device cuda --limit 24 --at-once 8`), each in the published basis; the published limit is six minutes of an A100 for table 4.3 and none for 4.2. A cell is ours, the published figure in brackets; an empty cell was not measured or does not exist.
 """
 
 
@@ -30,27 +35,81 @@ def load(path: Path) -> Kept:
         raise BadInput(f"is no report: {bad}", where=str(path), advice="Remove it and measure anew") from bad
 
 
-def measure(rows: Sequence[Row], size: Size, path: Path, say: Callable[[str], None] = lambda text: None) -> Kept:
-    """Measure rows one by one; each is kept as soon as it is there. A row that fails is kept with its error."""
+def measure(
+    rows: Sequence[Row],
+    size: Size,
+    path: Path,
+    say: Callable[[str], None] = lambda text: None,
+    columns: Sequence[str] = (),
+    at_once: int = 1,
+) -> Kept:
+    """Measure rows, and columns that are measured apart, one by one or several at once, each in a process of its own; each is kept as soon as it is there.
+
+    One that fails is kept with its error. columns: only these of the columns that are measured apart.
+    """
     kept = load(path)
-    for number, row in enumerate(rows, 1):
-        say(f"{number} of {len(rows)}: table {row.table}, {row.name}")
-        started = time.monotonic()
-        try:
-            found: dict[str, Any] = {"ours": row.measure(size)}
-        except FlitwatchError as failure:
-            found = {"error": str(failure)}
-        kept[row.key] = {
-            **found,
-            "wall_s": round(time.monotonic() - started, 2),
-            "topology": size.topology,
-            "quick": size.quick,
-            "megabytes": size.megabytes,
-            "optimise_s": size.optimise_s,
-            "reconstruct_s": size.reconstruct_s,
-        }
+    tasks = [(row, "") for row in rows if row.measure is not None]
+    tasks += [(row, column) for row in rows for column in row.cells if not columns or column in columns]
+    for number, (row, column, found) in enumerate(_found(tasks, size, at_once), 1):
+        say(f"{number} of {len(tasks)}: table {row.table}, {row.name} {column}")
+        kept[row.key] = _with_cell(kept.get(row.key, {}), column, found, size) if column else found | _sizes(size)
         path.write_text(json.dumps({"rows": kept}, indent=1, sort_keys=True) + "\n")
     return kept
+
+
+def _found(tasks: Sequence[tuple[Row, str]], size: Size, at_once: int) -> Iterator[tuple[Row, str, dict[str, Any]]]:
+    if at_once == 1:
+        for row, column in tasks:
+            yield row, column, _measured(row.cells[column] if column else row.measure, size)
+        return
+    with ProcessPoolExecutor(at_once, multiprocessing.get_context("spawn")) as workers:
+        running = {workers.submit(_by_key, row.key, column, size): (row, column) for row, column in tasks}
+        for done in as_completed(running):
+            yield *running[done], done.result()
+
+
+def _by_key(key: str, column: str, size: Size) -> dict[str, Any]:
+    """In a process of its own, which finds the row anew: how it is measured cannot be sent."""
+    from flitwatch_research.papers_routes.__main__ import ROWS
+
+    (row,) = [row for row in ROWS if row.key == key]
+    return _measured(row.cells[column] if column else row.measure, size)
+
+
+def _measured(how: Measure | None, size: Size) -> dict[str, Any]:
+    assert how is not None, "a row without a measure has no task"
+    started = time.monotonic()
+    try:
+        found: dict[str, Any] = {"ours": how(size)}
+    except FlitwatchError as failure:
+        found = {"error": str(failure)}
+    return {**found, "wall_s": round(time.monotonic() - started, 2)}
+
+
+def _sizes(size: Size) -> dict[str, Any]:
+    return {
+        "topology": size.topology,
+        "quick": size.quick,
+        "megabytes": size.megabytes,
+        "optimise_s": size.optimise_s,
+        "reconstruct_s": size.reconstruct_s,
+    }
+
+
+def _with_cell(held: dict[str, Any], column: str, found: dict[str, Any], size: Size) -> dict[str, Any]:
+    """The row with this column's figure, or its error, beside what was known of others; rows of before, measured whole, are left behind."""
+    if "cells" not in held or held.get("quick") != size.quick:
+        held = {"cells": {}, "ours": {}}
+    ours, cells = dict(held["ours"]), dict(held["cells"])
+    ours.pop(column, None)
+    if "error" in found:
+        cells[column] = {"error": found["error"], "device": size.device}
+    else:
+        known = dict(found["ours"])
+        ours[column] = known.pop(CELL)
+        cells[column] = {**known, "device": size.device}
+    seconds = sum(one.get("seconds", 0.0) for one in cells.values())
+    return {"ours": ours, "cells": cells, "wall_s": round(seconds, 2), "topology": size.topology, "quick": size.quick}
 
 
 def markdown(rows: Sequence[Row], kept: Kept) -> str:
@@ -66,8 +125,23 @@ def markdown(rows: Sequence[Row], kept: Kept) -> str:
         parts.append(f"## Table {table}. {title}\n")
         parts.append("| | " + " | ".join(columns) + " | |\n|---|" + "---|" * len(columns) + "---|")
         parts += [_line(row, columns, kept.get(row.key)) for row in mine]
+        parts += [_worse(mine, kept)] if any(row.cells for row in mine) else []
         parts.append("")
     return "\n".join(parts)
+
+
+def _worse(rows: Sequence[Row], kept: Kept) -> str:
+    """Where ours is above what was published by more than the last digit that was printed."""
+    both = apart = 0
+    worse = []
+    for row in rows:
+        ours = kept.get(row.key, {}).get("ours", {})
+        common = [name for name in row.published if name in ours]
+        mine = [name for name in common if ours[name] > row.published[name] + ROUNDING]
+        both, apart = both + len(common), apart + len(mine)
+        worse += [f"- {row.name}: {', '.join(mine)}"] if mine else []
+    said = f"\nOurs is worse than published in {apart} of {both} cells" + (":" if worse else ".")
+    return "\n".join([said, "", *worse] if worse else [said])
 
 
 def _line(row: Row, columns: list[str], held: dict[str, Any] | None) -> str:
@@ -84,10 +158,19 @@ def _line(row: Row, columns: list[str], held: dict[str, Any] | None) -> str:
     else:
         notes.insert(
             0,
-            f"{held['wall_s']:.0f} s"
-            + (f", quick form on {held['topology']}: not comparable" if held["quick"] else ""),
+            _how(held) + (f", quick form on {held['topology']}: not comparable" if held["quick"] else ""),
         )
     return f"| {row.name} | " + " | ".join(cells) + " | " + "; ".join(notes) + " |"
+
+
+def _how(held: dict[str, Any]) -> str:
+    """How long it took; of columns that were measured apart on what, and within which limit."""
+    cells = held.get("cells")
+    if cells is None:
+        return f"{held['wall_s']:.0f} s"
+    ways = sorted({(one["device"], one["limit_s"]) for one in cells.values() if "limit_s" in one})
+    failed = [f"{name}: {one['error']}" for name, one in cells.items() if "error" in one]
+    return "; ".join([*(f"{device}, at most {limit_s:.0f} s a cell" for device, limit_s in ways), *failed])
 
 
 def _figure(value: float) -> str:

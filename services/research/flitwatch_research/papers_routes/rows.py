@@ -14,6 +14,7 @@ class Size:
     optimise_s: float = 60.0
     reconstruct_s: float = 60.0
     megabytes: float = 2.0
+    device: str = "cpu"
     quick: bool = False
 
 
@@ -21,6 +22,8 @@ FULL = Size()
 QUICK = Size("xgft:3;4,4,4;1,2,2", 0.2, 0.7, 0.05, quick=True)
 
 
+#: The figure of a column that is measured apart.
+CELL = "figure"
 #: Figures by column name.
 Measure = Callable[[Size], dict[str, float]]
 
@@ -34,15 +37,17 @@ class Row:
     table : number in the dissertation, or a letter
     name : what was measured
     published : figures by column name, in the unit of the table; a column without a published figure is left out
-    measure : Size -> figures by column name
+    measure : Size -> figures by column name; None where every column is measured apart
+    cells : column -> how it is measured: its figure as `CELL`, and what there is to know of it
     note : how ours differs from what was published, empty where it does not
     """
 
     table: str
     name: str
     published: dict[str, float]
-    measure: Measure = field(repr=False)
+    measure: Measure | None = field(repr=False)
     note: str = ""
+    cells: dict[str, Measure] = field(default_factory=dict, repr=False)
 
     @property
     def key(self) -> str:
@@ -61,6 +66,7 @@ TABLES = {
     "5.2": "Cyclic stencil: time relative to ftree's (above 1 is slower)",
     "5.3": "Barrier beside a bully, nodes at random, routes for a synthetic pattern: time relative to the barrier alone",
     "5.4": "Barrier beside a bully, fewer bully nodes a leaf than it has up links, the loop: time relative to the barrier alone",
+    "5.4.2": "Barrier beside a bully on the changed allocation: error of the reconstruction, %",
     "5.5": "Gap of routes from a bad reconstruction, %",
     "A": "Not in the dissertation: the busiest link over the larger of z_AR (a linear program where cables failed) and what packing a leaf's entries into its ports forces, %",
 }

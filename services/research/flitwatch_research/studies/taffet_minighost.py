@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core import packet
-from flitwatch_domain.diagnosis import Diagnosis, diagnose
+from flitwatch_domain.diagnosis import CongestionMap, Diagnosis, diagnose
 from flitwatch_research.studies import published
 from flitwatch_research.studies.packet_common import known, number, sweep, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
@@ -21,7 +21,10 @@ from flitwatch_simulation.workloads.minighost import STRATEGIES, Faces, faces_of
 
 
 class GhostFigures(TypedDict):
-    """A stencil's time, and how many roots lie at endpoints and inside the network; `published_s` is None where the source has none."""
+    """A stencil's time, and how many roots lie at endpoints and inside the network; `published_s` is None where the source has none.
+
+    south_grid : congested fraction of the links to nodes with z = 0 in the south phase, rows along y, columns along x (figure 2.7); tiled mapping alone
+    """
 
     time_ms: float
     conserved: bool
@@ -29,6 +32,7 @@ class GhostFigures(TypedDict):
     interior_roots: int
     endpoint_roots_by_direction: dict[str, int]
     rows_of_south_roots: Any
+    south_grid: list[list[float | None]] | None
     published_s: float | None
 
 
@@ -38,6 +42,24 @@ def _rows(roots: list[Diagnosis], node_of_rank: NDArray[np.int64]) -> list[int]:
     row[node_of_rank] = np.unravel_index(np.arange(node_of_rank.size), GHOST_GRID, order="F")[1] // GHOST_TILE[1]
     found = [root.endpoint for root in roots if root.endpoint is not None]
     return sorted({int(row[one]) for one in found})
+
+
+def south_grid(seen: CongestionMap, node_of_rank: NDArray[np.int64]) -> list[list[float | None]]:
+    """(y, x) congested fraction of the link from the leaf switch to each node with z = 0; None where too few packets came to say."""
+    at = np.unravel_index(np.arange(node_of_rank.size), GHOST_GRID, order="F")
+    place = np.zeros((int(node_of_rank.max()) + 1, 3), np.int64)
+    place[node_of_rank] = np.stack([axis // side for axis, side in zip(at, GHOST_TILE, strict=True)], axis=1)
+    routers, dst = len(seen.fabric.routers.name), np.asarray(seen.fabric.links.dst)
+    link = np.zeros(len(seen.fabric.endpoints), np.int64)
+    down = np.flatnonzero(dst >= routers)
+    link[dst[down] - routers] = down
+    wide, high = (GHOST_GRID[axis] // GHOST_TILE[axis] for axis in (0, 1))
+    grid: list[list[float | None]] = [[None] * wide for _ in range(high)]
+    for node, (x, y, z) in enumerate(place.tolist()):
+        fraction = float(seen.congested_fraction[link[node]])
+        if z == 0 and np.isfinite(fraction):
+            grid[y][x] = fraction
+    return grid
 
 
 #: miniGhost's ranks on their grid, those of a node, and the tiles of ranks a node and of nodes a leaf switch.
@@ -131,10 +153,13 @@ def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) 
             mark_after_ns=congested_after_ns,
         )
         pair = result.raw["sample_src"].astype(np.int64) * ghost.nodes + result.raw["sample_dst"]
-        roots = {"all": diagnose(congestion_of(ghost.machine, result, 0))}
+        roots, south = {"all": diagnose(congestion_of(ghost.machine, result, 0))}, None
         for one in ghost.faces[case["mapping"]]:
             phase = np.isin(pair, one.src * ghost.nodes + one.dst)
-            roots[DIRECTIONS[one.axis, one.sign]] = diagnose(congestion_of(ghost.machine, result, 0, phase))
+            direction, seen = DIRECTIONS[one.axis, one.sign], congestion_of(ghost.machine, result, 0, phase)
+            roots[direction] = diagnose(seen)
+            if direction == "south" and case["mapping"] == "tiled":
+                south = south_grid(seen, ghost.mappings["tiled"])
         ends = {name: sum(root.cause == "communication-pattern" for root in found) for name, found in roots.items()}
         return [
             {
@@ -148,6 +173,7 @@ def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) 
                 ),
                 "endpoint_roots_by_direction": ends,
                 "rows_of_south_roots": _rows(roots["south"], ghost.mappings[case["mapping"]]),
+                "south_grid": south,
                 "published_s": published.rows("taffet2021", "section 2.4.2")
                 .get(f"{case['mapping']}, {case['strategy'].upper()}", {})
                 .get("time"),

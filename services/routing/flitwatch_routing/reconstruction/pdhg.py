@@ -27,6 +27,8 @@ PATIENCE_S = 0.5
 SINGLE_THREAD = 300_000
 #: watch(iterations, residual, gap) -> go on
 Watch = Callable[[int, float, float], bool]
+#: look(iterations, x): sees an iterate where it is judged; it may not change it
+Look = Callable[[int, Vectors], None]
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,7 @@ def solve(
     start: Solution | None = None,
     norm: float | None = None,
     most_iterations: int = MOST_ITERATIONS,
+    look: Look | None = None,
 ) -> Solution:
     """Solve to a relative tolerance, to a limit, for so many iterations, or until the watch says no; from zero or a solution.
 
@@ -109,6 +112,8 @@ def solve(
         judged = iteration % JUDGE_EVERY == 0 or late
         if judged:
             found = program.optimality(xt, yt)
+            if look is not None:
+                look(iteration, xt)
         done, stopped = judged and max(found) <= tolerance, False
         if watch is not None and (judged or now > told + PATIENCE_S):
             stopped, told = not watch(iteration, found[0], found[1]), now

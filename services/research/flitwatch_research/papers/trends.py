@@ -1,0 +1,44 @@
+"""Figure 7 of Bhatele 2020 from a simulated campaign: the mean time of each step beside the mean of its counters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_ml.deviation.curve import MeanCurve
+from flitwatch_twin.campaign import COUNTER_NAMES, Campaign, generate
+
+#: The campaign; few users, which makes it in half a minute.
+SCENARIO, SEED, USERS = "milc-128", 1, 40
+#: What is drawn beside the time: flits on router tiles, and stalls there.
+SHOWN = ("RT_FLIT_TOT", "RT_RB_STL")
+
+
+def campaign() -> Campaign:
+    """Observations alone; kept on disk."""
+    return generate(SCENARIO, SEED, USERS)
+
+
+def trends(seen: Campaign) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+    """Mean time (steps,) in seconds, and by counter the mean count (steps,), over all runs."""
+    curve = MeanCurve().fit(seen.rates * seen.times_s[:, :, None], seen.times_s)
+    return curve.time_s_, {name: curve.counters_[:, place] for place, name in enumerate(COUNTER_NAMES)}
+
+
+def draw(seen: Campaign, path: Path) -> None:
+    """The mean time per step, and the mean count per step of `SHOWN`, side by side."""
+    time_s, counters = trends(seen)
+    parts = [("mean time of a step, s", time_s), *((f"mean {name} of a step", counters[name]) for name in SHOWN)]
+    with plt.rc_context({"font.size": 7}):
+        figure, several = plt.subplots(1, len(parts), figsize=(3.2 * len(parts), 2.4), layout="constrained")
+        for axes, (label, values) in zip(several, parts, strict=True):
+            axes.plot(np.arange(1, len(values) + 1), values, linewidth=1)
+            axes.set(xlabel="step", ylabel=label)
+        figure.savefig(path, dpi=110, metadata={"Software": None})
+        plt.close(figure)

@@ -1,0 +1,104 @@
+"""Tables 4.2 and 4.3, cell by cell: an application's matrix from counters whose lanes are given in one way, in one basis."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_routing.baselines import ftree_tables
+from flitwatch_routing.reconstruction.recover import Options, reconstruct
+from flitwatch_routing.reconstruction.study import BY_LEVEL, relative_error, study
+
+SEED = 1
+#: Entries below this part of the largest are not kept with a picture's portion.
+SHOWN = 1e-4
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A column of tables 4.2 and 4.3: ours and the published name, and how pairs get lanes."""
+
+    ours: str
+    published: str
+    sls: int
+    vls: int
+    lanes: str = BY_LEVEL
+
+
+LANE_SCHEMES = (
+    Scheme("1 VL", "1 VL 1 SL", 1, 1),
+    Scheme("2 VL", "2 VL 2 SL", 2, 2),
+    Scheme("4 SL 2 VL", "2 VL 4 SL", 4, 2),
+    Scheme("2 VL random", "2 VL Rand", 1, 2, "random"),
+    Scheme("2 SL 4 VL", "4 VL 2 SL", 2, 4),
+    Scheme("5 VL", "5 VL 5 SL", 5, 5),
+    Scheme("5 VL random", "5 VL Rand", 1, 5, "random"),
+    Scheme("5 VL Galois", "5 VL Galois", 1, 5, "galois"),
+)
+#: (pattern, basis, column) -> the portion that a figure of the dissertation draws: its name, first row and column, and side.
+PORTIONS = {
+    ("amg-1728", "od", "1 VL"): ("amg-1-VL", 0, 288),
+    ("amg-1728", "od", "5 VL"): ("amg-5-VL", 0, 288),
+    ("boxlib-cns-1024", "od", "5 VL"): ("boxlib-cns-5-VL", 0, 1024),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """error : |x - x_true| / |x_true|;  matrix : (ranks, ranks) bytes;  seconds : of the reconstruction, by the clock given."""
+
+    error: float
+    seconds: float
+    iterations: int
+    converged: bool
+    matrix: NDArray[np.float32]
+
+
+def of_two_cores() -> float:
+    """Seconds of two cores that compute alone: limits mean the same on a machine that does other things too."""
+    return time.process_time() / 2
+
+
+def reconstructed(
+    topology: str, pattern: str, scheme: Scheme, basis: str, limit_s: float, device: str = "cpu"
+) -> Outcome:
+    """One cell. On a processor the limit is seconds of two cores, on a GPU seconds."""
+    fabric = fabric_of(topology)
+    ports = ftree_tables(fabric)
+    known = study(fabric, ports, pattern, scheme.sls, scheme.vls, 1, SEED, scheme=scheme.lanes)
+    m = known.measured
+    options = Options(basis, device, time_limit_s=limit_s, estimate=False)
+    clock: Callable[[], float] = of_two_cores if device == "cpu" else time.monotonic
+    made = reconstruct(fabric, ports, m.lanes, m.pairs, m.counters, options, clock=clock)
+    first = int(m.pairs.src.min())
+    ranks = int(m.pairs.src.max()) - first + 1
+    matrix = np.zeros((ranks, ranks), np.float32)
+    matrix[made.pairs.src - first, made.pairs.dst - first] = made.size
+    return Outcome(relative_error(known, made), made.wall_s, made.iterations, made.converged, matrix)
+
+
+def keep_portion(folder: Path, pattern: str, basis: str, column: str, matrix: NDArray[np.float32]) -> None:
+    """Keep what a figure draws of this cell as `folder/NAME.npz`, its entries as (row, column, bytes); nothing where none does."""
+    if (pattern, basis, column) not in PORTIONS:
+        return
+    name, first, side = PORTIONS[pattern, basis, column]
+    shown = matrix[first : first + side, first : first + side]
+    row, at = np.nonzero(shown > SHOWN * matrix.max(initial=0.0))
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(
+        folder / f"{name}.npz", row=row.astype(np.int16), column=at.astype(np.int16), size=shown[row, at], side=side
+    )
+
+
+def portion(path: Path) -> NDArray[np.float64]:
+    """(side, side) bytes of what `keep_portion` kept."""
+    with np.load(path) as kept:
+        matrix = np.zeros((int(kept["side"]),) * 2)
+        matrix[kept["row"], kept["column"]] = kept["size"]
+    return matrix
