@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 import orjson
@@ -47,6 +48,25 @@ class Source(Protocol):
 
     def count(self) -> Reading:
         """Its counters; raises Unavailable or BadInput."""
+
+
+def password_of(path: Path) -> str:
+    """The password that a file holds in one line.
+
+    Raises
+    ------
+    BadInput
+        It cannot be read, others may read it, or it holds none.
+    """
+    try:
+        text, mode = path.read_text().strip(), path.stat().st_mode
+    except (OSError, UnicodeDecodeError) as problem:
+        raise BadInput(f"cannot be read: {problem}", where=str(path)) from None
+    if mode & 0o077:
+        raise BadInput("others than its owner may read it", where=str(path), advice=f"chmod 600 {path}")
+    if not text or len(text.splitlines()) != 1:
+        raise BadInput("holds no password: expected one line", where=str(path))
+    return text
 
 
 @dataclass

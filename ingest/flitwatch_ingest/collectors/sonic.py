@@ -33,25 +33,6 @@ _LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
 _BATCH = 500
 
 
-def password_of(path: Path) -> str:
-    """The password that a file holds in one line.
-
-    Raises
-    ------
-    BadInput
-        It cannot be read, others may read it, or it holds none.
-    """
-    try:
-        text, mode = path.read_text().strip(), path.stat().st_mode
-    except (OSError, UnicodeDecodeError) as problem:
-        raise BadInput(f"cannot be read: {problem}", where=str(path)) from None
-    if mode & 0o077:
-        raise BadInput("others than its owner may read it", where=str(path), advice=f"chmod 600 {path}")
-    if not text or len(text.splitlines()) != 1:
-        raise BadInput("holds no password: expected one line", where=str(path))
-    return text
-
-
 def source_of(place: str, user: str | None, password: str | None, ca: Path | None) -> Source:
     """What answers at a place: `redis://HOST[:PORT]`, `rediss://` with TLS, `unix:PATH`, or a file or folder with dumps.
 
@@ -188,7 +169,9 @@ class RedisSwitch:
     def _away(self, problem: Exception) -> Unavailable:
         if isinstance(problem, AuthenticationError) or "NOAUTH" in str(problem) or "WRONGPASS" in str(problem):
             wrong = "refuses the password" if self._options["password"] else "asks for a password"
-            return Unavailable(f"{self.place}: {wrong}", advice="Say --password-file FILE, and --user if Redis has users.")
+            return Unavailable(
+                f"{self.place}: {wrong}", advice="Say --password-file FILE, and --user if Redis has users."
+            )
         if isinstance(problem, NoPermissionError):
             return Unavailable(f"{self.place}: the user may not read: {problem}", advice="Give it SCAN and HGETALL.")
         text = " ".join(str(problem).split()) or type(problem).__name__

@@ -70,9 +70,7 @@ class Sorted:
     first: dict[str, int] = field(default_factory=dict)
 
 
-def records_of(
-    reading: Reading, switch: str, found: Sorted
-) -> Iterator[tuple[str, str, Record]]:
+def records_of(reading: Reading, switch: str, found: Sorted) -> Iterator[tuple[str, str, Record]]:
     """(topic, port, record) of each port of a switch; `found` is added to."""
     for port, counted in reading.ports.items():
         port_counts, queue_counts, others = _sorted(counted, found)

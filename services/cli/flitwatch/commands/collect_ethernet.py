@@ -63,7 +63,9 @@ def _switches(function: F) -> F:
 @click.command("sonic")
 @click.argument("places", nargs=-1, required=True)
 @_switches
-def sonic(places: tuple[str, ...], user: str | None, password_file: Path | None, ca_file: Path | None, **options: Any) -> None:
+def sonic(
+    places: tuple[str, ...], user: str | None, password_file: Path | None, ca_file: Path | None, **options: Any
+) -> None:
     """Read topology and counters of switches that run SONiC, from their Redis or from dumps of it.
 
     PLACES are redis://HOST:PORT (rediss:// with TLS), unix:PATH of a socket, or a file or folder with what `sonic-db-dump -n NAME -y` printed of COUNTERS_DB,
@@ -74,12 +76,52 @@ def sonic(places: tuple[str, ...], user: str | None, password_file: Path | None,
     """
 
     def sources() -> list[Source]:
-        from flitwatch_ingest.collectors.sonic import password_of, source_of
+        from flitwatch_ingest.collectors.ethernet import password_of
+        from flitwatch_ingest.collectors.sonic import source_of
 
         password = password_of(password_file) if password_file else None
         return [source_of(place, user, password, ca_file) for place in places]
 
     _collect("sonic", sources, places[0], **options)
+
+
+@click.command("gnmi")
+@click.argument("targets", nargs=-1, required=True)
+@click.option(
+    "--insecure-network", "plain", is_flag=True, help="Ask without TLS; a password goes to this machine alone then."
+)
+@click.option(
+    "--encoding",
+    type=click.Choice(["json_ietf", "json", "proto"]),
+    default="json_ietf",
+    show_default=True,
+    help="The form of values to ask for; not every switch has each.",
+)
+@_switches
+def gnmi(
+    targets: tuple[str, ...],
+    plain: bool,
+    encoding: str,
+    user: str | None,
+    password_file: Path | None,
+    ca_file: Path | None,
+    **options: Any,
+) -> None:
+    """Read topology and counters of switches by gNMI, from OpenConfig's trees. TARGETS are HOST:PORT.
+
+    OpenConfig counts frames that pause, and no time: stalls stay unknown, and the frames are kept as they came. The topology, from LLDP, goes into the
+    database; with --log alone, import it with `flitwatch import fabric`.
+    """
+
+    def sources() -> list[Source]:
+        from flitwatch_ingest.collectors.ethernet import password_of
+        from flitwatch_ingest.collectors.gnmi import GnmiSwitch, trusted
+
+        password = password_of(password_file) if password_file else None
+        ca = trusted(ca_file)
+        return [GnmiSwitch(target, user, password, ca, plain, encoding) for target in targets]
+
+    _collect("gnmi", sources, targets[0], **options)
 
 
 def _collect(
@@ -137,7 +179,7 @@ def _collect(
             unwired = problem
         collector.read(found)
         if not found.records:
-            raise unwired or found.error or BadInput("no switch counted anything", where=about)
+            raise found.error or unwired or BadInput("no switch counted anything", where=about)
         for text in warnings_of(found):
             say(text)
         emit(
