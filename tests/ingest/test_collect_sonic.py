@@ -11,7 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
+from api.conftest import serving
 from fixtures.ethernet import LEAVES, PORTS, SWITCHES, application, cables, counters, dump
 from fixtures.redis_server import APPLICATION, CONFIGURATION, COUNTERS, PROGRAM, RedisServer
 from ingest.test_collect_prometheus import named
@@ -19,6 +21,7 @@ from ingest.test_lanes import lanes
 from ingest.test_port_counters import observed
 from ingest.writing import START_S, kept
 
+from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_ingest.writer.drain import drain
 
@@ -148,6 +151,34 @@ def test_a_leaf_spine_arrives_with_its_stalls_queues_and_marks(
     assert [reason for metric, reason in named(embedded_db) if metric.endswith("TOMORROW")] == [
         "the catalogue does not know this counter"
     ]
+
+
+def test_the_page_s_answers_have_the_tree_with_its_stalls(embedded_db: str, tmp_path: Path) -> None:
+    """What the page of a fabric draws: levels, ports by their own names, and each port's pauses over its bytes."""
+    for second in (0, 1, 2):
+        for switch in SWITCHES:
+            file = tmp_path / f"{switch}.json"
+            file.write_text(json.dumps([dump(application(switch)), dump(counters(counted(second), queued(second)))]))
+            os.utime(file, (START_S + 10 * second, START_S + 10 * second))
+        collect(
+            "--db", embedded_db, "--fabric", "roce", *map(str, sorted(tmp_path.glob("*[0-9].json"))), folder=tmp_path
+        )
+    drain(embedded_db, embedded_db)
+    with serving(Settings(db=embedded_db, api_anonymous="user")) as api:
+        client = httpx.Client(base_url=f"{api.url}/api/v1/fabrics/roce", timeout=60)
+        window = {"at": START_S + 30, "window": "60s"}
+        figures = client.get("/stalls", params=window).json()
+        leaf = client.get("/routers/0", params=window).json()
+    assert {name for name, one in figures["classes"].items() if one["ratio"]} == {"up", "down"}
+    assert (leaf["name"], leaf["level"], leaf["nodes"]) == ("leaf1", 0, ["gpu1", "gpu2"])
+    assert [(tile["name"], tile["class"], tile["peer"]["name"]) for tile in leaf["tiles"]] == [
+        ("Ethernet0", "host", "gpu1"),
+        ("Ethernet4", "host", "gpu2"),
+        ("Ethernet8", "up", "spine1"),
+        ("Ethernet12", "up", "spine2"),
+    ]
+    assert [tile["stall_cycles"] for tile in leaf["tiles"]] == [2.0 * (22 + port) for port in PORTS]
+    assert [tile["flits"] for tile in leaf["tiles"]] == [2.0 * (1000 + port) for port in PORTS]
 
 
 def test_a_switch_that_starts_anew_is_a_gap(servers: dict[str, RedisServer], embedded_db: str, tmp_path: Path) -> None:
