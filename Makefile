@@ -147,7 +147,7 @@ HALF_B := $(filter-out $(HALF_A),$(patsubst %/,%,$(sort $(dir $(wildcard tests/*
 
 test-setup:
 	@$(SETUP) uv compiler cpp_tests node
-	@for part in browser java timescale slurm mpi opensm prometheus directory fuzz namespaces packages; do \
+	@for part in browser java timescale slurm mpi opensm prometheus directory redis fuzz namespaces packages; do \
 		$(SETUP) $$part || echo "make test: without $$part; the tests that need it say that they were skipped" >&2; done
 	@$(MAKE) --no-print-directory python-all web
 

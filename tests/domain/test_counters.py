@@ -33,7 +33,17 @@ def test_names_are_unique_and_entries_complete() -> None:
 
 
 def test_every_catalogue_name_identifies_itself() -> None:
-    numbers = {"row": "3", "col": "6", "vc": "4", "nic": "2", "tile": "5", "tc": "7", "vl": "11", "sl": "15"}
+    numbers = {
+        "row": "3",
+        "col": "6",
+        "vc": "4",
+        "nic": "2",
+        "tile": "5",
+        "tc": "7",
+        "vl": "11",
+        "sl": "15",
+        "queue": "9",
+    }
     for entry in CATALOGUE:
         row = "5" if entry.scope is Scope.PROCESSOR_TILE else numbers["row"]
         name = entry.name.format(**numbers | {"row": row})
@@ -143,3 +153,30 @@ def test_every_counter_of_the_ldmsd_example_is_known_and_lies_in_its_share() -> 
         assert use is not None, name
         assert use.port is None or use.port % 8 in (0, 1)
         assert use.nic in (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "lane", "column", "array", "lane_array"),
+    [
+        ("SAI_PORT_STAT_IF_OUT_OCTETS", None, "rt_flits", "flits", None),
+        ("out-octets", None, "rt_flits", "flits", None),
+        ("SAI_PORT_STAT_PFC_3_RX_PAUSE_DURATION_US", 3, "rt_stall_cycles", "stall_cycles", "stall_cycles"),
+        ("EST_PORT_STAT_PFC_7_RX_PAUSE_DURATION_US", 7, "rt_stall_cycles", "stall_cycles", "stall_cycles"),
+        ("SAI_PORT_STAT_PFC_3_RX_PKTS", 3, None, None, None),
+        ("SAI_QUEUE_STAT_BYTES_15", 15, None, None, "sl_flits"),
+        ("transmit-pkts-0", 0, None, None, "packets"),
+    ],
+)
+def test_names_of_ethernet(
+    name: str, lane: int | None, column: str | None, array: str | None, lane_array: str | None
+) -> None:
+    use = identify(name, Technology.ETHERNET)
+    assert use is not None and use.vc == lane
+    assert (use.kind.router_column, use.kind.port_array, use.kind.lane_array) == (column, array, lane_array)
+
+
+@pytest.mark.parametrize(
+    "name", ["SAI_PORT_STAT_PFC_8_RX_PKTS", "SAI_QUEUE_STAT_BYTES_16", "SAI_PORT_STAT_PFC_3_RX_PAUSE_DURATION"]
+)
+def test_what_no_ethernet_port_counts_in_a_known_unit(name: str) -> None:
+    assert identify(name, Technology.ETHERNET) is None

@@ -23,11 +23,12 @@ from flitwatch_domain import generators, hostlist
 from flitwatch_domain.errors import NotFound
 from flitwatch_domain.fabric import number_finder
 from flitwatch_domain.importers import read_fabric, read_snapshot
+from flitwatch_domain.importers import sonic as sonic_tables
 from flitwatch_domain.importers.local import LocalText
 from flitwatch_ingest.registry import Schemas
 from flitwatch_ingest.sampler.plan import SamplerPlan
 from flitwatch_ingest.schemas import Claims
-from flitwatch_ingest.sources import clustercockpit, flux, ldms_csv, ncl, pbs, sacct, swf
+from flitwatch_ingest.sources import clustercockpit, ethernet, flux, ldms_csv, ncl, openconfig, pbs, sacct, sonic, swf
 from flitwatch_ingest.sources.ncl_run import read_run_json
 from flitwatch_ingest.writer import accounts
 from flitwatch_ingest.writer.pending_rows import OUR_FAULT, PendingRows
@@ -92,6 +93,35 @@ def topology_spec(data: bytes) -> None:
     elif text.strip() in ("theta", "edison", "quartz1"):
         return  # no input reaches them, and each takes a second
     topologies.describe(topologies.parse(text))
+
+
+def lldp_neighbours(data: bytes) -> None:
+    """LLDP neighbours of SONiC, lldpd or OpenConfig, as far as the simulator's graph."""
+    topologies.of_fabric(read_fabric(_file(data, "fuzz-lldp.json"), "lldp"))
+
+
+def sonic_counters(data: bytes) -> None:
+    """A dump of SONiC's COUNTERS_DB, as records for the log."""
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return
+    _ethernet(sonic.reading_of(sonic_tables.tables_of(document), 1.0, "fuzz"))
+
+
+def openconfig_values(data: bytes) -> None:
+    """A container of OpenConfig as JSON, as counters and as a switch."""
+    try:
+        document = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return
+    _ethernet(openconfig.reading_of([((), document)], 1.0))
+    openconfig.switch_of([((), document)], "fuzz")
+
+
+def _ethernet(reading: ethernet.Reading) -> None:
+    for _, _, record in ethernet.records_of(reading, "fuzz", ethernet.Sorted()):
+        orjson.dumps(record)
 
 
 def dragonview(data: bytes) -> None:
@@ -328,5 +358,6 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
         cray_interconnect, slingshot_links, ibnetdiscover, topology_spec, dragonview, sacct_output, aries_ncl, aries_ncl_yaml, run_json, ldms_store_csv,
         noise_bench_lines, message_dag, dumpi_text, traffic_csv, routed_traffic, jobs_csv, twin_spec, host_list, sensing_epoch, lft_tables, run_tables, alert_config,
         sampler_plan, squeue_json, ldms_topic, own_records, pbs_accounting, flux_jobs, workload_format, clustercockpit_meta,
+        lldp_neighbours, sonic_counters, openconfig_values,
     )
 }  # fmt: skip

@@ -28,7 +28,12 @@ Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
 #: What one count of `flits` is; without it a port's use is unknown.
-COUNT_BYTES = {Technology.CRAY_XC: BYTES_PER_FLIT, Technology.INFINIBAND: 4.0, Technology.OPA: 8.0}
+COUNT_BYTES = {
+    Technology.CRAY_XC: BYTES_PER_FLIT,
+    Technology.INFINIBAND: 4.0,
+    Technology.OPA: 8.0,
+    Technology.ETHERNET: 1.0,
+}
 #: Sampled packets that a link needs before its congested fraction is said.
 LEAST_PACKETS = 50
 MOST_CONTEXTS = 10_000

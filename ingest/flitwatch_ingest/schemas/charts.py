@@ -23,7 +23,7 @@ _OWN_ENDPOINT = 4
 #: Of a cell whose set does not count the time of its port.
 _UNTIMED = -1
 #: Every exporter has these: where a record holds a single counter, they count the time.
-_MEASURES_TIME = frozenset({"port_tx_words", "port_tx_flits", "nic_tx_bytes"})
+_MEASURES_TIME = frozenset({"port_tx_words", "port_tx_flits", "port_tx_bytes", "nic_tx_bytes"})
 
 
 def require_columns(core: Any) -> None:

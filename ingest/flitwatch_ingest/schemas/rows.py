@@ -42,6 +42,7 @@ _TECHNOLOGIES = (
     ("slingshot", Technology.SLINGSHOT),
     ("cxi", Technology.SLINGSHOT),
     ("opa", Technology.OPA),
+    ("ethernet", Technology.ETHERNET),
     ("ib", Technology.INFINIBAND),
 )
 

@@ -1,4 +1,4 @@
-"""Whose port a record counts: by GUID, by LID, by component or host and the adapter's name, in that order."""
+"""Whose port a record counts: by GUID, by LID, by component or host and the adapter's name, in that order; a port of an Ethernet switch by their names."""
 
 from __future__ import annotations
 
@@ -149,6 +149,11 @@ class FabricPorts:
         switch_lids = fabric.attributes.get("switch_lids") or []
         self._router_by_lid = {lid: router for router, lid in enumerate(switch_lids[: len(fabric.routers)]) if lid}
         self._counted = fabric.counted_links()
+        names = fabric.attributes.get("port_names")
+        self._port_names = [
+            {str(name): port for port, name in enumerate(own) if name}
+            for own in (names if isinstance(names, list) and len(names) == len(fabric.routers) else [])
+        ]
 
     def _of_endpoints(self, name: str, missing: object) -> list:
         values = self.fabric.attributes.get(name)
@@ -168,11 +173,16 @@ class FabricPorts:
             return self._by_guid(owner)
         if owner.lid is not None:
             return self._by_lid(owner)
+        if self._port_names and (named := self._router_of(owner)) is not None:
+            return self._switch_port(named, owner)
         ends = at_component or self._of_host(owner)
         if ends:
             return self._adapter(ends, owner)
-        router = next((r for n in owner.names if (r := self.fabric.router_by_name.get(n)) is not None), None)
+        router = self._router_of(owner)
         return None if router is None else self._switch_port(router, owner)
+
+    def _router_of(self, owner: Owner) -> int | None:
+        return next((r for n in owner.names if (r := self.fabric.router_by_name.get(n)) is not None), None)
 
     def _by_guid(self, owner: Owner) -> ResolvedPort | None:
         for guid in owner.guids:
@@ -208,6 +218,12 @@ class FabricPorts:
     def _switch_port(self, router: int, owner: Owner) -> ResolvedPort:
         name = str(self.fabric.routers.name[router])
         port = -1 if owner.port is None else owner.port
+        if self._port_names and owner.adapter:
+            found = self._port_names[router].get(owner.adapter)
+            if found is None or self._counted[router, found] < 0:
+                reason = f"ports of {name} that have no cable in {self.fabric.name}"
+                return ResolvedPort(device=f"{name} {owner.adapter}", reason=reason)
+            return ResolvedPort(router=router, port=found, device=f"{name} {owner.adapter}")
         if port < 0:
             return ResolvedPort(device=name, reason=f"a set of switch {name} in {self.fabric.name} says no port")
         device = f"{name} port {port}"

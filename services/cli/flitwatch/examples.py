@@ -31,6 +31,8 @@ EXAMPLES = {
     "import sacct": "flitwatch import sacct jobs.txt --timezone Europe/Berlin",
     "import swf": "flitwatch import swf trace.swf.gz",
     "collect infiniband": "flitwatch collect infiniband --fabric perlis --interval 10",
+    "collect gnmi": "flitwatch collect gnmi leaf1:6030 leaf2:6030 --user flitwatch --password-file gnmi.password --fabric roce",
+    "collect sonic": "flitwatch collect sonic rediss://leaf1:6379 rediss://leaf2:6379 --password-file redis.password --fabric roce",
     "collect ufm": "flitwatch collect ufm --url https://ufm.example.org --credentials-file ufm.credentials --telemetry http://ufm.example.org:9001/csv/xcset/ib_basic_debug",
     "collect ldms-csv": "flitwatch collect ldms-csv store_csv --log kafka://broker:9092",
     "collect ncl": "flitwatch collect ncl runs/",

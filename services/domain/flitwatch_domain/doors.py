@@ -92,6 +92,25 @@ DOORS = (
         sources=("ufm",),
     ),
     Door(
+        "sonic",
+        "SONiC",
+        "Topology by LLDP, ports, queues and PFC's pauses of Ethernet switches that run SONiC, from their Redis or from dumps.",
+        (
+            "flitwatch collect sonic rediss://LEAF1:6379 rediss://SPINE1:6379 --password-file redis.password --fabric {fabric}",
+            "flitwatch collect sonic dumps/leaf1 dumps/spine1 --fabric {fabric}",
+        ),
+        ("a switch's Redis that this host reaches, or what sonic-db-dump printed", _DATABASE),
+        sources=("sonic",),
+    ),
+    Door(
+        "gnmi",
+        "gNMI",
+        "Topology by LLDP, ports and queues of Ethernet switches from OpenConfig's trees.",
+        ("flitwatch collect gnmi LEAF1:6030 SPINE1:6030 --user NAME --password-file gnmi.password --fabric {fabric}",),
+        ("gNMI on the switches, and a user who may read", _DATABASE),
+        sources=("gnmi",),
+    ),
+    Door(
         "slingshot",
         "Slingshot",
         "Counters of Cassini network cards, from LDMS's samplers slingshot_metrics and cxi_sampler.",

@@ -162,7 +162,7 @@ def _tile(topology: Topology, router: int, port: int, ports: Ports) -> schemas.T
     return shape(
         schemas.Tile,
         port=port,
-        name=topology.port_name(port),
+        name=topology.port_name(router, port),
         class_=topology.link_class(link) if link >= 0 else None,
         peer=_peer(topology, router, link) if link >= 0 else None,
         link=link if link >= 0 else None,

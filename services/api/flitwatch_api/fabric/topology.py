@@ -109,8 +109,11 @@ class Topology:
             )
         return found
 
-    def port_name(self, port: int) -> str:
-        """A port as its vendor names it: an Aries tile by row and column."""
+    def port_name(self, router: int, port: int) -> str:
+        """A port as its vendor names it: an Aries tile by row and column, an Ethernet switch's port by its own name."""
+        names = self.fabric.attributes.get("port_names")
+        if isinstance(names, list) and router < len(names) and 0 <= port < len(names[router]):
+            return str(names[router][port])
         if self.fabric.technology is Technology.CRAY_XC and 0 <= port < 48:
             return f"{port // 8}_{port % 8}"
         return str(port)

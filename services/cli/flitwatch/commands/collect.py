@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from flitwatch.commands.collect_ethernet import gnmi, sonic
 from flitwatch.commands.collect_infiniband import infiniband
 from flitwatch.commands.collect_prometheus import prometheus
 from flitwatch.commands.collect_ufm import ufm
@@ -110,6 +111,8 @@ def sacct(
     finish(publisher, as_json)
 
 
+collect.add_command(gnmi)
 collect.add_command(infiniband)
 collect.add_command(prometheus)
+collect.add_command(sonic)
 collect.add_command(ufm)

@@ -15,6 +15,7 @@ from flitwatch_domain.counters.columns import (
     TABLE_II,
     DeviationCounter,
 )
+from flitwatch_domain.counters.ethernet import ETHERNET
 from flitwatch_domain.counters.features import Feature, Meaning, feature_of
 from flitwatch_domain.counters.kinds import CounterKind, CounterUse, Scope
 from flitwatch_domain.counters.modern import INFINIBAND, OMNI_PATH, SLINGSHOT
@@ -23,6 +24,7 @@ __all__ = [
     "ARIES",
     "CATALOGUE",
     "ENDPOINT_COLUMNS",
+    "ETHERNET",
     "INFINIBAND",
     "LANES",
     "LDMS_FOUR",

@@ -8,12 +8,13 @@ from functools import lru_cache
 from flitwatch_domain import cray
 from flitwatch_domain.counters.aries import ARIES
 from flitwatch_domain.counters.columns import LANES
+from flitwatch_domain.counters.ethernet import ETHERNET
 from flitwatch_domain.counters.kinds import CounterKind, CounterUse, Scope
 from flitwatch_domain.counters.modern import INFINIBAND, OMNI_PATH, SLINGSHOT
 from flitwatch_domain.fabric import Technology
 
 #: Every counter known. Names are unique within a technology.
-CATALOGUE: tuple[CounterKind, ...] = (*ARIES, *INFINIBAND, *OMNI_PATH, *SLINGSHOT)
+CATALOGUE: tuple[CounterKind, ...] = (*ARIES, *INFINIBAND, *OMNI_PATH, *SLINGSHOT, *ETHERNET)
 
 _NUMBERS = {
     "row": r"\d",
@@ -24,9 +25,10 @@ _NUMBERS = {
     "tc": r"\d",
     "vl": r"\d\d?",
     "sl": r"\d\d?",
+    "queue": r"\d\d?",
 }
-#: Numbers of a port's channels: of eight, or of InfiniBand's lanes.
-_BY_LANE = frozenset({"vl", "sl"})
+#: Numbers of a port's channels: of eight, or of InfiniBand's lanes and a switch's queues.
+_BY_LANE = frozenset({"vl", "sl", "queue"})
 _CHANNELS = _BY_LANE | {"vc", "tc"}
 #: What perfquery and opa2 call the ports' counters, after `_snake`, where it differs from the catalogue.
 _ALIASES = {
@@ -81,7 +83,7 @@ def identify(name: str, technology: Technology | None = None) -> CounterUse | No
     name : str
         As the sampler writes it; a list prefix (`nics.`, `ib_nics.`) and a port suffix (`#mlx5_0.1`) are allowed.
     technology : Technology, optional
-        Needed to tell Omni-Path from InfiniBand, which share names (default: InfiniBand).
+        Needed to tell Omni-Path from InfiniBand, which share names (default: InfiniBand), and for the names of OpenConfig.
     """
     name = name.removeprefix("cray_npu:::")
     if name.startswith("AR_"):
@@ -91,6 +93,8 @@ def identify(name: str, technology: Technology | None = None) -> CounterUse | No
         found = _matched(base, Technology.SLINGSHOT)
         if found is not None or technology is Technology.SLINGSHOT:
             return found
+    if technology is Technology.ETHERNET or base.startswith("SAI_"):
+        return _matched(base, Technology.ETHERNET)
     plain = _snake(base)
     plain = _ALIASES.get(plain, plain)
     wanted = (technology,) if technology else (Technology.INFINIBAND, Technology.OPA)

@@ -24,7 +24,7 @@ class CounterKind:
     Attributes
     ----------
     name : str
-        The vendor's name, verbatim, with `{row}`, `{col}`, `{vc}`, `{nic}`, `{tile}`, `{tc}`, `{vl}` or `{sl}` where the vendor puts a number.
+        The vendor's name, verbatim, with `{row}`, `{col}`, `{vc}`, `{nic}`, `{tile}`, `{tc}`, `{vl}`, `{sl}` or `{queue}` where the vendor puts a number.
     canonical : str
         Our name, unit at its end.
     unit : str
@@ -74,7 +74,7 @@ class CounterUse:
         The tile's port number (0-47 on Aries).
     nic : int or None
     vc : int or None
-        Virtual channel, virtual lane, service level or traffic class.
+        Virtual channel, virtual lane, service level, traffic class, priority or queue.
     router_columns : tuple of str
         Columns of `ROUTER_COLUMNS` that the counter adds to when counted at a router: the kind's own, and a processor tile's columns for
         channels 0 and 4.

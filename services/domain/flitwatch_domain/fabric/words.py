@@ -21,6 +21,7 @@ class Technology(StrEnum):
     SLINGSHOT = "slingshot"
     INFINIBAND = "infiniband"
     OPA = "opa"
+    ETHERNET = "ethernet"
     GENERIC = "generic"
 
 

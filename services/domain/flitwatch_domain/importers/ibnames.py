@@ -63,7 +63,7 @@ def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None)
     """
     adapters = {guid: device for guid, device in devices.items() if not device.is_switch}
     read = {guid: _read(device.description) for guid, device in adapters.items()}
-    short = _short_names({host for host, _ in read.values() if host})
+    short = short_names({host for host, _ in read.values() if host})
     named: dict[str, AdapterName] = {}
     holders: dict[tuple[str, str], str] = {}
     for guid, device in adapters.items():
@@ -78,13 +78,18 @@ def endpoint_names(devices: dict[str, Device], warnings: Warnings | None = None)
                 warnings.add("adapter that names no node", device.line, text)
             continue
         node = short.get(host, host)
-        named[guid] = AdapterName(node, adapter, NodeRole.IO if _STORAGE.match(node) else NodeRole.COMPUTE)
+        named[guid] = AdapterName(node, adapter, role_of(node))
         if adapter and warnings is not None and holders.setdefault((node, adapter), guid) != guid:
             text = (
                 f'two adapters are called "{node} {adapter}": counters without a GUID cannot be assigned to one of them'
             )
             warnings.add("two adapters of one name", device.line, text)
     return named
+
+
+def role_of(node: str) -> NodeRole:
+    """A host's role by customary names."""
+    return NodeRole.IO if _STORAGE.match(node) else NodeRole.COMPUTE
 
 
 def _read(description: str) -> tuple[str, str | None]:
@@ -121,7 +126,7 @@ def _host(word: str) -> str:
     return "" if _NO_HOST.fullmatch(word) or _PRODUCT.fullmatch(word) else word
 
 
-def _short_names(hosts: set[str]) -> dict[str, str]:
+def short_names(hosts: set[str]) -> dict[str, str]:
     """Names without their domain, as schedulers have them, where that leaves them different."""
     by_short: dict[str, set[str]] = defaultdict(set)
     for host in hosts:

@@ -1,4 +1,4 @@
-"""From InfiniBand switches and cables to a fabric: levels, pods and link classes.
+"""From switches and cables, of InfiniBand or Ethernet, to a fabric: levels, pods and link classes.
 
 A leaf is a switch with many hosts, or one whose upward neighbours are a leaf's; levels count the distance from the leaves; a pod is what hangs
 together once the top level is taken away. Where switches of one level are cabled to one another the fabric is a graph without levels.
@@ -49,9 +49,13 @@ def assemble(
     where: str,
     name: str,
     warnings: Warnings,
+    technology: Technology = Technology.INFINIBAND,
 ) -> Fabric:
-    """The fabric of the devices and their cables; cables between two adapters are left out with a warning."""
-    names = switch_names(devices)
+    """The fabric of the devices and their cables; cables between two adapters are left out with a warning.
+
+    Ethernet's switches are called by their description as it is.
+    """
+    names = switch_names(devices) if technology is Technology.INFINIBAND else _described(devices)
     order = sorted(names, key=lambda guid: natural(names[guid]))
     index = {guid: number for number, guid in enumerate(order)}
     between, hosts = [], []
@@ -97,7 +101,7 @@ def assemble(
     return Fabric(
         name=name,
         kind=kind,
-        technology=Technology.INFINIBAND,
+        technology=technology,
         routers=Routers([names[guid] for guid in order], guid=order, group=group, level=level),
         endpoints=Endpoints(
             owner,
@@ -122,6 +126,10 @@ def assemble(
         },
         warnings=warnings.texts(),
     )
+
+
+def _described(devices: dict[str, Device]) -> dict[str, str]:
+    return {guid: device.description for guid, device in devices.items() if device.is_switch}
 
 
 def _levels(count: int, between: list[tuple[int, int, int, int, float]], tenants: np.ndarray) -> np.ndarray | None:

@@ -6,15 +6,16 @@ from pathlib import Path
 
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.importers import ibnetdiscover, interconnect, slingshot, ufm
+from flitwatch_domain.importers import ibnetdiscover, interconnect, neighbours, slingshot, ufm
 from flitwatch_domain.importers.text import numbered_lines, read_text
 
 #: What `--format` takes.
-FORMATS = ("auto", "cray", "ibnetdiscover", "slingshot", "ufm")
+FORMATS = ("auto", "cray", "ibnetdiscover", "lldp", "slingshot", "ufm")
 
 _PARSERS = {
     "cray": interconnect.parse,
     "ibnetdiscover": ibnetdiscover.parse,
+    "lldp": neighbours.parse,
     "slingshot": slingshot.parse,
     "ufm": ufm.parse,
 }
@@ -26,7 +27,8 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
     Parameters
     ----------
     path : str or Path
-        Output of Cray's `rtr --interconnect`, of `ibnetdiscover`, Slingshot's links (`fmctl get links`), or UFM's (`GET /ufmRest/resources/links`).
+        Output of Cray's `rtr --interconnect`, of `ibnetdiscover`, Slingshot's links (`fmctl get links`), UFM's (`GET /ufmRest/resources/links`),
+        or LLDP neighbours of Ethernet switches; of these also a folder with a file a switch, which is called as the switch.
     format : str
         One of `FORMATS`; `auto` looks at the first lines.
     name : str, optional
@@ -39,9 +41,19 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
     """
     if format not in FORMATS:
         raise BadRequest(f"unknown fabric format {format!r}", advice=f"Choose one of {', '.join(FORMATS)}.")
+    if Path(path).is_dir() and format in ("auto", "lldp"):
+        return _of_folder(Path(path), name or default_name(path))
     text = read_text(path)
     chosen = detect(text, str(path)) if format == "auto" else format
     return _PARSERS[chosen](text, str(path), name or default_name(path))
+
+
+def _of_folder(folder: Path, name: str) -> Fabric:
+    """LLDP neighbours, a file a switch."""
+    files = sorted(file for file in folder.iterdir() if file.is_file() and not file.name.startswith("."))
+    if not files:
+        raise BadInput("is an empty folder", where=str(folder), advice="Expected a file with LLDP neighbours a switch.")
+    return neighbours.parse_files({default_name(file): read_text(file) for file in files}, str(folder), name)
 
 
 def detect(text: str, where: str) -> str:
@@ -50,6 +62,8 @@ def detect(text: str, where: str) -> str:
         return "slingshot"
     if ufm.DOCUMENT.match(text):
         return "ufm"
+    if neighbours.looks_like(text):
+        return "lldp"
     for seen, (_, raw) in enumerate(numbered_lines(text)):
         line = ibnetdiscover.TERMINAL.sub("", raw)
         if ibnetdiscover.PORTS_LINE.match(line):
@@ -67,16 +81,16 @@ def detect(text: str, where: str) -> str:
         if seen > 10_000:
             break
     raise BadInput(
-        "is neither a Cray interconnect file nor ibnetdiscover output nor a list of Slingshot's or UFM's links",
+        "is neither a Cray interconnect file nor ibnetdiscover output nor a list of Slingshot's or UFM's links, nor LLDP neighbours",
         where=where,
-        advice="Give what `ibnetdiscover`, Cray's `rtr --interconnect` or `fmctl get links` printed, or what UFM answers to GET /ufmRest/resources/links.",
+        advice="Give what `ibnetdiscover`, Cray's `rtr --interconnect` or `fmctl get links` printed, what UFM answers to GET /ufmRest/resources/links, or what `sonic-db-dump -n APPL_DB -y` or `lldpctl -f json` prints.",
     )
 
 
 def default_name(path: str | Path) -> str:
     """A fabric's name from its file's: the name without its ending and without `links-` or `-topo` around it."""
     stem = Path(path).name
-    for ending in (".gz", ".bz2", ".xz", ".zst", ".txt", ".interconnect", ".topo", ".out", ".log"):
+    for ending in (".gz", ".bz2", ".xz", ".zst", ".txt", ".json", ".interconnect", ".topo", ".out", ".log"):
         stem = stem.removesuffix(ending)
     stem = stem.removeprefix("links-").removesuffix("-topo")
     return stem or "fabric"

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "format_",
-    type=click.Choice(["auto", "cray", "ibnetdiscover", "slingshot", "ufm"]),
+    type=click.Choice(["auto", "cray", "ibnetdiscover", "lldp", "slingshot", "ufm"]),
     default="auto",
     show_default=True,
-    help="Output of Cray's rtr --interconnect, of ibnetdiscover, or the links of Slingshot's fabric manager (fmctl get links) or UFM's (GET /ufmRest/resources/links).",
+    help="Output of Cray's rtr --interconnect, of ibnetdiscover, or the links of Slingshot's fabric manager (fmctl get links) or UFM's (GET /ufmRest/resources/links), or LLDP neighbours of Ethernet switches: dumps of SONiC's APPL_DB, lldpctl -f json, OpenConfig's lldp.",
 )
 @click.option("--name", help="The fabric's name (default: from the file's name).")
 @click.option("--replace", is_flag=True, help="Take the place of another fabric of that name; its counters stay.")
@@ -44,7 +44,7 @@ def fabric(
     ephemeral: bool,
     as_json: bool,
 ) -> None:
-    """Import the topology in FILE. Importing the same file again changes nothing."""
+    """Import the topology in FILE, or of LLDP in a folder with a file a switch. Importing the same file again changes nothing."""
     from flitwatch_db import connect
     from flitwatch_domain.importers import read_fabric
     from flitwatch_ops import platform

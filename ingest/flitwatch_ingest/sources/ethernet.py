@@ -1,0 +1,107 @@
+"""Counters of an Ethernet switch's ports as records of the log: what feeds the tables, what is kept as it came, and what nothing is kept of."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from flitwatch_domain.counters import identify
+from flitwatch_domain.fabric import Technology
+from flitwatch_stream.topics import ldms_topic
+
+#: A record a port: bytes, packets, errors, and the pauses of its priorities.
+PORT_TOPIC = ldms_topic("ethernet_port")
+#: A record a port: its queues.
+QUEUE_TOPIC = ldms_topic("ethernet_queue")
+#: A record a port: counters without a column, such as marks of congestion and pause frames.
+OTHER_TOPIC = ldms_topic("ethernet_other")
+#: What a switch says beside counters that are worth keeping: sizes of packets, error correction, levels of buffers, and the watchdog's settings.
+_UNUSED = re.compile(
+    r"SAI_PORT_STAT_(ETHER|IP|IPV6|LLR|IF_(IN|OUT)_(BROADCAST|MULTICAST|UNKNOWN|VLAN|FEC|FABRIC)|TRIM|TX_TRIM|EEE|OIF)_?.*"
+    r"|EST_PORT_STAT_PFC_\d_(ON2OFF_RX_PKTS|RECENT_PAUSE_TIMESTAMP|RECENT_PAUSE_TIME_US)"
+    r"|.*(WATERMARK|OCCUPANCY|CURR_|_ATTR_|_last|CREDIT_WD|TRIM).*|PFC_WD_.*|DEBUG_.*|SAI_QUEUE_STAT_(GREEN|YELLOW|RED)_.*"
+    r"|(in|out)-(unicast|broadcast|multicast)-pkts|last-clear|carrier-transitions|(max|avg)-queue-len-\d+|resets|interface-transitions|link-transitions"
+    r"|(in|out)-(maximum-size|oversize|undersize|jabber|fragment|8021q|distribution|mac-control|crc|block|carrier)[a-z0-9-]*|in-(fcs-errors|unknown-protos)"
+)
+#: Counters of 64 bits.
+_LARGEST = (1 << 64) - 1
+
+Counted = Mapping[str, int]
+Record = dict[str, float | int | str]
+
+
+@dataclass
+class Reading:
+    """What a switch counted: counters by port, with a queue's number behind the names of its counters.
+
+    Attributes
+    ----------
+    at_s : float                 Unix time
+    ports : {port: {name: count}}
+    bad : {name: value}          of counters whose value is no count
+    """
+
+    at_s: float
+    ports: dict[str, dict[str, int]] = field(default_factory=dict)
+    bad: dict[str, str] = field(default_factory=dict)
+
+    def add(self, port: str, name: str, value: object) -> None:
+        """One counter of a port; what is no count is kept apart."""
+        try:
+            count = int(str(value))
+        except ValueError:
+            count = -1
+        if not 0 <= count <= _LARGEST:
+            self.bad[name] = str(value)[:200]
+            return
+        self.ports.setdefault(port, {})[name] = count
+
+
+@dataclass
+class Sorted:
+    """What becomes of a reading's counters: how many are in records, how many nothing is kept of, and which no catalogue has with the first value of each."""
+
+    placed: int = 0
+    kept: int = 0
+    unused: int = 0
+    unknown: Counter[str] = field(default_factory=Counter)
+    first: dict[str, int] = field(default_factory=dict)
+
+
+def records_of(reading: Reading, switch: str, found: Sorted) -> Iterator[tuple[str, str, Record]]:
+    """(topic, port, record) of each port of a switch; `found` is added to."""
+    for port, counted in reading.ports.items():
+        port_counts, queue_counts, others = _sorted(counted, found)
+        owner: Record = {"timestamp": reading.at_s, "node_name": switch, "interface": port}
+        if port_counts:
+            yield PORT_TOPIC, port, owner | port_counts
+        if queue_counts:
+            yield QUEUE_TOPIC, port, owner | queue_counts
+        if others:
+            yield OTHER_TOPIC, port, owner | {"instance": f"{switch} {port}"} | others
+
+
+def _sorted(counted: Counted, found: Sorted) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    ports: dict[str, int] = {}
+    queues: dict[str, int] = {}
+    others: dict[str, int] = {}
+    for name in sorted(counted):
+        use = identify(name, Technology.ETHERNET)
+        if use is not None and use.kind.feeds:
+            measured = name.replace("EST_", "SAI_", 1)
+            if measured != name and measured in counted:
+                found.unused += 1
+                continue
+            (ports if use.kind.router_column or use.kind.endpoint_column else queues)[name] = counted[name]
+            found.placed += 1
+        elif use is not None:
+            others[name] = counted[name]
+            found.kept += 1
+        elif _UNUSED.fullmatch(name):
+            found.unused += 1
+        else:
+            found.unknown[name] += 1
+            found.first.setdefault(name, counted[name])
+    return ports, queues, others

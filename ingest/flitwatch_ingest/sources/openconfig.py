@@ -1,0 +1,115 @@
+"""What a switch sends by gNMI of OpenConfig's trees: counters by port and queue, and the tree of a document again.
+
+Paths: openconfig-interfaces.yang and openconfig-if-ethernet.yang (/interfaces/interface/state/counters, .../ethernet/state), openconfig-qos.yang
+(/qos/interfaces/interface/output/queues/queue/state), openconfig-lldp.yang (/lldp). Values come leaf by leaf or as JSON of a whole container (RFC 7951, in which
+numbers of 64 bits are texts and names may have their module before a colon).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from flitwatch_domain.counters import LANES
+from flitwatch_domain.importers.lldp import Switch
+from flitwatch_domain.importers.neighbours import openconfig_switch
+from flitwatch_ingest.sources.ethernet import Reading
+
+#: An element of a path: its name and its keys.
+Element = tuple[str, dict[str, str]]
+Path = tuple[Element, ...]
+#: What is asked for counters, and for the topology.
+COUNTER_PATHS = (
+    "/interfaces/interface/state/counters",
+    "/interfaces/interface/ethernet/state/counters",
+    "/qos/interfaces/interface/output/queues/queue/state",
+)
+TOPOLOGY_PATHS = ("/lldp", "/interfaces/interface/ethernet/state/port-speed")
+_MOST_DEPTH = 64
+_NO_COUNTERS = frozenset({"name", "queue-management-profile", "last-clear"})
+#: Queues have names; those of nearly all switches end in their number: `3`, `UC3`, `Ethernet8:3`, `TC3`.
+_NUMBER = re.compile(r"(?:.*\D)?(\d{1,3})")
+
+
+def leaves(path: Path, value: object) -> Iterator[tuple[Path, object]]:
+    """Every leaf below a path; JSON's lists of objects get their keys from `name`, `interface-id` or `id`."""
+    if len(path) > _MOST_DEPTH:
+        return
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            plain = str(name).rpartition(":")[2]
+            if isinstance(inner, list) and inner and all(isinstance(one, dict) for one in inner):
+                for one in inner:
+                    yield from leaves((*path, (plain, _keys(one))), one)
+            else:
+                yield from leaves((*path, (plain, {})), inner)
+    else:
+        yield path, value
+
+
+def _keys(entry: dict[str, Any]) -> dict[str, str]:
+    plain = {str(name).rpartition(":")[2]: value for name, value in entry.items()}
+    return {key: str(plain[key]) for key in ("name", "interface-id", "id") if isinstance(plain.get(key), str | int)}
+
+
+def reading_of(updates: Iterable[tuple[Path, object]], at_s: float) -> Reading:
+    """The counters of all ports; a queue's number is the last one in its name."""
+    reading = Reading(at_s)
+    for path, value in updates:
+        for at, leaf in leaves(path, value):
+            names = [name for name, _ in at]
+            if names[:2] == ["interfaces", "interface"] and "counters" in names[2:-1] and "name" in at[1][1]:
+                _add(reading, at[1][1]["name"], names[-1], "", leaf)
+            elif names[:3] == ["qos", "interfaces", "interface"] and names[-2:-1] == ["state"] and "queue" in names:
+                keys = at[names.index("queue")][1]
+                port = at[2][1].get("interface-id", "")
+                match = _NUMBER.fullmatch(keys.get("name", ""))
+                if port and match and int(match.group(1)) < LANES:
+                    _add(reading, port, names[-1], f"-{int(match.group(1))}", leaf)
+    return reading
+
+
+def _add(reading: Reading, port: str, name: str, queue: str, leaf: object) -> None:
+    # Beside counters stand names and the time at which somebody cleared them.
+    if name not in _NO_COUNTERS:
+        reading.add(port, name + queue, leaf)
+
+
+def switch_of(updates: Iterable[tuple[Path, object]], name: str) -> Switch:
+    """The switch with its neighbours and its ports' speeds; `name` is its name where it says none."""
+    tree: dict[str, Any] = {}
+    for path, value in updates:
+        for at, leaf in leaves(path, value):
+            _plant(tree, at, leaf)
+    lldp, interfaces = _listed(tree.get("lldp")), _listed(tree.get("interfaces"))
+    return openconfig_switch(lldp if isinstance(lldp, dict) else {}, interfaces, name)
+
+
+def _plant(tree: dict[str, Any], path: Path, leaf: object) -> None:
+    here = tree
+    for number, (name, keys) in enumerate(path):
+        if number == len(path) - 1 and not keys:
+            if not isinstance(here.get(name), dict):
+                here[name] = leaf
+            return
+        inner = here.get(name)
+        if not isinstance(inner, dict):
+            inner = here[name] = {}
+        if keys:
+            inner = inner.setdefault(_Entry(sorted(keys.items())), dict(keys))
+        here = inner
+
+
+class _Entry(tuple[tuple[str, str], ...]):
+    """The keys of a list's entry, apart from names of fields."""
+
+
+def _listed(tree: object) -> object:
+    """The tree with its entries as lists again."""
+    if not isinstance(tree, dict):
+        return tree
+    entries = [inner for key, inner in tree.items() if isinstance(key, _Entry)]
+    if entries:
+        return [_listed(inner) for inner in entries]
+    return {name: _listed(inner) for name, inner in tree.items()}

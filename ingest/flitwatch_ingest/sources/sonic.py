@@ -1,0 +1,64 @@
+"""Counters of SONiC's COUNTERS_DB, from a dump or from Redis.
+
+Tables: COUNTERS_PORT_NAME_MAP and COUNTERS_QUEUE_NAME_MAP say which object is which port (`Ethernet0`) and which queue (`Ethernet0:3`), COUNTERS_QUEUE_TYPE_MAP
+which queues are for unicast, and `COUNTERS:oid:...` has the counters by SAI's names (sonic-net/sonic-swss, orchagent/portsorch.cpp; tables as in
+sonic-net/sonic-utilities, tests/mock_tables/counters_db.json).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from flitwatch_domain.counters import LANES
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.sonic import Tables
+from flitwatch_ingest.sources.ethernet import Reading
+
+COUNTERS, PORT_NAMES, QUEUE_NAMES = "COUNTERS", "COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP"
+QUEUE_TYPES = "COUNTERS_QUEUE_TYPE_MAP"
+MAPS = (PORT_NAMES, QUEUE_NAMES, QUEUE_TYPES)
+_QUEUE = re.compile(r"(.+):(\d{1,3})")
+_UNICAST = ("", "SAI_QUEUE_TYPE_UNICAST", "SAI_QUEUE_TYPE_ALL")
+
+
+def reading_of(tables: Tables, at_s: float, where: str) -> Reading:
+    """The counters of all ports.
+
+    A queue for multicast, or of a number beyond the lanes that tables hold, is not read: it sends what no priority pauses.
+
+    Raises
+    ------
+    BadInput
+        There is no map of ports.
+    """
+    names = tables.get(PORT_NAMES)
+    if not names:
+        raise BadInput(f"has no {PORT_NAMES}", where=where, advice="Give COUNTERS_DB: sonic-db-dump -n COUNTERS_DB -y.")
+    reading = Reading(at_s)
+    for port, oid in names.items():
+        for name, value in tables.get(f"{COUNTERS}:{oid}", {}).items():
+            _add(reading, port, name, value)
+    for port, queue, oid in queues_of(tables):
+        if port not in names:
+            continue
+        for name, value in tables.get(f"{COUNTERS}:{oid}", {}).items():
+            _add(reading, port, f"{name}_{queue}" if name.startswith("SAI_QUEUE_STAT_") else name, value)
+    return reading
+
+
+def queues_of(tables: Tables) -> Iterable[tuple[str, int, str]]:
+    """(port, number, object) of the queues for unicast."""
+    types = tables.get(QUEUE_TYPES, {})
+    for name, oid in tables.get(QUEUE_NAMES, {}).items():
+        match = _QUEUE.fullmatch(name)
+        if match and int(match.group(2)) < LANES and types.get(oid, "") in _UNICAST:
+            yield match.group(1), int(match.group(2)), oid
+
+
+def _add(reading: Reading, port: str, name: str, value: str) -> None:
+    # Beside counters stand the watchdog's settings and states, which are words, and estimates with a point.
+    if name.startswith(("SAI_PORT_STAT_", "SAI_QUEUE_STAT_")):
+        reading.add(port, name, value)
+    elif name.startswith("EST_PORT_STAT_PFC_") and name.endswith("_RX_PAUSE_DURATION_US"):
+        reading.add(port, name, value.partition(".")[0])

@@ -1,0 +1,205 @@
+"""`flitwatch collect sonic` and `flitwatch collect gnmi`: topology and counters of Ethernet switches, asked one by one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from flitwatch.commands.following import finish, following, keep_topology, say, session
+from flitwatch.console import emit
+
+if TYPE_CHECKING:
+    from flitwatch_domain.fabric import Fabric
+    from flitwatch_ingest.collectors.ethernet import Source
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _switches(function: F) -> F:
+    """Options of both."""
+    for option in (
+        click.option(
+            "--fabric", "name", default="ethernet", show_default=True, help="The fabric's name in the database."
+        ),
+        click.option(
+            "--cluster", help="The scheduler's cluster whose nodes it joins, as `flitwatch import fabric --cluster`."
+        ),
+        click.option("--user", help="The user who asks."),
+        click.option(
+            "--password-file",
+            type=click.Path(path_type=Path),
+            help="A file with the password in one line, which its owner alone may read.",
+        ),
+        click.option(
+            "--ca-file",
+            type=click.Path(path_type=Path, exists=True, dir_okay=False),
+            help="Certificates to trust (default: those of this system).",
+        ),
+        click.option(
+            "--parallel",
+            type=click.IntRange(1, 256),
+            default=16,
+            show_default=True,
+            help="Switches that are asked at a time.",
+        ),
+        click.option(
+            "--discover-every",
+            "discovery_s",
+            type=click.FloatRange(1),
+            default=300.0,
+            show_default=True,
+            help="Seconds between looks at the topology.",
+        ),
+    ):
+        function = option(function)
+    return following(function)
+
+
+@click.command("sonic")
+@click.argument("places", nargs=-1, required=True)
+@_switches
+def sonic(
+    places: tuple[str, ...], user: str | None, password_file: Path | None, ca_file: Path | None, **options: Any
+) -> None:
+    """Read topology and counters of switches that run SONiC, from their Redis or from dumps of it.
+
+    PLACES are redis://HOST:PORT (rediss:// with TLS), unix:PATH of a socket, or a file or folder with what `sonic-db-dump -n NAME -y` printed of COUNTERS_DB,
+    APPL_DB and CONFIG_DB: a file or folder a switch, called as the switch where the dump names none.
+
+    The time in which PFC paused a priority is the port's stall. The topology, from LLDP, goes into the database; with --log alone, import it with
+    `flitwatch import fabric`.
+    """
+
+    def sources() -> list[Source]:
+        from flitwatch_ingest.collectors.ethernet import password_of
+        from flitwatch_ingest.collectors.sonic import source_of
+
+        password = password_of(password_file) if password_file else None
+        return [source_of(place, user, password, ca_file) for place in places]
+
+    _collect("sonic", sources, places[0], **options)
+
+
+@click.command("gnmi")
+@click.argument("targets", nargs=-1, required=True)
+@click.option(
+    "--insecure-network", "plain", is_flag=True, help="Ask without TLS; a password goes to this machine alone then."
+)
+@click.option(
+    "--encoding",
+    type=click.Choice(["json_ietf", "json", "proto"]),
+    default="json_ietf",
+    show_default=True,
+    help="The form of values to ask for; not every switch has each.",
+)
+@_switches
+def gnmi(
+    targets: tuple[str, ...],
+    plain: bool,
+    encoding: str,
+    user: str | None,
+    password_file: Path | None,
+    ca_file: Path | None,
+    **options: Any,
+) -> None:
+    """Read topology and counters of switches by gNMI, from OpenConfig's trees. TARGETS are HOST:PORT.
+
+    OpenConfig counts frames that pause, and no time: stalls stay unknown, and the frames are kept as they came. The topology, from LLDP, goes into the
+    database; with --log alone, import it with `flitwatch import fabric`.
+    """
+
+    def sources() -> list[Source]:
+        from flitwatch_ingest.collectors.ethernet import password_of
+        from flitwatch_ingest.collectors.gnmi import GnmiSwitch, trusted
+
+        password = password_of(password_file) if password_file else None
+        ca = trusted(ca_file)
+        return [GnmiSwitch(target, user, password, ca, plain, encoding) for target in targets]
+
+    _collect("gnmi", sources, targets[0], **options)
+
+
+def _collect(
+    door: str,
+    sources: Callable[[], list[Source]],
+    about: str,
+    *,
+    name: str,
+    cluster: str | None,
+    parallel: int,
+    discovery_s: float,
+    log_url: str | None,
+    db_url: str | None,
+    state: Path | None,
+    once: bool,
+    interval_s: float | None,
+    as_json: bool,
+) -> None:
+    from flitwatch_domain.errors import BadInput, MissingDependency, Unavailable
+
+    try:
+        from flitwatch_ingest.collectors.ethernet import EthernetCollector, Round, warnings_of
+
+        asked = sources()
+    except ModuleNotFoundError as missing:
+        raise MissingDependency(
+            f"{missing.name} is not installed", advice="Install flitwatch-agent[ethernet]."
+        ) from None
+    with ExitStack() as stack:
+        database, log_at = None, log_url
+        if db_url or not log_at:  # the agent's package has no database
+            from flitwatch_ops import platform
+
+            database = stack.enter_context(platform.database(db_url))
+            log_at = log_at or platform.log_url(database)
+        publisher, checkpoint, stop = stack.enter_context(
+            session(door, f"{name} {about}", log_at, None, state, patience_s=None if not once else 60.0)
+        )
+        collector = EthernetCollector(asked, publisher, door, name, checkpoint, parallel)
+
+        def keep(fabric: Fabric) -> None:
+            keep_topology(fabric, cluster, database)
+
+        if not once:
+            collector.run(stop, interval_s or 10.0, discovery_s, say, keep)
+            finish(publisher, as_json)
+            return
+        begun, found = time.monotonic(), Round()
+        fabric: Fabric | None = None
+        unwired: BadInput | Unavailable | None = None
+        try:
+            fabric = collector.discover(found)
+            keep(fabric)
+        except (BadInput, Unavailable) as problem:
+            unwired = problem
+        collector.read(found)
+        if not found.records:
+            raise found.error or unwired or BadInput("no switch counted anything", where=about)
+        for text in warnings_of(found):
+            say(text)
+        emit(
+            {
+                "fabric": name if fabric else None,
+                "switches": len(fabric.routers) if fabric else 0,
+                "endpoints": len(fabric.endpoints) if fabric else 0,
+                "read": found.switches,
+                "ports": found.ports,
+                "counters": found.sorted.placed,
+                "kept": found.sorted.kept,
+                "unused": found.sorted.unused,
+                "unknown": dict(found.sorted.unknown),
+                "bad": found.bad,
+                "failed": {why: len(at) for why, at in found.failed.items()},
+                "published": publisher.published,
+                "rejected": publisher.rejected,
+                "seconds": round(time.monotonic() - begun, 3),
+            },
+            as_json,
+        )
+        if unwired is not None:
+            raise unwired

@@ -1,0 +1,81 @@
+"""Counters of Ethernet switches as SONiC (SAI) and OpenConfig name them.
+
+SAI: opencomputeproject/SAI, inc/saiport.h (`sai_port_stat_t`) and inc/saiqueue.h (`sai_queue_stat_t`). `EST_PORT_STAT_*`: sonic-net/SONiC,
+doc/PFC_historical_statistics. OpenConfig: openconfig-interfaces.yang (`interface-counters-state`) and openconfig-qos-interfaces.yang (`qos-queue-state`).
+SAI and OpenConfig leave the queue's number to the key: records have it behind the name.
+"""
+
+from __future__ import annotations
+
+from flitwatch_domain.counters.kinds import CounterKind, Scope
+from flitwatch_domain.fabric import Technology
+
+#: What one count of each array of a port or a lane is.
+_FLITS, _PACKETS, _STALLS = "flits", "packets", "stall_cycles"
+_ROUTER = {_FLITS: "rt_flits", _PACKETS: "rt_packets", _STALLS: "rt_stall_cycles"}
+
+
+def _port(
+    name: str,
+    canonical: str,
+    unit: str,
+    text: str,
+    *,
+    endpoint: str | None = None,
+    array: str | None = None,
+    lane: str | None = None,
+) -> CounterKind:
+    router = _ROUTER[array] if array else None
+    return CounterKind(
+        name,
+        canonical,
+        unit,
+        Scope.PORT,
+        Technology.ETHERNET,
+        text,
+        router_column=router,
+        endpoint_column=endpoint,
+        port_array=array,
+        lane_array=lane,
+    )
+
+
+_PAUSED = "Time in which the neighbour paused the priority, so that the port could not send it."
+
+#: Of a switch's ports and queues. PFC's pauses are the port's stalls, in microseconds.
+ETHERNET: tuple[CounterKind, ...] = (
+    _port("SAI_PORT_STAT_IF_OUT_OCTETS", "port_tx_bytes", "bytes", "Bytes sent.", endpoint="tx_bytes", array=_FLITS),
+    _port("SAI_PORT_STAT_IF_IN_OCTETS", "port_rx_bytes", "bytes", "Bytes received.", endpoint="rx_bytes"),
+    _port("SAI_PORT_STAT_IF_OUT_UCAST_PKTS", "port_tx_unicast_packets", "packets", "Unicast packets sent.", endpoint="tx_packets", array=_PACKETS),
+    _port("SAI_PORT_STAT_IF_OUT_NON_UCAST_PKTS", "port_tx_other_packets", "packets", "Multicast and broadcast packets sent.", endpoint="tx_packets", array=_PACKETS),
+    _port("SAI_PORT_STAT_IF_IN_UCAST_PKTS", "port_rx_unicast_packets", "packets", "Unicast packets received.", endpoint="rx_packets"),
+    _port("SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS", "port_rx_other_packets", "packets", "Multicast and broadcast packets received.", endpoint="rx_packets"),
+    _port("SAI_PORT_STAT_IF_IN_ERRORS", "port_rx_errors", "packets", "Packets received with an error.", endpoint="errors"),
+    _port("SAI_PORT_STAT_IF_OUT_ERRORS", "port_tx_errors", "packets", "Packets not sent because of an error.", endpoint="errors"),
+    _port("SAI_PORT_STAT_IF_IN_DISCARDS", "port_rx_discards", "packets", "Packets received and dropped."),
+    _port("SAI_PORT_STAT_IF_OUT_DISCARDS", "port_tx_discards", "packets", "Packets dropped instead of sent.", endpoint="errors"),
+    _port("SAI_PORT_STAT_PFC_{tc}_RX_PAUSE_DURATION_US", "port_tx_paused_us", "us", _PAUSED, endpoint="tx_wait_cycles", array=_STALLS, lane=_STALLS),
+    _port("EST_PORT_STAT_PFC_{tc}_RX_PAUSE_DURATION_US", "port_tx_estimated_paused_us", "us", _PAUSED + " SONiC estimates it where the device does not count it.", endpoint="tx_wait_cycles", array=_STALLS, lane=_STALLS),
+    _port("SAI_PORT_STAT_PFC_{tc}_RX_PKTS", "port_rx_pause_frames", "packets", "Frames received that pause the priority, or let it go on."),
+    _port("SAI_PORT_STAT_PFC_{tc}_TX_PKTS", "port_tx_pause_frames", "packets", "Frames sent that pause the priority, or let it go on."),
+    _port("SAI_PORT_STAT_ECN_MARKED_PACKETS", "port_marked_packets", "packets", "Packets that this port marked as congested."),
+    _port("SAI_PORT_STAT_WRED_DROPPED_PACKETS", "port_wred_dropped_packets", "packets", "Packets dropped early because the queue was long."),
+    _port("SAI_QUEUE_STAT_BYTES_{queue}", "queue_tx_bytes", "bytes", "Bytes sent from the queue.", lane="sl_flits"),
+    _port("SAI_QUEUE_STAT_PACKETS_{queue}", "queue_tx_packets", "packets", "Packets sent from the queue.", lane=_PACKETS),
+    _port("SAI_QUEUE_STAT_DROPPED_PACKETS_{queue}", "queue_dropped_packets", "packets", "Packets dropped at the queue."),
+    _port("SAI_QUEUE_STAT_WRED_ECN_MARKED_PACKETS_{queue}", "queue_marked_packets", "packets", "Packets that the queue marked as congested."),
+    _port("out-octets", "port_tx_bytes", "bytes", "Bytes sent.", endpoint="tx_bytes", array=_FLITS),
+    _port("in-octets", "port_rx_bytes", "bytes", "Bytes received.", endpoint="rx_bytes"),
+    _port("out-pkts", "port_tx_packets", "packets", "Packets sent.", endpoint="tx_packets", array=_PACKETS),
+    _port("in-pkts", "port_rx_packets", "packets", "Packets received.", endpoint="rx_packets"),
+    _port("in-errors", "port_rx_errors", "packets", "Packets received with an error.", endpoint="errors"),
+    _port("out-errors", "port_tx_errors", "packets", "Packets not sent because of an error.", endpoint="errors"),
+    _port("in-discards", "port_rx_discards", "packets", "Packets received and dropped."),
+    _port("out-discards", "port_tx_discards", "packets", "Packets dropped instead of sent.", endpoint="errors"),
+    _port("in-mac-pause-frames", "port_rx_pause_frames", "packets", "Pause frames received."),
+    _port("out-mac-pause-frames", "port_tx_pause_frames", "packets", "Pause frames sent."),
+    _port("transmit-octets-{queue}", "queue_tx_bytes", "bytes", "Bytes sent from the queue.", lane="sl_flits"),
+    _port("transmit-pkts-{queue}", "queue_tx_packets", "packets", "Packets sent from the queue.", lane=_PACKETS),
+    _port("dropped-pkts-{queue}", "queue_dropped_packets", "packets", "Packets dropped at the queue."),
+    _port("ecn-marked-pkts-{queue}", "queue_marked_packets", "packets", "Packets that the queue marked as congested."),
+)  # fmt: skip

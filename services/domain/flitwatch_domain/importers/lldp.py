@@ -1,0 +1,297 @@
+"""Ethernet topologies from what switches know of their neighbours by LLDP (IEEE 802.1AB), as SONiC, lldpd or OpenConfig hold it.
+
+Each switch says who is at the other end of its cables. What several switches say becomes one fabric: a cable that both ends name is one cable, a neighbour that was
+not read itself is a switch where it forwards packets and names its port otherwise than by a MAC address, else a host. A port's number is its place among all ports
+of its switch by name, from 1; the attribute `port_names` has the names.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Endpoints, Fabric, Routers, Technology
+from flitwatch_domain.fabric.model import check_name
+from flitwatch_domain.importers.ibdevices import Device, End
+from flitwatch_domain.importers.ibnames import AdapterName, role_of, short_names
+from flitwatch_domain.importers.ibtree import assemble, natural
+from flitwatch_domain.importers.text import Warnings
+
+#: Ports of the network that manages switches, by the names of SONiC, Cumulus, EOS, SR Linux, NX-OS, Junos and IOS.
+_MANAGEMENT = re.compile(r"(eth|mgmt|ma|management|fxp|em|me|oob)[-_]?\d+([/.]\d+)*", re.IGNORECASE)
+_MAC = re.compile(r"[0-9a-f]{12}")
+_LARGEST_PORTS = 4096
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port of a switch: its other name, and bits a second (NaN unknown)."""
+
+    alias: str = ""
+    bandwidth_bps: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """Who is at the other end of a cable.
+
+    Attributes
+    ----------
+    port : str                  of the switch that says so
+    name, chassis : str         the neighbour's; empty: it does not say
+    port_id, port_description   of the neighbour's port
+    by_mac : bool               the neighbour calls its port by a MAC address
+    forwards : bool             it is a bridge or a router
+    """
+
+    port: str
+    name: str = ""
+    chassis: str = ""
+    port_id: str = ""
+    port_description: str = ""
+    by_mac: bool = False
+    forwards: bool = False
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A switch that was read."""
+
+    name: str
+    chassis: str = ""
+    ports: Mapping[str, Port] = field(default_factory=dict)
+    neighbours: Sequence[Neighbour] = ()
+
+
+def plain_mac(text: str) -> str:
+    """The twelve hexadecimal digits of a MAC address, however it is written; nothing where it is none."""
+    digits = re.sub(r"[:.\- ]", "", text).lower().removeprefix("0x")
+    return digits if _MAC.fullmatch(digits) else ""
+
+
+def is_management(port: str) -> bool:
+    """Whether a port of a switch is for those who manage it, by its name."""
+    return bool(_MANAGEMENT.fullmatch(port))
+
+
+def fabric_of(switches: Sequence[Switch], where: str, name: str) -> Fabric:
+    """The fabric of these switches and their neighbours.
+
+    Raises
+    ------
+    BadInput
+        Two switches have one name, or none has a neighbour.
+    """
+    return _Wiring(switches, where).fabric(name)
+
+
+class _Wiring:
+    """Devices and cables as they are found; a device's key is its chassis' MAC address, else its name."""
+
+    def __init__(self, switches: Sequence[Switch], where: str) -> None:
+        self._where = where
+        self._warnings = Warnings(where)
+        self._read: dict[str, Switch] = {}
+        self._key_of: dict[str, str] = {}
+        self._devices: dict[str, Device] = {}
+        self._adapters: dict[str, tuple[str, str | None]] = {}
+        self._numbers: dict[str, dict[str, int]] = {}
+        self._switches = sorted(switches, key=lambda switch: natural(switch.name))
+        for number, switch in enumerate(self._switches, 1):
+            self._add(switch, number)
+
+    def _add(self, switch: Switch, number: int) -> None:
+        check_name("switch", switch.name, self._where)
+        key = plain_mac(switch.chassis) or switch.name
+        if not switch.name or switch.name in self._key_of or key in self._read:
+            raise BadInput(
+                f"switch {switch.name or number} is there twice" if switch.name else f"switch {number} has no name",
+                where=self._where,
+                advice="Each switch needs a name of its own; a file's name is used where it says none.",
+            )
+        self._read[key] = switch
+        self._key_of[switch.name] = key
+        self._key_of.setdefault(switch.name.partition(".")[0], key)
+        self._devices[key] = Device(key, True, number, description=switch.name)
+
+    def fabric(self, name: str) -> Fabric:
+        found = [
+            (key, number, neighbour)
+            for number, (key, switch) in enumerate(self._read.items(), 1)
+            for neighbour in self._of_ports(switch, number)
+        ]
+        if not found:
+            raise BadInput(
+                "no switch has a neighbour",
+                where=self._where,
+                advice="Does LLDP run on the switches, and on their ports?",
+            )
+        # Ports are numbered once all names are known.
+        wired = [(key, neighbour, self._other(key, neighbour, number)) for key, number, neighbour in found]
+        for key, switch in self._read.items():
+            seen = [(mine, theirs) for mine, _, theirs in wired]
+            names = {*switch.ports, *(n.port for mine, n, _ in wired if mine == key)}
+            self._number(key, names | {port for _, (other, port) in seen if other == key})
+        others: dict[str, set[str]] = defaultdict(set)
+        for _, _, (key, port) in wired:
+            if key not in self._read:
+                others[key].add(port)
+        for key, names in others.items():
+            self._number(key, names)
+        cables = list(self._cables(wired))
+        made = assemble(
+            self._devices, cables, self._named(), self._where, name, self._warnings, technology=Technology.ETHERNET
+        )
+        return self._described(made)
+
+    def _number(self, key: str, names: Iterable[str]) -> None:
+        ordered = sorted(names, key=natural)
+        if len(ordered) > _LARGEST_PORTS:
+            raise BadInput(f"{self._devices[key].description} has {len(ordered):,} ports", where=self._where)
+        self._numbers[key] = {port: number for number, port in enumerate(ordered, 1)}
+
+    def _of_ports(self, switch: Switch, number: int) -> list[Neighbour]:
+        """One neighbour a port: where a host's card and its system both speak, the one that names itself."""
+        by_port: dict[str, list[Neighbour]] = defaultdict(list)
+        for neighbour in switch.neighbours:
+            if not is_management(neighbour.port):
+                by_port[neighbour.port].append(neighbour)
+        if not by_port:
+            self._warnings.add("switch alone", number, f"{switch.name} has no LLDP neighbours")
+        chosen = []
+        for port, neighbours in by_port.items():
+            best = max(neighbours, key=lambda one: (self._known(one) is not None, bool(one.name), one.forwards))
+            names = {one.name or one.chassis for one in neighbours if one.name}
+            if len(names) > 1:
+                text = (
+                    f"{switch.name} {port} has {len(names)} neighbours, {', '.join(sorted(names))}: {best.name} is used"
+                )
+                self._warnings.add("several neighbours", number, text)
+            chosen.append(best)
+        return chosen
+
+    def _known(self, neighbour: Neighbour) -> str | None:
+        """The key of a neighbour that was read itself."""
+        mac = plain_mac(neighbour.chassis)
+        if mac in self._read:
+            return mac
+        return self._key_of.get(neighbour.name) if neighbour.name else None
+
+    def _other(self, own: str, neighbour: Neighbour, number: int) -> tuple[str, str]:
+        """The other end of a cable: the device's key and its port's name."""
+        known = self._known(neighbour)
+        if known is not None:
+            return known, _port_of(self._read[known].ports, neighbour)
+        mac = plain_mac(neighbour.chassis)
+        if neighbour.forwards and not neighbour.by_mac:
+            key = mac or neighbour.name or f"{own} {neighbour.port}"
+            if key not in self._devices:
+                self._devices[key] = Device(key, True, number, description=self._unread(neighbour, key))
+                self._warnings.add(
+                    "switch not read",
+                    number,
+                    f"{self._devices[key].description} was not read itself: it is taken for a switch",
+                )
+            return key, neighbour.port_id or neighbour.port_description or f"to {neighbour.port}"
+        card = plain_mac(neighbour.port_id)
+        key = card or f"{neighbour.name or mac} {neighbour.port_id}".strip()
+        if key in self._devices or not key:
+            key = f"{key} at {self._devices[own].description} {neighbour.port}".strip()
+        adapter = neighbour.port_description if neighbour.by_mac or card else neighbour.port_id
+        self._devices[key] = Device(key, False, number)
+        if not neighbour.name:
+            called = f"host-{mac or card or len(self._devices)}"
+            text = f"the neighbour at {self._devices[own].description} {neighbour.port} has no name: it becomes {called}, and no job is placed there"
+            self._warnings.add("neighbour without a name", number, text)
+        else:
+            called = neighbour.name
+        check_name("host", called, self._where)
+        self._adapters[key] = (called, adapter or None)
+        return key, ""
+
+    def _unread(self, neighbour: Neighbour, key: str) -> str:
+        """A name that no other switch has."""
+        taken = {device.description for device in self._devices.values() if device.is_switch}
+        wanted = neighbour.name or f"switch-{key}"
+        check_name("switch", wanted, self._where)
+        return wanted if wanted not in taken else f"{wanted} ({key})"
+
+    def _cables(self, wired: Iterable[tuple[str, Neighbour, tuple[str, str]]]) -> Iterable[tuple[End, End, float]]:
+        used: dict[End, End] = {}
+        for key, neighbour, (other, port) in wired:
+            a = (key, self._numbers[key][neighbour.port])
+            b = (other, self._numbers[other][port])
+            if used.get(a) == b:
+                continue
+            number = self._devices[key].line
+            if a in used or b in used:
+                taken = a if a in used else b
+                self._warnings.add(
+                    "ends that conflict",
+                    number,
+                    f"{self._end(a)} and {self._end(b)}: {self._end(taken)} is cabled to {self._end(used[taken])} already",
+                )
+                continue
+            if a[0] == b[0]:
+                self._warnings.add("loopback cable", number, f"{self._end(a)} is cabled to its own switch: left out")
+                continue
+            used[a], used[b] = b, a
+            rates = [self._rate(key, neighbour.port), self._rate(other, port)]
+            yield a, b, min((rate for rate in rates if rate == rate), default=float("nan"))
+
+    def _rate(self, key: str, port: str) -> float:
+        switch = self._read.get(key)
+        return switch.ports[port].bandwidth_bps if switch and port in switch.ports else float("nan")
+
+    def _end(self, end: End) -> str:
+        names = {number: port for port, number in self._numbers[end[0]].items()}
+        device = self._devices[end[0]].description or self._adapters[end[0]][0]
+        return f"{device} {names[end[1]]}".strip()
+
+    def _named(self) -> dict[str, AdapterName]:
+        short = short_names({node for node, _ in self._adapters.values()})
+        return {
+            key: AdapterName(short.get(node, node), adapter, role_of(node))
+            for key, (node, adapter) in self._adapters.items()
+        }
+
+    def _described(self, made: Fabric) -> Fabric:
+        """With the names of ports, and without what InfiniBand alone has."""
+        keys: list[str] = [str(key) for key in made.routers.guid]
+        names = []
+        for key in keys:
+            by_number = {number: port for port, number in self._numbers.get(key, {}).items()}
+            names.append(["", *(by_number[number] for number in sorted(by_number))])
+        kept = {key: made.attributes[key] for key in ("adapters", "adapter_count")}
+        routers, ends = made.routers, made.endpoints
+        return replace(
+            made,
+            routers=Routers(routers.name, guid=_macs(keys), group=routers.group, level=routers.level),
+            endpoints=Endpoints(
+                ends.router, port=ends.port, node=ends.node, role=ends.role, guid=_macs(str(key) for key in ends.guid)
+            ),
+            attributes={**kept, "port_names": names, "roles": "by name: storage servers do I/O, all others compute"},
+        )
+
+
+def _macs(keys: Iterable[str]) -> NDArray[np.object_]:
+    return np.array([key if _MAC.fullmatch(key) else None for key in keys], object)
+
+
+def _port_of(ports: Mapping[str, Port], neighbour: Neighbour) -> str:
+    """The name of a read switch's port that its neighbour calls by its name, its alias or its description."""
+    said = [text for text in (neighbour.port_id, neighbour.port_description) if text]
+    for text in said:
+        if text in ports:
+            return text
+    aliases = {port.alias: name for name, port in ports.items() if port.alias}
+    for text in said:
+        if text in aliases:
+            return aliases[text]
+    return said[0] if said else f"to {neighbour.port}"
