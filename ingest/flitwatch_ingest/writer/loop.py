@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from flitwatch_db import connect
+from flitwatch_db.ingest import slices
 from flitwatch_db.ingest import store as ingest
+from flitwatch_db.ingest.slices import WHOLE, Slot
 from flitwatch_db.ingest.topic_leases import TopicLeases
 from flitwatch_domain.doors import DIRECT
 from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
@@ -19,7 +21,7 @@ from flitwatch_domain.heartbeat import Heartbeat
 from flitwatch_ingest.registry import Schemas, open_registry
 from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.writer import accounts
-from flitwatch_ingest.writer.assigned_topics import OURS, AssignedTopics
+from flitwatch_ingest.writer.assigned_topics import OURS, AssignedTopics, Share
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.commit_pipeline import CommitPipeline
 from flitwatch_ingest.writer.database import AWAY, LONGEST_PAUSE_S, Database, first_line
@@ -28,6 +30,8 @@ from flitwatch_ingest.writer.measures import Measures
 from flitwatch_ingest.writer.memory import Memory
 from flitwatch_ingest.writer.pending_rows import header, letter_of, source_of
 from flitwatch_ingest.writer.settings import WriterSettings
+from flitwatch_ingest.writer.slicing import Slicing
+from flitwatch_ingest.writer.sources import Sequences
 from flitwatch_ingest.writer.topic_feed import TopicFeed
 from flitwatch_stream import topics
 from flitwatch_stream.log import Log, Record, TopicPartition
@@ -51,7 +55,7 @@ class Writer:
     stop : threading.Event
         Set it to end waiting for a database or a log that does not answer.
     opportunistic : bool
-        Takes only topics that no running writer holds.
+        Takes only topics and slices that no running writer holds.
     heartbeat : Heartbeat
         Beats with each step, and while a database or a log is waited for.
     """
@@ -75,10 +79,18 @@ class Writer:
         )
         self._memory = Memory(self.settings)
         self._schemas = Schemas(open_registry(self.settings.registry))
+        self._slicing = Slicing(self._schemas)
         self._source = source
-        self._url, self._opportunistic = url, opportunistic
+        self._url = url
         self.assigned = AssignedTopics(
-            source, self._leases, self.settings.group, self.settings.pattern, self._begin, self._let_go
+            source,
+            self._leases,
+            _Divisions(self),
+            self.settings.group,
+            self.settings.pattern,
+            self._begin,
+            self._let_go,
+            opportunistic,
         )
         self._committed_at = time.monotonic()
         self._fabrics_at = self._silence_at = -math.inf
@@ -99,7 +111,7 @@ class Writer:
 
     def _leases(self) -> TopicLeases:
         # Topics of the same name in two logs have nothing to do with one another.
-        return TopicLeases(self._url, " ".join(self.reader), self._opportunistic)
+        return TopicLeases(self._url, " ".join(self.reader))
 
     # --- one step ----------------------------------------------------------------------------------------------------
 
@@ -129,7 +141,7 @@ class Writer:
 
     def step(self) -> int:
         """Read what has come, and make a transaction when one is due; return the number of records."""
-        due_in = self._committed_at + self.settings.interval_s - time.monotonic()
+        due_in = self._committed_at + self._interval_s() - time.monotonic()
         records = self._poll(min(max(due_in, 0.0), _LONGEST_POLL_S))
         if records:
             self.take(records)
@@ -138,6 +150,11 @@ class Writer:
             self._look_around()
             self.commit()
         return len(records)
+
+    def _interval_s(self) -> float:
+        newest_ms, behind_s = self._memory.pending_rows.newest_ms, self.settings.behind_interval_s
+        behind = 0 < newest_ms < (time.time() - behind_s) * 1000
+        return max(self.settings.interval_s, behind_s) if behind else self.settings.interval_s
 
     def _poll(self, timeout_s: float) -> list[Record]:
         try:
@@ -184,50 +201,105 @@ class Writer:
                 log.warning("%s waits: %s", topic, away)
                 self.assigned.block(topic)
                 return
+        share = self.assigned.share(topic)
+        if share.whole:
+            known, new = self._unread(topic, records)
+            parts = [WHOLE] * len(new)
+        else:
+            known, new, parts = self._unread_of_slices(topic, records, share)
+        new = self._unrepeated(new, parts)
+        if topic in OURS:
+            for record in new:
+                accounts.decode(record, self._memory.pending_rows)
+        else:
+            feed = self._feed(topic)
+            for closed_s, found in sorted(known.items()):
+                feed.feed.replay(True, closed_s)
+                feed.consume(found, self._memory.pending_rows, replaying=True)
+            if new:
+                feed.feed.replay(False, -1)
+                feed.consume(new, self._memory.pending_rows, replaying=False)
+            self._memory.clocks.record_arrival(topic)
+        self._count(topic, new)
+
+    def _unread(self, topic: str, records: list[Record]) -> tuple[dict[int, list[Record]], list[Record]]:
+        """Records of a whole topic: those that rebuild memory, by the bucket up to which ports are written, and those to write."""
         known: list[Record] = []
         new: list[Record] = []
         marks: dict[int, Mark] = {}
         for record in records:
             mark = marks.get(record.partition)
             if mark is None:
-                place = TopicPartition(topic, record.partition)
-                mark = marks[record.partition] = self._memory.marks.setdefault(place, Mark(record.offset, None, -1))
+                slot = Slot(topic, record.partition)
+                mark = marks[record.partition] = self._memory.marks.setdefault(slot, Mark(record.offset, None, -1))
             if record.offset < mark.position:
                 continue
             if mark.fresh:
-                self._first(record, mark)
+                self._first(record, [mark])
             mark.position = record.offset + 1
             if damage := header(record, topics.DAMAGED):
                 if record.offset >= mark.replay_until:
-                    self._memory.pending_rows.letter(record, damage)
-                    log.error("%s[%d]: %s", topic, record.partition, damage)
+                    self._damaged(record, damage)
                 continue
             (known if record.offset < mark.replay_until else new).append(record)
-        new = self._unrepeated(new)
-        if topic in OURS:
-            for record in new:
-                accounts.decode(record, self._memory.pending_rows)
-        else:
-            feed = self._feed(topic)
-            for part, replaying in ((known, True), (new, False)):
-                if part:
-                    feed.feed.replay(replaying, self._memory.marks.closed_s(topic))
-                    feed.consume(part, self._memory.pending_rows, replaying)
-            self._memory.clocks.record_arrival(topic)
-        self._count(topic, new)
+        return ({self._memory.marks.closed_s(topic): known} if known else {}), new
 
-    def _first(self, record: Record, mark: Mark) -> None:
+    def _unread_of_slices(
+        self, topic: str, records: list[Record], share: Share
+    ) -> tuple[dict[int, list[Record]], list[Record], list[int]]:
+        """The same of a divided topic, as far as its records are of this writer's slices; and the slices of the records to write."""
+        known: dict[int, list[Record]] = defaultdict(list)
+        new: list[Record] = []
+        parts: list[int] = []
+        with self.measures.stage("divide"):
+            found = self._slicing.slices([record.value for record in records], share.total).tolist()
+        marks: dict[int, dict[int, Mark]] = {}
+        ends: dict[int, int] = {}
+        closed = {part: self._memory.marks.closed_s(topic, part) for part in share.slices} if self.replaying else {}
+        for record, part in zip(records, found, strict=True):
+            here = marks.get(record.partition)
+            if here is None:
+                here = marks[record.partition] = {
+                    s: self._memory.marks.setdefault(Slot(topic, record.partition, s), Mark(record.offset, None, -1))
+                    for s in share.slices
+                }
+                if fresh := [mark for mark in here.values() if mark.fresh]:
+                    self._first(record, fresh)
+            ends[record.partition] = record.offset + 1
+            mark = here.get(part)
+            if mark is None or record.offset < mark.position:
+                continue
+            mark.position = record.offset + 1
+            replayed = record.offset < mark.replay_until
+            if damage := header(record, topics.DAMAGED):
+                if not replayed:
+                    self._damaged(record, damage)
+            elif replayed:
+                known[closed[part]].append(record)
+            else:
+                new.append(record)
+                parts.append(part)
+        # What is of other slices was read for this writer's, too.
+        for partition, end in ends.items():
+            for mark in marks[partition].values():
+                mark.position = max(mark.position, end)
+        return known, new, parts
+
+    def _damaged(self, record: Record, damage: str) -> None:
+        self._memory.pending_rows.letter(record, damage)
+        log.error("%s[%d]: %s", record.topic, record.partition, damage)
+
+    def _first(self, record: Record, marks: Sequence[Mark]) -> None:
         """The first record after an assignment: a hole before it was trimmed from the log."""
-        mark.fresh = False
-        missing = record.offset - mark.position
-        if mark.committed is not None and record.offset > mark.committed.position:
-            lost = record.offset - mark.committed.position
+        for mark in marks:
+            mark.fresh = False
+        written = [mark.committed.position for mark in marks if mark.committed is not None]
+        if written and record.offset > min(written):
+            lost = record.offset - min(written)
             reason = f"{lost} records before this one left the log before they were written"
-            self._memory.pending_rows.letters.append(
-                letter_of(record._replace(value=b"", offset=mark.committed.position), reason)
-            )
+            self._memory.pending_rows.letters.append(letter_of(record._replace(value=b"", offset=min(written)), reason))
             log.error("%s[%d]: %s", record.topic, record.partition, reason)
-        elif missing > 0:
+        elif record.offset > min(mark.position for mark in marks):
             log.warning(
                 "%s[%d]: the log is trimmed to %d, memory is rebuilt from less",
                 record.topic,
@@ -235,14 +307,15 @@ class Writer:
                 record.offset,
             )
 
-    def _unrepeated(self, records: list[Record]) -> list[Record]:
+    def _unrepeated(self, records: list[Record], parts: list[int]) -> list[Record]:
         if not any(record.headers for record in records):
             return records
-        self._memory.sequences.learn(self._database.conn, records)
+        sequences, found = self._memory.sequences, self._memory.pending_rows
+        sequences.learn(self._database.conn, records, parts)
         kept = []
-        for record in records:
-            if record.headers and self._memory.sequences.repeats(record, self._memory.pending_rows.sequences):
-                self._memory.pending_rows.rates[record.topic].duplicates += 1
+        for record, part in zip(records, parts, strict=True):
+            if record.headers and sequences.repeats(record, part, found):
+                found.rates[record.topic].duplicates += 1
             else:
                 kept.append(record)
         return kept
@@ -327,15 +400,19 @@ class Writer:
     # --- partitions that come and go -----------------------------------------------------------------------------------
 
     def _begin(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
-        starts = self._memory.marks.begin(places, self._database.positions())
+        shares = {topic: self.assigned.share(topic) for topic in {place.topic for place in places}}
+        divided = {topic: share.slices for topic, share in shares.items() if not share.whole}
+        starts = self._memory.marks.begin(places, divided, self._database.positions())
         # A bucket that was written whole stays closed, also where the feed's clock has not come so far again.
-        closed_s = [self._memory.marks.closed_s(topic) for topic in {place.topic for place in places}]
+        closed_s = [
+            self._memory.marks.closed_s(topic, part) for topic in shares for part in divided.get(topic, (WHOLE,))
+        ]
         self._memory.ledger.ports_closed_s = max([self._memory.ledger.ports_closed_s, *closed_s])
         return starts
 
     def _let_go(self, names: set[str]) -> None:
-        """Topics that are another writer's from now on: write what is held of them, forget them."""
-        held = names & ({place.topic for place in self._memory.marks} | self._memory.feeds.keys())
+        """Topics that are another writer's from now on, or slices of which are: write what is held of them, forget them."""
+        held = names & ({slot.topic for slot in self._memory.marks} | self._memory.feeds.keys())
         if not held:
             return
         if self.replaying:
@@ -348,6 +425,25 @@ class Writer:
             self._start_over()
             return
         self._memory.forget(held)
+
+    def _unite(self, topic: str) -> bool:
+        """Keep one position a partition of a topic whose slices are all here; False where they are not level yet."""
+        held = self._memory
+        if self.replaying or not held.marks.level(topic):
+            return False
+        try:
+            self.commit()
+            self._land()
+        except Conflict as moved:
+            log.warning("%s", moved)
+            self._start_over()
+            return False
+        if not held.marks.written(topic) or not slices.unite(self._database.conn, self.reader, topic):
+            return False
+        held.marks.unite(topic)
+        held.sequences = Sequences()
+        log.info("%s: whole again", topic)
+        return True
 
     def _start_over(self) -> None:
         self._pipeline.abandon()
@@ -402,3 +498,21 @@ class Writer:
     def replaying(self) -> bool:
         """Whether memory is still being rebuilt."""
         return self._memory.marks.replaying()
+
+
+class _Divisions:
+    """See `flitwatch_ingest.writer.assigned_topics.Divisions`."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def read(self) -> dict[str, int]:
+        return slices.divisions(self._writer._database.conn, self._writer.reader)
+
+    def divide(self, topic: str) -> int:
+        slices.divide(self._writer._database.conn, self._writer.reader, topic)
+        log.info("%s: divided into %d slices", topic, slices.SLICES)
+        return slices.SLICES
+
+    def unite(self, topic: str) -> bool:
+        return self._writer._unite(topic)
