@@ -40,13 +40,21 @@ def divisions(conn: psycopg.Connection[Any], reader: Reader) -> dict[str, int]:
     return dict(rows.fetchall())
 
 
+def _await_others(conn: psycopg.Connection[Any]) -> None:
+    """Wait for transactions that move positions: of a writer that was killed, one may still be under way, though its locks are gone."""
+    conn.execute("LOCK TABLE stream_position, slice_position IN SHARE ROW EXCLUSIVE MODE")
+
+
 def divide(conn: psycopg.Connection[Any], reader: Reader, topic: str, slices: int = SLICES) -> None:
-    """Divide a topic that the caller alone has: every slice begins where the topic stands."""
+    """Divide a topic that the caller alone has: every slice begins where the topic stands. A topic that is divided stays as it is."""
     with conn.transaction():
-        conn.execute(
-            "INSERT INTO topic_division (log_id, consumer_group, topic, slices) VALUES (%s, %s, %s, %s)",
+        _await_others(conn)
+        added = conn.execute(
+            "INSERT INTO topic_division (log_id, consumer_group, topic, slices) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
             [reader.log_id, reader.group, topic, slices],
         )
+        if not added.rowcount:
+            return
         conn.execute(
             "INSERT INTO slice_position (log_id, consumer_group, topic, slice, partition, position, replay_from, closed_through)"
             " SELECT log_id, consumer_group, topic, slice, partition, position, replay_from, closed_through"
@@ -59,6 +67,7 @@ def unite(conn: psycopg.Connection[Any], reader: Reader, topic: str) -> bool:
     """Make a topic whole that the caller alone has; False where its slices stand at different records, and nothing is changed."""
     whole = [reader.log_id, reader.group, topic]
     with conn.transaction():
+        _await_others(conn)
         apart = conn.execute(
             "SELECT FROM slice_position JOIN topic_division d USING (log_id, consumer_group, topic)"
             " WHERE log_id = %s AND consumer_group = %s AND topic = %s GROUP BY partition, d.slices"

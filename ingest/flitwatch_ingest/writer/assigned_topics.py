@@ -53,8 +53,8 @@ class Divisions(Protocol):
         """Divide a topic that this writer alone has; return into how many slices."""
         ...
 
-    def unite(self, topic: str) -> bool:
-        """Make a topic whole all slices of which are this writer's; False where they do not stand at the same records yet."""
+    def unite(self, topic: str, total: int) -> bool:
+        """Make a topic whole all `total` slices of which are this writer's; False where they do not stand at the same records yet."""
         ...
 
 
@@ -113,8 +113,9 @@ class AssignedTopics:
         return set(self._shares)
 
     def share(self, topic: str) -> Share:
-        """What this writer has of a topic that it reads."""
-        return self._shares.get(topic, Share())
+        """What this writer reads of a topic."""
+        # What it has is read from the next reader on: records of slices that were just taken are not to be counted from where others are read.
+        return self._reading.get(topic, Share())
 
     def poll(self, most: int, timeout_s: float) -> list[Record]:
         """Records of the topics that are this writer's, those of a backlog in the order of their times."""
@@ -197,6 +198,9 @@ class AssignedTopics:
         for topic in sorted(self._shares.keys() - wished.keys()):
             self._leave(topic)
         divided = self._divisions.read() if wished else {}
+        # Of a transaction whose answer was lost only the database knows whether it divided a topic, or made it whole.
+        for topic in [topic for topic, share in self._shares.items() if divided.get(topic, 0) != share.total]:
+            self._leave(topic)
         for topic, slices in sorted(wished.items()):
             share = self._shares.get(topic)
             if share is None:
@@ -287,10 +291,10 @@ class AssignedTopics:
     def _unite(self, topic: str) -> None:
         if not self._leases.take({topic}):
             return
-        if not self._divisions.unite(topic):
+        total, slices = self._shares[topic]
+        if not self._divisions.unite(topic, total):
             self._leases.release({topic})
             return
-        slices = self._shares[topic].slices
         self._leases.unshare(topic)
         self._leases.release({_name(topic, s) for s in slices})
         self._shares[topic] = Share()

@@ -188,11 +188,13 @@ class Writer:
         by_topic: dict[str, list[Record]] = defaultdict(list)
         for record in records:
             by_topic[record.topic].append(record)
+        # What they were read for; to block a topic opens another reader.
+        shares = {topic: self.assigned.share(topic) for topic in by_topic}
         with self.measures.stage("decode"):
             for topic, found in by_topic.items():
-                self._take_topic(topic, found)
+                self._take_topic(topic, found, shares[topic])
 
-    def _take_topic(self, topic: str, records: list[Record]) -> None:
+    def _take_topic(self, topic: str, records: list[Record], share: Share) -> None:
         if topic not in OURS:
             try:
                 self._schemas.prepare(record.value for record in records if not header(record, topics.DAMAGED))
@@ -201,7 +203,6 @@ class Writer:
                 log.warning("%s waits: %s", topic, away)
                 self.assigned.block(topic)
                 return
-        share = self.assigned.share(topic)
         if share.whole:
             known, new = self._unread(topic, records)
             parts = [WHOLE] * len(new)
@@ -367,9 +368,11 @@ class Writer:
             `stop` was set while the database did not answer.
         """
         self._land()
+        self._committed_at = time.monotonic()
+        if self._memory.half_rebuilt:
+            return
         with self.measures.stage("prepare"):
             batch = self._memory.take(everything)
-        self._committed_at = time.monotonic()
         if batch.empty:
             return
         self._pipeline.send(batch)
@@ -426,10 +429,10 @@ class Writer:
             return
         self._memory.forget(held)
 
-    def _unite(self, topic: str) -> bool:
+    def _unite(self, topic: str, total: int) -> bool:
         """Keep one position a partition of a topic whose slices are all here; False where they are not level yet."""
         held = self._memory
-        if self.replaying or not held.marks.level(topic):
+        if self.replaying or not held.marks.level(topic, total):
             return False
         try:
             self.commit()
@@ -514,5 +517,5 @@ class _Divisions:
         log.info("%s: divided into %d slices", topic, slices.SLICES)
         return slices.SLICES
 
-    def unite(self, topic: str) -> bool:
-        return self._writer._unite(topic)
+    def unite(self, topic: str, total: int) -> bool:
+        return self._writer._unite(topic, total)

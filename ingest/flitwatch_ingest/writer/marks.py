@@ -79,14 +79,15 @@ class Marks(dict[Slot, Mark]):
         ]
         return int(max(times).timestamp()) if times else -1
 
-    def level(self, topic: str) -> bool:
-        """Whether all slices of a topic stand at the same record in every partition."""
-        heights: dict[int, set[int]] = {}
+    def level(self, topic: str, total: int) -> bool:
+        """Whether all `total` slices of a topic stand at the same record in every partition; also where nothing of the topic is in memory yet."""
+        heights: dict[int, list[int]] = {}
         for slot, mark in self.of(topic).items():
             if mark.replaying or mark.fresh:
                 return False
-            heights.setdefault(slot.partition, set()).add(mark.position)
-        return all(len(found) == 1 for found in heights.values())
+            heights.setdefault(slot.partition, []).append(mark.position)
+        # Of slices that were just taken, memory knows nothing before they are read.
+        return all(len(found) == total and len(set(found)) == 1 for found in heights.values())
 
     def written(self, topic: str) -> bool:
         """Whether the database stands where the topic's slices do."""

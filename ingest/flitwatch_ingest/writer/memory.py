@@ -43,6 +43,16 @@ class Memory:
         rows = self.ledger.rows + len(found.observations) + len(found.runs) + len(found.jobs) + found.sample_rows
         return rows > self.settings.most_rows or found.kept_bytes > self.settings.most_bytes
 
+    @property
+    def half_rebuilt(self) -> bool:
+        """Whether port buckets are being rebuilt that are not written, though those of other topics or slices are: nothing can be written until they are whole.
+
+        What is rebuilt would be written with the others' late samples, and again by whoever rebuilds it after this writer.
+        """
+        marks = self.marks
+        replayed = {(slot.topic, slot.slice) for slot, mark in marks.items() if mark.replaying}
+        return any(marks.closed_s(*slice_) < self.ledger.ports_closed_s for slice_ in replayed)
+
     def forget(self, names: set[str]) -> None:
         """Drop what is held of topics, after it was written."""
         for topic in names:
