@@ -484,9 +484,11 @@ class Writer:
         self._silence_at = now
         if not self._memory.feeds or not self.assigned.caught_up():
             return
-        # What is no longer in the log cannot be replayed.
-        for mark in self._memory.marks.values():
-            mark.position = max(mark.position, mark.replay_until)
+        # What is no longer in the log cannot be replayed. A topic that waits is not read, and will be.
+        places = self.assigned.places
+        for slot, mark in self._memory.marks.items():
+            if TopicPartition(slot.topic, slot.partition) in places:
+                mark.position = max(mark.position, mark.replay_until)
         for topic, feed in self._memory.feeds.items():
             if feed.counts and (clock_us := self._memory.clocks.now_us(topic, feed)) is not None:
                 feed.feed.check_silence(clock_us)
