@@ -203,11 +203,7 @@ class Writer:
                 log.warning("%s waits: %s", topic, away)
                 self.assigned.block(topic)
                 return
-        if share.whole:
-            known, new = self._unread(topic, records)
-            parts = [WHOLE] * len(new)
-        else:
-            known, new, parts = self._unread_of_slices(topic, records, share)
+        known, new, parts = self._unread(topic, records, share)
         new = self._unrepeated(new, parts)
         if topic in OURS:
             for record in new:
@@ -222,69 +218,77 @@ class Writer:
                 feed.consume(new, self._memory.pending_rows, replaying=False)
             self._memory.clocks.record_arrival(topic)
         self._count(topic, new)
+        self._turn_back()
 
-    def _unread(self, topic: str, records: list[Record]) -> tuple[dict[int, list[Record]], list[Record]]:
-        """Records of a whole topic: those that rebuild memory, by the bucket up to which ports are written, and those to write."""
-        known: list[Record] = []
-        new: list[Record] = []
-        marks: dict[int, Mark] = {}
-        for record in records:
-            mark = marks.get(record.partition)
-            if mark is None:
-                slot = Slot(topic, record.partition)
-                mark = marks[record.partition] = self._memory.marks.setdefault(slot, Mark(record.offset, None, -1))
-            if record.offset < mark.position:
-                continue
-            if mark.fresh:
-                self._first(record, [mark])
-            mark.position = record.offset + 1
-            if damage := header(record, topics.DAMAGED):
-                if record.offset >= mark.replay_until:
-                    self._damaged(record, damage)
-                continue
-            (known if record.offset < mark.replay_until else new).append(record)
-        return ({self._memory.marks.closed_s(topic): known} if known else {}), new
+    def _turn_back(self) -> None:
+        """Read records again that were passed while what precedes them was rebuilt."""
+        if self._memory.marks.turn_back():
+            self.assigned.reopen()
 
-    def _unread_of_slices(
+    def _unread(
         self, topic: str, records: list[Record], share: Share
     ) -> tuple[dict[int, list[Record]], list[Record], list[int]]:
-        """The same of a divided topic, as far as its records are of this writer's slices; and the slices of the records to write."""
+        """What of `records` is this writer's and was not taken yet, and moves the marks past it.
+
+        Records that rebuild memory, by the bucket up to which ports are written; those to write; and the slices of these.
+        """
+        if share.whole:
+            found = [WHOLE] * len(records)
+        else:
+            with self.measures.stage("divide"):
+                found = self._slicing.slices([record.value for record in records], share.total).tolist()
+        marks = self._marks_of(topic, records, share)
+        ends = {record.partition: record.offset + 1 for record in records}
         known: dict[int, list[Record]] = defaultdict(list)
+        if replayed := self._memory.marks.replayed(topic):
+            closed = {part: self._memory.marks.closed_s(topic, part) for part in replayed}
+            for record, part in zip(records, found, strict=True):
+                mark = marks[record.partition].get(part)
+                if mark is not None and mark.position <= record.offset < mark.replay_until:
+                    mark.position = record.offset + 1
+                    if not header(record, topics.DAMAGED):
+                        known[closed[part]].append(record)
+            for partition, end in ends.items():
+                for mark in marks[partition].values():
+                    mark.position = max(mark.position, min(end, mark.replay_until))
+            replayed = self._memory.marks.replayed(topic)
         new: list[Record] = []
         parts: list[int] = []
-        with self.measures.stage("divide"):
-            found = self._slicing.slices([record.value for record in records], share.total).tolist()
-        marks: dict[int, dict[int, Mark]] = {}
-        ends: dict[int, int] = {}
-        closed = {part: self._memory.marks.closed_s(topic, part) for part in share.slices} if self.replaying else {}
         for record, part in zip(records, found, strict=True):
-            here = marks.get(record.partition)
-            if here is None:
-                here = marks[record.partition] = {
-                    s: self._memory.marks.setdefault(Slot(topic, record.partition, s), Mark(record.offset, None, -1))
-                    for s in share.slices
-                }
-                if fresh := [mark for mark in here.values() if mark.fresh]:
-                    self._first(record, fresh)
-            ends[record.partition] = record.offset + 1
-            mark = here.get(part)
-            if mark is None or record.offset < mark.position:
+            mark = marks[record.partition].get(part)
+            if mark is None or mark.passed or record.offset < mark.position:
+                continue
+            if part in replayed:
+                # A sample that was written, in another partition, may follow this one: their difference would pass for written.
+                mark.passed = True
                 continue
             mark.position = record.offset + 1
-            replayed = record.offset < mark.replay_until
             if damage := header(record, topics.DAMAGED):
-                if not replayed:
-                    self._damaged(record, damage)
-            elif replayed:
-                known[closed[part]].append(record)
+                self._damaged(record, damage)
             else:
                 new.append(record)
                 parts.append(part)
         # What is of other slices was read for this writer's, too.
         for partition, end in ends.items():
-            for mark in marks[partition].values():
-                mark.position = max(mark.position, end)
+            for part, mark in marks[partition].items():
+                if part not in replayed and not mark.passed:
+                    mark.position = max(mark.position, end)
         return known, new, parts
+
+    def _marks_of(self, topic: str, records: Sequence[Record], share: Share) -> dict[int, dict[int, Mark]]:
+        """The marks of this writer's slices in the partitions of `records`."""
+        marks: dict[int, dict[int, Mark]] = {}
+        for record in records:
+            partition = record.partition
+            if partition in marks:
+                continue
+            slots = [Slot(topic, partition, part) for part in ([WHOLE] if share.whole else share.slices)]
+            here = marks[partition] = {
+                slot.slice: self._memory.marks.setdefault(slot, Mark(record.offset, None, -1)) for slot in slots
+            }
+            if fresh := [mark for mark in here.values() if mark.fresh]:
+                self._first(record, fresh)
+        return marks
 
     def _damaged(self, record: Record, damage: str) -> None:
         self._memory.pending_rows.letter(record, damage)
@@ -489,6 +493,7 @@ class Writer:
         for slot, mark in self._memory.marks.items():
             if TopicPartition(slot.topic, slot.partition) in places:
                 mark.position = max(mark.position, mark.replay_until)
+        self._turn_back()
         for topic, feed in self._memory.feeds.items():
             if feed.counts and (clock_us := self._memory.clocks.now_us(topic, feed)) is not None:
                 feed.feed.check_silence(clock_us)
@@ -502,7 +507,7 @@ class Writer:
     @property
     def replaying(self) -> bool:
         """Whether memory is still being rebuilt."""
-        return self._memory.marks.replaying()
+        return self._memory.marks.replaying
 
 
 class _Divisions:

@@ -25,12 +25,15 @@ class Mark:
         Records before this one are in the database: they only rebuild what is in memory.
     fresh : bool
         Nothing was read since it was assigned.
+    passed : bool
+        Records from `position` on were read and not taken, because its slice is being replayed in another partition: they are read again.
     """
 
     position: int
     committed: Position | None
     replay_until: int
     fresh: bool = True
+    passed: bool = False
 
     @property
     def replaying(self) -> bool:
@@ -66,9 +69,23 @@ class Marks(dict[Slot, Mark]):
         """The partitions of one topic."""
         return {slot: mark for slot, mark in self.items() if slot.topic == topic}
 
-    def replaying(self, topic: str | None = None) -> bool:
-        """Whether any partition (of a topic) is being replayed."""
-        return any(mark.replaying for slot, mark in self.items() if topic is None or slot.topic == topic)
+    @property
+    def replaying(self) -> bool:
+        """Whether any partition is being replayed."""
+        return any(mark.replaying for mark in self.values())
+
+    def replayed(self, topic: str) -> set[int]:
+        """The slices of a topic that are being replayed in any partition."""
+        return {slot.slice for slot, mark in self.items() if slot.topic == topic and mark.replaying}
+
+    def turn_back(self) -> bool:
+        """Whether records that were passed can be taken now; they are to be read again."""
+        passed = [slot for slot, mark in self.items() if mark.passed]
+        replayed = {topic: self.replayed(topic) for topic in {slot.topic for slot in passed}}
+        ready = [slot for slot in passed if slot.slice not in replayed[slot.topic]]
+        for slot in ready:
+            self[slot].passed = False
+        return bool(ready)
 
     def closed_s(self, topic: str, part: int = WHOLE) -> int:
         """Up to which bucket the ports of the topic, or of a slice of it, are in the database; -1: none."""

@@ -69,7 +69,7 @@ class Memory:
         """
         clock_s = self.clocks.reached_s(self.feeds)
         closed_s = self.ledger.ports_closed_s
-        if not self.marks.replaying():
+        if not self.marks.replaying:
             if everything:
                 closed_s = max(closed_s, self.ledger.newest_port_bucket())
             elif clock_s is not None:
