@@ -11,9 +11,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from flitwatch_db import connect
-from flitwatch_db.ingest import slices
 from flitwatch_db.ingest import store as ingest
-from flitwatch_db.ingest.slices import WHOLE, Slot
 from flitwatch_db.ingest.topic_leases import TopicLeases
 from flitwatch_domain.doors import DIRECT
 from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
@@ -21,7 +19,7 @@ from flitwatch_domain.heartbeat import Heartbeat
 from flitwatch_ingest.registry import Schemas, open_registry
 from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.writer import accounts
-from flitwatch_ingest.writer.assigned_topics import OURS, AssignedTopics, Share
+from flitwatch_ingest.writer.assigned_topics import OURS, AssignedTopics
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.commit_pipeline import CommitPipeline
 from flitwatch_ingest.writer.database import AWAY, LONGEST_PAUSE_S, Database, first_line
@@ -30,8 +28,6 @@ from flitwatch_ingest.writer.measures import Measures
 from flitwatch_ingest.writer.memory import Memory
 from flitwatch_ingest.writer.pending_rows import header, letter_of, source_of
 from flitwatch_ingest.writer.settings import WriterSettings
-from flitwatch_ingest.writer.slicing import Slicing
-from flitwatch_ingest.writer.sources import Sequences
 from flitwatch_ingest.writer.topic_feed import TopicFeed
 from flitwatch_stream import topics
 from flitwatch_stream.log import Log, Record, TopicPartition
@@ -55,7 +51,7 @@ class Writer:
     stop : threading.Event
         Set it to end waiting for a database or a log that does not answer.
     opportunistic : bool
-        Takes only topics and slices that no running writer holds.
+        Takes only topics that no running writer holds.
     heartbeat : Heartbeat
         Beats with each step, and while a database or a log is waited for.
     """
@@ -79,18 +75,10 @@ class Writer:
         )
         self._memory = Memory(self.settings)
         self._schemas = Schemas(open_registry(self.settings.registry))
-        self._slicing = Slicing(self._schemas)
         self._source = source
-        self._url = url
+        self._url, self._opportunistic = url, opportunistic
         self.assigned = AssignedTopics(
-            source,
-            self._leases,
-            _Divisions(self),
-            self.settings.group,
-            self.settings.pattern,
-            self._begin,
-            self._let_go,
-            opportunistic,
+            source, self._leases, self.settings.group, self.settings.pattern, self._begin, self._let_go
         )
         self._committed_at = time.monotonic()
         self._fabrics_at = self._silence_at = -math.inf
@@ -111,7 +99,7 @@ class Writer:
 
     def _leases(self) -> TopicLeases:
         # Topics of the same name in two logs have nothing to do with one another.
-        return TopicLeases(self._url, " ".join(self.reader))
+        return TopicLeases(self._url, " ".join(self.reader), self._opportunistic)
 
     # --- one step ----------------------------------------------------------------------------------------------------
 
@@ -141,7 +129,7 @@ class Writer:
 
     def step(self) -> int:
         """Read what has come, and make a transaction when one is due; return the number of records."""
-        due_in = self._committed_at + self._interval_s() - time.monotonic()
+        due_in = self._committed_at + self.settings.interval_s - time.monotonic()
         records = self._poll(min(max(due_in, 0.0), _LONGEST_POLL_S))
         if records:
             self.take(records)
@@ -150,11 +138,6 @@ class Writer:
             self._look_around()
             self.commit()
         return len(records)
-
-    def _interval_s(self) -> float:
-        newest_ms, behind_s = self._memory.pending_rows.newest_ms, self.settings.behind_interval_s
-        behind = 0 < newest_ms < (time.time() - behind_s) * 1000
-        return max(self.settings.interval_s, behind_s) if behind else self.settings.interval_s
 
     def _poll(self, timeout_s: float) -> list[Record]:
         try:
@@ -188,13 +171,11 @@ class Writer:
         by_topic: dict[str, list[Record]] = defaultdict(list)
         for record in records:
             by_topic[record.topic].append(record)
-        # What they were read for; to block a topic opens another reader.
-        shares = {topic: self.assigned.share(topic) for topic in by_topic}
         with self.measures.stage("decode"):
             for topic, found in by_topic.items():
-                self._take_topic(topic, found, shares[topic])
+                self._take_topic(topic, found)
 
-    def _take_topic(self, topic: str, records: list[Record], share: Share) -> None:
+    def _take_topic(self, topic: str, records: list[Record]) -> None:
         if topic not in OURS:
             try:
                 self._schemas.prepare(record.value for record in records if not header(record, topics.DAMAGED))
@@ -203,108 +184,50 @@ class Writer:
                 log.warning("%s waits: %s", topic, away)
                 self.assigned.block(topic)
                 return
-        known, new, parts = self._unread(topic, records, share)
-        new = self._unrepeated(new, parts)
+        known: list[Record] = []
+        new: list[Record] = []
+        marks: dict[int, Mark] = {}
+        for record in records:
+            mark = marks.get(record.partition)
+            if mark is None:
+                place = TopicPartition(topic, record.partition)
+                mark = marks[record.partition] = self._memory.marks.setdefault(place, Mark(record.offset, None, -1))
+            if record.offset < mark.position:
+                continue
+            if mark.fresh:
+                self._first(record, mark)
+            mark.position = record.offset + 1
+            if damage := header(record, topics.DAMAGED):
+                if record.offset >= mark.replay_until:
+                    self._memory.pending_rows.letter(record, damage)
+                    log.error("%s[%d]: %s", topic, record.partition, damage)
+                continue
+            (known if record.offset < mark.replay_until else new).append(record)
+        new = self._unrepeated(new)
         if topic in OURS:
             for record in new:
                 accounts.decode(record, self._memory.pending_rows)
         else:
             feed = self._feed(topic)
-            for closed_s, found in sorted(known.items()):
-                feed.feed.replay(True, closed_s)
-                feed.consume(found, self._memory.pending_rows, replaying=True)
-            if new:
-                feed.feed.replay(False, -1)
-                feed.consume(new, self._memory.pending_rows, replaying=False)
+            for part, replaying in ((known, True), (new, False)):
+                if part:
+                    feed.feed.replay(replaying, self._memory.marks.closed_s(topic))
+                    feed.consume(part, self._memory.pending_rows, replaying)
             self._memory.clocks.record_arrival(topic)
         self._count(topic, new)
-        self._turn_back()
 
-    def _turn_back(self) -> None:
-        """Read records again that were passed while what precedes them was rebuilt."""
-        if self._memory.marks.turn_back():
-            self.assigned.reopen()
-
-    def _unread(
-        self, topic: str, records: list[Record], share: Share
-    ) -> tuple[dict[int, list[Record]], list[Record], list[int]]:
-        """What of `records` is this writer's and was not taken yet, and moves the marks past it.
-
-        Records that rebuild memory, by the bucket up to which ports are written; those to write; and the slices of these.
-        """
-        if share.whole:
-            found = [WHOLE] * len(records)
-        else:
-            with self.measures.stage("divide"):
-                found = self._slicing.slices([record.value for record in records], share.total).tolist()
-        marks = self._marks_of(topic, records, share)
-        ends = {record.partition: record.offset + 1 for record in records}
-        known: dict[int, list[Record]] = defaultdict(list)
-        if replayed := self._memory.marks.replayed(topic):
-            closed = {part: self._memory.marks.closed_s(topic, part) for part in replayed}
-            for record, part in zip(records, found, strict=True):
-                mark = marks[record.partition].get(part)
-                if mark is not None and mark.position <= record.offset < mark.replay_until:
-                    mark.position = record.offset + 1
-                    if not header(record, topics.DAMAGED):
-                        known[closed[part]].append(record)
-            for partition, end in ends.items():
-                for mark in marks[partition].values():
-                    mark.position = max(mark.position, min(end, mark.replay_until))
-            replayed = self._memory.marks.replayed(topic)
-        new: list[Record] = []
-        parts: list[int] = []
-        for record, part in zip(records, found, strict=True):
-            mark = marks[record.partition].get(part)
-            if mark is None or mark.passed or record.offset < mark.position:
-                continue
-            if part in replayed:
-                # A sample that was written, in another partition, may follow this one: their difference would pass for written.
-                mark.passed = True
-                continue
-            mark.position = record.offset + 1
-            if damage := header(record, topics.DAMAGED):
-                self._damaged(record, damage)
-            else:
-                new.append(record)
-                parts.append(part)
-        # What is of other slices was read for this writer's, too.
-        for partition, end in ends.items():
-            for part, mark in marks[partition].items():
-                if part not in replayed and not mark.passed:
-                    mark.position = max(mark.position, end)
-        return known, new, parts
-
-    def _marks_of(self, topic: str, records: Sequence[Record], share: Share) -> dict[int, dict[int, Mark]]:
-        """The marks of this writer's slices in the partitions of `records`."""
-        marks: dict[int, dict[int, Mark]] = {}
-        for record in records:
-            partition = record.partition
-            if partition in marks:
-                continue
-            slots = [Slot(topic, partition, part) for part in ([WHOLE] if share.whole else share.slices)]
-            here = marks[partition] = {
-                slot.slice: self._memory.marks.setdefault(slot, Mark(record.offset, None, -1)) for slot in slots
-            }
-            if fresh := [mark for mark in here.values() if mark.fresh]:
-                self._first(record, fresh)
-        return marks
-
-    def _damaged(self, record: Record, damage: str) -> None:
-        self._memory.pending_rows.letter(record, damage)
-        log.error("%s[%d]: %s", record.topic, record.partition, damage)
-
-    def _first(self, record: Record, marks: Sequence[Mark]) -> None:
+    def _first(self, record: Record, mark: Mark) -> None:
         """The first record after an assignment: a hole before it was trimmed from the log."""
-        for mark in marks:
-            mark.fresh = False
-        written = [mark.committed.position for mark in marks if mark.committed is not None]
-        if written and record.offset > min(written):
-            lost = record.offset - min(written)
+        mark.fresh = False
+        missing = record.offset - mark.position
+        if mark.committed is not None and record.offset > mark.committed.position:
+            lost = record.offset - mark.committed.position
             reason = f"{lost} records before this one left the log before they were written"
-            self._memory.pending_rows.letters.append(letter_of(record._replace(value=b"", offset=min(written)), reason))
+            self._memory.pending_rows.letters.append(
+                letter_of(record._replace(value=b"", offset=mark.committed.position), reason)
+            )
             log.error("%s[%d]: %s", record.topic, record.partition, reason)
-        elif record.offset > min(mark.position for mark in marks):
+        elif missing > 0:
             log.warning(
                 "%s[%d]: the log is trimmed to %d, memory is rebuilt from less",
                 record.topic,
@@ -312,15 +235,14 @@ class Writer:
                 record.offset,
             )
 
-    def _unrepeated(self, records: list[Record], parts: list[int]) -> list[Record]:
+    def _unrepeated(self, records: list[Record]) -> list[Record]:
         if not any(record.headers for record in records):
             return records
-        sequences, found = self._memory.sequences, self._memory.pending_rows
-        sequences.learn(self._database.conn, records, parts)
+        self._memory.sequences.learn(self._database.conn, records)
         kept = []
-        for record, part in zip(records, parts, strict=True):
-            if record.headers and sequences.repeats(record, part, found):
-                found.rates[record.topic].duplicates += 1
+        for record in records:
+            if record.headers and self._memory.sequences.repeats(record, self._memory.pending_rows.sequences):
+                self._memory.pending_rows.rates[record.topic].duplicates += 1
             else:
                 kept.append(record)
         return kept
@@ -372,11 +294,9 @@ class Writer:
             `stop` was set while the database did not answer.
         """
         self._land()
-        self._committed_at = time.monotonic()
-        if self._memory.half_rebuilt:
-            return
         with self.measures.stage("prepare"):
             batch = self._memory.take(everything)
+        self._committed_at = time.monotonic()
         if batch.empty:
             return
         self._pipeline.send(batch)
@@ -407,19 +327,15 @@ class Writer:
     # --- partitions that come and go -----------------------------------------------------------------------------------
 
     def _begin(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
-        shares = {topic: self.assigned.share(topic) for topic in {place.topic for place in places}}
-        divided = {topic: share.slices for topic, share in shares.items() if not share.whole}
-        starts = self._memory.marks.begin(places, divided, self._database.positions())
+        starts = self._memory.marks.begin(places, self._database.positions())
         # A bucket that was written whole stays closed, also where the feed's clock has not come so far again.
-        closed_s = [
-            self._memory.marks.closed_s(topic, part) for topic in shares for part in divided.get(topic, (WHOLE,))
-        ]
+        closed_s = [self._memory.marks.closed_s(topic) for topic in {place.topic for place in places}]
         self._memory.ledger.ports_closed_s = max([self._memory.ledger.ports_closed_s, *closed_s])
         return starts
 
     def _let_go(self, names: set[str]) -> None:
-        """Topics that are another writer's from now on, or slices of which are: write what is held of them, forget them."""
-        held = names & ({slot.topic for slot in self._memory.marks} | self._memory.feeds.keys())
+        """Topics that are another writer's from now on: write what is held of them, forget them."""
+        held = names & ({place.topic for place in self._memory.marks} | self._memory.feeds.keys())
         if not held:
             return
         if self.replaying:
@@ -432,25 +348,6 @@ class Writer:
             self._start_over()
             return
         self._memory.forget(held)
-
-    def _unite(self, topic: str, total: int) -> bool:
-        """Keep one position a partition of a topic whose slices are all here; False where they are not level yet."""
-        held = self._memory
-        if self.replaying or not held.marks.level(topic, total):
-            return False
-        try:
-            self.commit()
-            self._land()
-        except Conflict as moved:
-            log.warning("%s", moved)
-            self._start_over()
-            return False
-        if not held.marks.written(topic) or not slices.unite(self._database.conn, self.reader, topic):
-            return False
-        held.marks.unite(topic)
-        held.sequences = Sequences()
-        log.info("%s: whole again", topic)
-        return True
 
     def _start_over(self) -> None:
         self._pipeline.abandon()
@@ -488,12 +385,9 @@ class Writer:
         self._silence_at = now
         if not self._memory.feeds or not self.assigned.caught_up():
             return
-        # What is no longer in the log cannot be replayed. A topic that waits is not read, and will be.
-        places = self.assigned.places
-        for slot, mark in self._memory.marks.items():
-            if TopicPartition(slot.topic, slot.partition) in places:
-                mark.position = max(mark.position, mark.replay_until)
-        self._turn_back()
+        # What is no longer in the log cannot be replayed.
+        for mark in self._memory.marks.values():
+            mark.position = max(mark.position, mark.replay_until)
         for topic, feed in self._memory.feeds.items():
             if feed.counts and (clock_us := self._memory.clocks.now_us(topic, feed)) is not None:
                 feed.feed.check_silence(clock_us)
@@ -507,22 +401,4 @@ class Writer:
     @property
     def replaying(self) -> bool:
         """Whether memory is still being rebuilt."""
-        return self._memory.marks.replaying
-
-
-class _Divisions:
-    """See `flitwatch_ingest.writer.assigned_topics.Divisions`."""
-
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-
-    def read(self) -> dict[str, int]:
-        return slices.divisions(self._writer._database.conn, self._writer.reader)
-
-    def divide(self, topic: str) -> int:
-        slices.divide(self._writer._database.conn, self._writer.reader, topic)
-        log.info("%s: divided into %d slices", topic, slices.SLICES)
-        return slices.SLICES
-
-    def unite(self, topic: str, total: int) -> bool:
-        return self._writer._unite(topic, total)
+        return self._memory.marks.replaying()
