@@ -9,6 +9,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -133,6 +134,33 @@ def test_killed_servers_lose_and_repeat_nothing(server: Any) -> None:
     for source in range(SOURCES):
         ours = [value for value in values if value % SOURCES == source]
         assert ours == sorted(ours)
+
+
+def test_a_server_that_is_away_is_asked_for_its_ends_and_no_record_is_lost(server: Any) -> None:
+    """What was fetched before the kill lies with the consumer; a question in vain must not take of it."""
+    with open_log(server.url) as log:
+        log.create_topic(TOPIC, 1)
+        with log.producer() as producer:
+            for number in range(200):
+                producer.append(TOPIC, b"%d" % number, partition=0)
+            producer.flush()
+        with log.consumer("reader", [TOPIC]) as consumer:
+            values: list[int] = []
+
+            def read(most: int, until: int) -> None:
+                deadline = time.monotonic() + 90
+                while len(values) < until and time.monotonic() < deadline:
+                    with suppress(Unavailable):
+                        values.extend(int(record.value) for record in consumer.poll(most, 0.2))
+
+            read(1, 1)
+            server.kill()
+            for ask in (consumer.end_offsets, consumer.begin_offsets):
+                with pytest.raises(Unavailable):
+                    ask()
+            server.start()
+            read(1_000, 200)
+    assert values == list(range(200))
 
 
 def test_an_absent_server_is_told_within_the_time_limit(server: Any) -> None:

@@ -102,7 +102,7 @@ def answered(brokers: str) -> None:
 
 
 def unavailable(brokers: str, problem: object, asked: Any = None) -> Unavailable:
-    """What a failed call means to the caller; `asked` is a client that nothing else polls, whose errors are heard first."""
+    """What a failed call means to the caller; `asked` is a client that reads nothing and that nothing else polls, whose errors are heard first."""
     if asked is not None:
         asked.poll(0)
     if isinstance(problem, KafkaException) and problem.args and isinstance(problem.args[0], KafkaError):
@@ -128,7 +128,8 @@ def watermarks(consumer: Any, brokers: str, topic: str, partition: int, seen: bo
         if found is None or found[1] < 0:
             found = consumer.get_watermark_offsets(at, timeout=CALL_TIMEOUT_S)
     except KafkaException as problem:
-        raise unavailable(brokers, problem, consumer) from None
+        # The consumer's errors are heard where it is read: to poll it here would take a record from it that nobody gets.
+        raise unavailable(brokers, problem) from None
     if found is None:
         raise unavailable(brokers, "no offsets within the time limit")
     return found
