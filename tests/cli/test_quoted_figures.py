@@ -67,10 +67,9 @@ QUOTED = [
     ),
     (
         "docs/overview.md",
-        "beats every single forecaster beyond its interval in {better} of {worlds} worlds and loses to the best one by more than 1 % in everything"
-        " (gain {loss} %); its 90 % intervals cover {mean} ({low} to {high}).",
+        "beats every single forecaster beyond its interval in {better} of {worlds} worlds; its 90 % intervals cover {mean} ({low} to {high}).",
         "docs/scorecard.md",
-        "by more than 1 % in everything ({loss}%). .. every single candidate beyond its interval in {better} of {worlds} worlds. 90 % intervals cover {mean} ({low} to {high}).",
+        "every single candidate beyond its interval in {better} of {worlds} worlds. 90 % intervals cover {mean} ({low} to {high}).",
     ),
 ]
 
