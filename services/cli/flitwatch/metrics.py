@@ -11,6 +11,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 import click
 
+from flitwatch.console import FiniteRange
 from flitwatch_domain.build import build_name
 from flitwatch_domain.heartbeat import HANGS_AFTER_S
 from flitwatch_ops.watched import HANGS_AFTER, own_heartbeat
@@ -43,7 +44,7 @@ def metrics_option(function: F) -> F:
     )
     hangs = click.option(
         "--hangs-after",
-        type=click.FloatRange(1, 86_400),
+        type=FiniteRange(1, 86_400),
         default=HANGS_AFTER_S,
         show_default=True,
         envvar=HANGS_AFTER,

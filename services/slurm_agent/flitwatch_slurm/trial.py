@@ -5,6 +5,7 @@ A file of JSON lines: the first names the trial, each other one a job. Lines are
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import time
@@ -107,7 +108,7 @@ def read(path: Path) -> tuple[Header, list[Participant], int]:
         lines = path.read_bytes().split(b"\n")
         first: dict[str, Any] = orjson.loads(lines[0])
         header = Header(str(first["salt"]), float(first["share"]), float(first["begun_s"]))
-        if first["trial"] != 1 or not 0 < header.share < 1:
+        if first["trial"] != 1 or not 0 < header.share < 1 or not math.isfinite(header.begun_s):
             raise ValueError
     except (OSError, ValueError, LookupError, TypeError):
         raise BadInput(f"{path} is no record of a trial", advice="flitwatch agent slurm --trial writes one.") from None
@@ -117,7 +118,7 @@ def read(path: Path) -> tuple[Header, list[Participant], int]:
         if not line:
             continue
         try:
-            one = Participant(**orjson.loads(line))
+            one = _participant(orjson.loads(line))
         except (ValueError, TypeError):
             torn += 1
             continue
@@ -125,6 +126,17 @@ def read(path: Path) -> tuple[Header, list[Participant], int]:
             raise BadInput(f"line {number} of {path}: job {one.job_id} is not in the half that was drawn for it")
         found.setdefault(one.job_id, one)
     return header, list(found.values()), torn
+
+
+def _participant(said: dict[str, Any]) -> Participant:
+    """A line as a participant; ValueError or TypeError where a value is of another kind than was written."""
+    one = Participant(**said)
+    numbers = (one.slowdown, one.at_s, one.usual_s)
+    if not all(isinstance(number, int | float) and math.isfinite(number) for number in numbers):
+        raise ValueError("a number is none")
+    if not (isinstance(one.job_id, str) and isinstance(one.advised, bool) and isinstance(one.nodes, int)):
+        raise TypeError("a job's id, half or nodes are of another kind")
+    return one
 
 
 def _append(path: Path, lines: Sequence[dict[str, Any]]) -> None:

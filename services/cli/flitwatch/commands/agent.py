@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import emit, fail, json_option, log_to_stderr
+from flitwatch.console import FiniteRange, emit, fail, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
 from flitwatch_domain.trials import RECORD
 from flitwatch_ops.watched import own_heartbeat
@@ -44,13 +44,11 @@ def agent() -> None:
     show_default=True,
     help="File that job_submit.lua reads.",
 )
-@click.option(
-    "--interval", type=click.FloatRange(0.2, 600), default=15.0, show_default=True, help="Seconds between rounds."
-)
+@click.option("--interval", type=FiniteRange(0.2, 600), default=15.0, show_default=True, help="Seconds between rounds.")
 @click.option(
     "--limit",
     "limit_s",
-    type=click.FloatRange(5, 3600),
+    type=FiniteRange(5, 3600),
     default=120.0,
     show_default=True,
     help="Seconds that a file may be used.",
@@ -65,7 +63,7 @@ def agent() -> None:
 )
 @click.option(
     "--most-delay",
-    type=click.FloatRange(1, 86_400),
+    type=FiniteRange(1, 86_400),
     default=1800.0,
     show_default=True,
     help="Seconds that a job is delayed in all.",
@@ -79,7 +77,7 @@ def agent() -> None:
 @click.option("--accept-stale", is_flag=True, help="Also use answers from state that is not renewed.")
 @click.option(
     "--trial",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=FiniteRange(0, 1, min_open=True, max_open=True),
     help="With --act: give advice to this share of the jobs only, drawn at random, and none at submission.",
 )
 @click.option(

@@ -13,7 +13,7 @@ from typing import TypedDict
 
 import click
 
-from flitwatch.console import emit, fail, json_option
+from flitwatch.console import FiniteRange, emit, fail, json_option
 
 READY_S = 60
 GROUPS, APPLICATIONS, RUNS = 15, 10, 40
@@ -21,7 +21,7 @@ NODES_PER_GROUP = 96
 
 
 @click.command("advice")
-@click.option("--rate", type=click.FloatRange(1, 5000), default=200.0, show_default=True, help="Questions a second.")
+@click.option("--rate", type=FiniteRange(1, 5000), default=200.0, show_default=True, help="Questions a second.")
 @click.option("--seconds", type=click.IntRange(1, 3600), default=20, show_default=True, help="How long it is measured.")
 @click.option(
     "--candidates", type=click.IntRange(1, 16), default=4, show_default=True, help="Lists of nodes in each question."

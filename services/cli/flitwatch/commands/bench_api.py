@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from flitwatch.console import database_options, emit, fail, json_option, progress
+from flitwatch.console import FiniteRange, database_options, emit, fail, json_option, progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +57,7 @@ QUERIES = {
 )
 @click.option(
     "--rate",
-    type=click.FloatRange(0.1, 1000),
+    type=FiniteRange(0.1, 1000),
     default=5.0,
     show_default=True,
     help="Requests a second, one after another.",

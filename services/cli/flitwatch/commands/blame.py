@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 import click
 
 from flitwatch.commands.blame_measured import CAVEAT, judged, show
-from flitwatch.console import emit, fail, json_option, stderr
+from flitwatch.console import FiniteRange, emit, fail, json_option, stderr
 from flitwatch.rest import api_options, application_options, asking, needed
 
 
@@ -53,7 +53,7 @@ from flitwatch.rest import api_options, application_options, asking, needed
 )
 @click.option(
     "--tau",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=1.0,
     show_default=True,
     help="A run is optimal below tau x the mean time.",

@@ -11,6 +11,7 @@ from flitwatch.commands.collect_infiniband import infiniband
 from flitwatch.commands.collect_prometheus import prometheus
 from flitwatch.commands.collect_ufm import ufm
 from flitwatch.commands.following import finish, following, say, session
+from flitwatch.console import FiniteRange
 
 
 @click.group()
@@ -50,7 +51,7 @@ def ldms_csv(
 @click.option(
     "--settle",
     "settle_s",
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     default=10.0,
     show_default=True,
     help="Seconds a run's files must rest.",
@@ -83,7 +84,7 @@ def ncl(
 @click.option(
     "--since",
     "since_s",
-    type=click.FloatRange(0),
+    type=FiniteRange(0),
     default=86400.0,
     show_default=True,
     help="Seconds the first look goes back.",

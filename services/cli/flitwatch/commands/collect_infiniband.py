@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from flitwatch.commands.following import finish, keep_topology, publishing, say, session
-from flitwatch.console import emit
+from flitwatch.console import FiniteRange, emit
 
 if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "--discover-every",
     "discovery_s",
-    type=click.FloatRange(1),
+    type=FiniteRange(1),
     default=300.0,
     show_default=True,
     help="Seconds between looks at the topology.",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from flitwatch.console import emit, json_option, stderr
+from flitwatch.console import FiniteRange, emit, json_option, stderr
 from flitwatch.metrics import metrics_option
 
 if TYPE_CHECKING:
@@ -41,9 +41,7 @@ def publishing(function: F) -> F:
             help="Without --log: the log of this database (default: the project's own).",
         ),
         click.option("--once", is_flag=True, help="Publish what is there and leave."),
-        click.option(
-            "--interval", "interval_s", type=click.FloatRange(0.05), default=None, help="Seconds between looks."
-        ),
+        click.option("--interval", "interval_s", type=FiniteRange(0.05), default=None, help="Seconds between looks."),
     ):
         function = option(function)
     return json_option(metrics_option(function))

@@ -98,7 +98,7 @@ def loop() -> None:
 )
 @click.option(
     "--mtu",
-    type=click.FloatRange(1, 65_536),
+    type=FiniteRange(1, 65_536),
     help="Count MTU/2 x packets + bytes/2 instead of bytes, so that many small messages count beside few large ones.",
 )
 @click.option("--out", type=OutPath(), help="Write the new tables here.")

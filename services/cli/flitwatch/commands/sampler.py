@@ -11,7 +11,7 @@ from typing import TypedDict
 
 import click
 
-from flitwatch.console import database_options, emit, fail, json_option
+from flitwatch.console import FiniteRange, database_options, emit, fail, json_option
 from flitwatch.metrics import metrics_option
 
 DEFAULT_CONTROL = Path("/run/flitwatch/sampler.sock")
@@ -164,7 +164,7 @@ def plan(
 @sampler.command()
 @click.option(
     "--speedup",
-    type=click.FloatRange(1, 200),
+    type=FiniteRange(1, 200),
     default=20.0,
     show_default=True,
     help="Rates times, durations divided by this.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from flitwatch.commands.users import gate
-from flitwatch.console import database_options, emit, json_option
+from flitwatch.console import FiniteRange, database_options, emit, json_option
 from flitwatch_domain.access import SCOPES
 
 
@@ -27,7 +27,7 @@ def tokens() -> None:
     help="What it may do (repeat it).",
 )
 @click.option(
-    "--days", type=click.FloatRange(0, 366, min_open=True), default=90, show_default=True, help="Days until it expires."
+    "--days", type=FiniteRange(0, 366, min_open=True), default=90, show_default=True, help="Days until it expires."
 )
 @json_option
 @database_options

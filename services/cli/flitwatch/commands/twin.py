@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import emit, json_option, progress
+from flitwatch.console import FiniteRange, emit, json_option, progress
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
 
@@ -30,7 +30,7 @@ def twin() -> None:
     "--seconds", type=click.IntRange(0), default=60, show_default=True, help="Simulated seconds; 0 runs until stopped."
 )
 @click.option(
-    "--speed", type=click.FloatRange(0), default=1.0, show_default=True, help="1 is real time, 0 as fast as possible."
+    "--speed", type=FiniteRange(0), default=1.0, show_default=True, help="1 is real time, 0 as fast as possible."
 )
 @click.option(
     "--seed",

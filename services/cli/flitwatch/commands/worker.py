@@ -8,7 +8,7 @@ import os
 
 import click
 
-from flitwatch.console import database_options, emit, fail, log_to_stderr, stderr
+from flitwatch.console import FiniteRange, database_options, emit, fail, log_to_stderr, stderr
 from flitwatch.metrics import metrics_option
 from flitwatch_ops.platform import SERVICE_PATIENCE_S, database
 from flitwatch_ops.watched import own_heartbeat
@@ -45,28 +45,28 @@ def homes() -> dict[str, str]:
 @click.option("--concurrency", type=click.IntRange(1, 64), default=1, show_default=True, help="Tasks at a time.")
 @click.option(
     "--stalled-after",
-    type=click.FloatRange(1, 3600),
+    type=FiniteRange(1, 3600),
     default=60.0,
     show_default=True,
     help="Seconds of silence after which a worker is dead.",
 )
 @click.option(
     "--memory-gib",
-    type=click.FloatRange(0.1, 65536),
+    type=FiniteRange(0.1, 65536),
     default=8.0,
     show_default=True,
     help="Resident memory that a task may use.",
 )
 @click.option(
     "--hours",
-    type=click.FloatRange(0.001, 8760),
+    type=FiniteRange(0.001, 8760),
     default=24.0,
     show_default=True,
     help="Wall time that a task may use.",
 )
 @click.option(
     "--file-gib",
-    type=click.FloatRange(0.001, 65536),
+    type=FiniteRange(0.001, 65536),
     default=8.0,
     show_default=True,
     help="Size of the largest file that a task may write.",

@@ -7,7 +7,7 @@ import threading
 
 import click
 
-from flitwatch.console import database_options, emit, json_option, log_to_stderr
+from flitwatch.console import FiniteRange, database_options, emit, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
 from flitwatch_ops.watched import own_heartbeat
 
@@ -32,7 +32,7 @@ from flitwatch_ops.watched import own_heartbeat
 @click.option("--group", default="writer", show_default=True, help="Writers of one group share the topics.")
 @click.option("--topics", "pattern", default=None, help="Regular expression of the topics that carry LDMS rows.")
 @click.option(
-    "--interval", type=click.FloatRange(0.05, 60), default=1.0, show_default=True, help="Seconds between transactions."
+    "--interval", type=FiniteRange(0.05, 60), default=1.0, show_default=True, help="Seconds between transactions."
 )
 @json_option
 @metrics_option
