@@ -36,6 +36,13 @@ EXCEPTIONS = {
     "services/research/flitwatch_research/studies/wang_distributions.py:by_case": "the points of whichever study is given",
     "services/research/flitwatch_research/studies/wang_figures.py:_box": "arguments of matplotlib's bxp",
     "services/research/flitwatch_research/papers/measured.py:_run": "the points of whichever study is named",
+    "services/research/flitwatch_research/papers/measured.py:ghost": "the points of whichever study is named",
+    "services/research/flitwatch_research/papers_routes/convergence.py:course": "a cell of the page's document, kept as JSON",
+    "services/research/flitwatch_research/papers_routes/report.py:_by_key": "a cell of the page's document, kept as JSON",
+    "services/research/flitwatch_research/papers_routes/report.py:_found": "cells of the page's document, kept as JSON",
+    "services/research/flitwatch_research/papers_routes/report.py:_measured": "a cell of the page's document, kept as JSON",
+    "services/research/flitwatch_research/papers_routes/report.py:_sizes": "sizes beside a cell, kept as JSON",
+    "services/research/flitwatch_research/papers_routes/report.py:_with_cell": "a row of the page's document, kept as JSON",
     "services/research/flitwatch_research/study_tasks.py:study": "the answer of whichever study is named",
     "services/twin/flitwatch_twin/accounting.py:slurm_json": "a document of Slurm's, with the keys of `sacct --json`",
 }

@@ -17,7 +17,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers.lldp import Switch, fabric_of
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
-from flitwatch_ingest.sources.ethernet import Reading, Sorted, records_of
+from flitwatch_ingest.sources.ethernet import Reading, Tally, records_of
 from flitwatch_ingest.sources.rejection import Rejection
 
 #: Counters that a dead letter of their own names, in all.
@@ -76,7 +76,7 @@ class Round:
     switches: int = 0
     ports: int = 0
     records: int = 0
-    sorted: Sorted = field(default_factory=Sorted)
+    tally: Tally = field(default_factory=Tally)
     bad: int = 0
     failed: dict[str, list[str]] = field(default_factory=dict)
     error: FlitwatchError | None = None
@@ -154,13 +154,13 @@ class EthernetCollector:
                 continue
             found.switches += 1
             found.ports += len(answer.ports)
-            for topic, port, record in records_of(answer, switch, found.sorted):
+            for topic, port, record in records_of(answer, switch, found.tally):
                 self._publisher.publish(topic, orjson.dumps(record), self._source, key=f"{switch} {port}")
                 found.records += 1
             for name, value in answer.bad.items():
                 found.bad += 1
                 self._reject(f"{source.place} {name}", "its value is no count", name, value)
-        for name, first in found.sorted.first.items():
+        for name, first in found.tally.first.items():
             self._reject(f"counter {name}", "the catalogue does not know this counter", name, first)
         self._settle()
         return found
@@ -242,7 +242,7 @@ def warnings_of(found: Round) -> list[str]:
         others = f" and {len(places) - _NAMED_SWITCHES} more" if len(places) > _NAMED_SWITCHES else ""
         at = f" ({', '.join(sorted(places)[:_NAMED_SWITCHES])}{others})" if places else ""
         lines.append(f"{why}{at}")
-    if found.sorted.unknown:
-        names = ", ".join(sorted(found.sorted.unknown)[:_NAMED_SWITCHES])
-        lines.append(f"{len(found.sorted.unknown)} counters that the catalogue does not know: {names}")
+    if found.tally.unknown:
+        names = ", ".join(sorted(found.tally.unknown)[:_NAMED_SWITCHES])
+        lines.append(f"{len(found.tally.unknown)} counters that the catalogue does not know: {names}")
     return lines

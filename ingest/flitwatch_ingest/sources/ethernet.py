@@ -60,7 +60,7 @@ class Reading:
 
 
 @dataclass
-class Sorted:
+class Tally:
     """What becomes of a reading's counters: how many are in records, how many nothing is kept of, and which no catalogue has with the first value of each."""
 
     placed: int = 0
@@ -70,7 +70,7 @@ class Sorted:
     first: dict[str, int] = field(default_factory=dict)
 
 
-def records_of(reading: Reading, switch: str, found: Sorted) -> Iterator[tuple[str, str, Record]]:
+def records_of(reading: Reading, switch: str, found: Tally) -> Iterator[tuple[str, str, Record]]:
     """(topic, port, record) of each port of a switch; `found` is added to."""
     for port, counted in reading.ports.items():
         port_counts, queue_counts, others = _sorted(counted, found)
@@ -83,7 +83,7 @@ def records_of(reading: Reading, switch: str, found: Sorted) -> Iterator[tuple[s
             yield OTHER_TOPIC, port, owner | {"instance": f"{switch} {port}"} | others
 
 
-def _sorted(counted: Counted, found: Sorted) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+def _sorted(counted: Counted, found: Tally) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
     ports: dict[str, int] = {}
     queues: dict[str, int] = {}
     others: dict[str, int] = {}

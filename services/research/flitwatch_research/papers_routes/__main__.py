@@ -7,10 +7,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from flitwatch_research.papers_routes import beyond, loops, report, routes_and_bases
+from flitwatch_research.papers_routes import report
+from flitwatch_research.papers_routes.catalogue import ROWS
 from flitwatch_research.papers_routes.rows import FULL, QUICK, TABLES
-
-ROWS = [*routes_and_bases.ROWS, *loops.ROWS, *beyond.ROWS]
 
 
 def main(argv: list[str] | None = None) -> int:

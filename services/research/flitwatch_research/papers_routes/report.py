@@ -70,7 +70,7 @@ def _found(tasks: Sequence[tuple[Row, str]], size: Size, at_once: int) -> Iterat
 
 def _by_key(key: str, column: str, size: Size) -> dict[str, Any]:
     """In a process of its own, which finds the row anew: how it is measured cannot be sent."""
-    from flitwatch_research.papers_routes.__main__ import ROWS
+    from flitwatch_research.papers_routes.catalogue import ROWS
 
     (row,) = [row for row in ROWS if row.key == key]
     return _measured(row.cells[column] if column else row.measure, size)

@@ -1,0 +1,7 @@
+"""Every row of the tables, in the order in which they are measured."""
+
+from __future__ import annotations
+
+from flitwatch_research.papers_routes import beyond, loops, routes_and_bases
+
+ROWS = [*routes_and_bases.ROWS, *loops.ROWS, *beyond.ROWS]
