@@ -103,6 +103,10 @@ def test_lids_that_none_or_several_claim_are_nobodys(fabric: Fabric) -> None:
     assert [int(owners[lid]) for lid in lids[2:]] == list(range(2, count)) and set(owners[:4].tolist()) == {-1}
     fewer = replace(fabric, attributes={**fabric.attributes, "lids": lids[:-1]})
     assert set(lft._owners(fewer).tolist()) == {-1}
+    from_one = replace(fabric, attributes={**fabric.attributes, "lids": list(range(count))})
+    assert lft._owners(from_one)[:count].tolist() == [-1, *range(1, count)], (
+        "LID 0 is nobody's, LID 1 may be an endpoint's"
+    )
 
 
 def test_a_switch_with_cables_needs_a_table_and_one_without_needs_none(fabric: Fabric, tmp_path: Path) -> None:
