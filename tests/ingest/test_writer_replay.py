@@ -86,3 +86,29 @@ def test_a_topic_that_waits_for_the_registry_is_not_taken_for_rebuilt(
         drain(embedded_db, embedded_db, settings=WriterSettings(pattern=pattern), limit_s=60)
     assert stored(embedded_db) == feed.expected()
     assert quality(embedded_db) == ([], [])
+
+
+@pytest.mark.integration
+def test_a_late_record_is_counted_though_what_follows_it_in_another_partition_was_written(
+    embedded_db: str, topic: str
+) -> None:
+    """The late sample is read before the written one, which is only replayed; their difference was never counted."""
+    fabric = dragonfly(1, 2, 4, name="late")
+    with connect(embedded_db) as conn:
+        fabrics.save(conn, fabric)
+    feed = Quarters(fabric, range(8), topic=f"ldms.{topic}")
+    settings = WriterSettings(pattern=f"^ldms.{topic}$", most_records=5)
+    with open_log(embedded_db) as log:
+        log.create_topic(feed.topic, 2)
+        before, after = feed.tick(), feed.tick()
+        append(log, feed.topic, after, spread=(1,))
+        killed = Writer(embedded_db, log, settings)
+        while killed.step() or not (killed.assigned.mine and killed.assigned.caught_up()):
+            pass
+        killed.commit()
+        killed.commit()
+        killed.close()
+        append(log, feed.topic, before, spread=(0,))
+        drain(embedded_db, embedded_db, settings=settings, limit_s=60)
+    assert stored(embedded_db) == feed.expected()
+    assert quality(embedded_db) == ([], [])
