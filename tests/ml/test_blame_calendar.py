@@ -43,8 +43,9 @@ def unstressed():
 @pytest.mark.parametrize("world", ["shift-10", "shift-20"])
 def test_an_upgrade_names_no_innocents_and_hides_few_of_the_guilty(unstressed, world: str) -> None:
     false_share, recall = figures(judged(world))
-    assert false_share <= 0.1
-    assert recall >= 0.75 * figures(unstressed)[1] > 0.5
+    without, found_without = figures(unstressed)
+    assert false_share <= 0.1 and without <= 0.1
+    assert recall >= 0.75 * found_without > 0.5
 
 
 def test_the_same_draws_deceive_a_method_without_a_calendar() -> None:
