@@ -17,6 +17,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers.lldp import Switch, fabric_of
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
+from flitwatch_ingest.collectors.secret_file import secret_of
 from flitwatch_ingest.sources.ethernet import Reading, Tally, records_of
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -58,15 +59,7 @@ def password_of(path: Path) -> str:
     BadInput
         It cannot be read, others may read it, or it holds none.
     """
-    try:
-        text, mode = path.read_text().strip(), path.stat().st_mode
-    except (OSError, UnicodeDecodeError) as problem:
-        raise BadInput(f"cannot be read: {problem}", where=str(path)) from None
-    if mode & 0o077:
-        raise BadInput("others than its owner may read it", where=str(path), advice=f"chmod 600 {path}")
-    if not text or len(text.splitlines()) != 1:
-        raise BadInput("holds no password: expected one line", where=str(path))
-    return text
+    return secret_of(path, "password: expected one line")
 
 
 @dataclass

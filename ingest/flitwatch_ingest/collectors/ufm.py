@@ -18,6 +18,7 @@ import orjson
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers import ufm
+from flitwatch_ingest.collectors.secret_file import secret_of
 
 #: A subnet of 40,000 ports is some 60 MB of records.
 MOST_BODY_BYTES = 1 << 30
@@ -52,14 +53,7 @@ def credentials_of(path: Path) -> Credentials:
     BadInput
         It cannot be read, others may read it, or it holds neither.
     """
-    try:
-        text, mode = path.read_text().strip(), path.stat().st_mode
-    except (OSError, UnicodeDecodeError) as problem:
-        raise BadInput(f"cannot be read: {problem}", where=str(path)) from None
-    if mode & 0o077:
-        raise BadInput("others than its owner may read it", where=str(path), advice=f"chmod 600 {path}")
-    if not text or len(text.splitlines()) != 1 or not text.isprintable():
-        raise BadInput("holds no credentials: expected one line, user:password or an access token", where=str(path))
+    text = secret_of(path, "credentials: expected one line, user:password or an access token")
     if ":" in text:
         return Credentials("Basic " + base64.b64encode(text.encode()).decode())
     if not text.isascii() or " " in text:
