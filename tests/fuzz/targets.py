@@ -120,13 +120,14 @@ def openconfig_values(data: bytes) -> None:
 
 
 def _ethernet(reading: ethernet.Reading) -> None:
-    for _, _, record in ethernet.records_of(reading, "fuzz", ethernet.Sorted()):
+    for _, _, record in ethernet.records_of(reading, "fuzz", ethernet.Tally()):
         orjson.dumps(record)
 
 
 def dragonview(data: bytes) -> None:
     """Cable list, network counters and jobs of a snapshot."""
-    read_snapshot(*_files(data, "links-fuzz.txt", "counters.csv", "jobs.csv"))
+    links, counters, jobs = _files(data, "links-fuzz.txt", "counters.csv", "jobs.csv")
+    read_snapshot(links, counters, jobs)
 
 
 def sacct_output(data: bytes) -> None:
