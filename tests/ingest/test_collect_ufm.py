@@ -129,7 +129,7 @@ def test_who_is_not_trusted_is_not_asked(server: UfmServer, embedded_db: str, tm
     plain = ["--db", embedded_db, "--url", "http://ufm.example.org", "--credentials-file", str(secret)]
     assert "without TLS" in str(collect(*plain, folder=tmp_path, status=1)["said"])
     secret.chmod(0o644)
-    assert "others than its owner may read it" in str(collect(*words, folder=tmp_path, status=1)["said"])
+    assert "others than its owner may read or write it" in str(collect(*words, folder=tmp_path, status=1)["said"])
     secret.chmod(0o600)
     secret.write_text("reader:wrong")
     trusting = [*words, "--ca-file", str(server.ca)]

@@ -59,7 +59,7 @@ def password_of(path: Path) -> str:
     BadInput
         It cannot be read, others may read it, or it holds none.
     """
-    return secret_of(path, "password: expected one line")
+    return secret_of(path, "password")
 
 
 @dataclass

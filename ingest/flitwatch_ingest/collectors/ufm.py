@@ -53,7 +53,7 @@ def credentials_of(path: Path) -> Credentials:
     BadInput
         It cannot be read, others may read it, or it holds neither.
     """
-    text = secret_of(path, "credentials: expected one line, user:password or an access token")
+    text = secret_of(path, "credentials (user:password or an access token)")
     if ":" in text:
         return Credentials("Basic " + base64.b64encode(text.encode()).decode())
     if not text.isascii() or " " in text:
