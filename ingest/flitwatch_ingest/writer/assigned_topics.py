@@ -63,6 +63,7 @@ class AssignedTopics:
         self._reading: frozenset[str] = frozenset()
         self._blocked: dict[str, float] = {}
         self._looked_at = -LOOK_S
+        self._sizes: dict[str, int] = {}
         self.mine: set[str] = set()
 
     def poll(self, most: int, timeout_s: float) -> list[Record]:
@@ -90,9 +91,16 @@ class AssignedTopics:
         names = [name for name in self._log.topics() if self._wanted(name)]
         return {(name, p): end for name in names for p, end in enumerate(self._log.end_offsets(name))}
 
+    @property
+    def places(self) -> set[TopicPartition]:
+        """The partitions that are being read."""
+        return set() if self._consumer is None else set(self._consumer.assignment())
+
     def caught_up(self) -> bool:
-        """Whether everything that stands in the log was read."""
-        return self._merger.empty and not self._unread()
+        """Whether everything that the log has of the topics that are read was read."""
+        # A reader that was just opened has not found all partitions yet.
+        known = {TopicPartition(topic, p) for topic in self._reading for p in range(self._sizes.get(topic, 0))}
+        return self._merger.empty and known <= self.places and not self._unread()
 
     def _unread(self) -> set[TopicPartition]:
         if self._consumer is None:
@@ -131,8 +139,8 @@ class AssignedTopics:
         if now - self._looked_at < LOOK_S and not any(until <= now for until in self._blocked.values()):
             return
         self._looked_at = now
-        names = {name for name in self._log.topics() if self._wanted(name)}
-        share = self._leases.divide(names)
+        self._sizes = {name: count for name, count in self._log.topics().items() if self._wanted(name)}
+        share = self._leases.divide(set(self._sizes))
         beyond = self.mine - share
         if beyond:
             self._close_consumer()

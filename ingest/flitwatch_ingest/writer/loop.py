@@ -184,25 +184,7 @@ class Writer:
                 log.warning("%s waits: %s", topic, away)
                 self.assigned.block(topic)
                 return
-        known: list[Record] = []
-        new: list[Record] = []
-        marks: dict[int, Mark] = {}
-        for record in records:
-            mark = marks.get(record.partition)
-            if mark is None:
-                place = TopicPartition(topic, record.partition)
-                mark = marks[record.partition] = self._memory.marks.setdefault(place, Mark(record.offset, None, -1))
-            if record.offset < mark.position:
-                continue
-            if mark.fresh:
-                self._first(record, mark)
-            mark.position = record.offset + 1
-            if damage := header(record, topics.DAMAGED):
-                if record.offset >= mark.replay_until:
-                    self._memory.pending_rows.letter(record, damage)
-                    log.error("%s[%d]: %s", topic, record.partition, damage)
-                continue
-            (known if record.offset < mark.replay_until else new).append(record)
+        known, new = self._unread(topic, records)
         new = self._unrepeated(new)
         if topic in OURS:
             for record in new:
@@ -215,6 +197,55 @@ class Writer:
                     feed.consume(part, self._memory.pending_rows, replaying)
             self._memory.clocks.record_arrival(topic)
         self._count(topic, new)
+        self._turn_back()
+
+    def _turn_back(self) -> None:
+        """Read records again that were passed while what precedes them was rebuilt."""
+        if self._memory.marks.turn_back():
+            self.assigned.reopen()
+
+    def _unread(self, topic: str, records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+        """What of `records` was not taken yet: what rebuilds memory, and what is to be written. Moves the marks past it."""
+        marks = self._marks_of(topic, records)
+        known: list[Record] = []
+        replaying = self._memory.marks.replaying(topic)
+        if replaying:
+            for record in records:
+                mark = marks[record.partition]
+                if mark.replaying and record.offset >= mark.position:
+                    # The log may have a hole where the replay ends.
+                    mark.position = min(record.offset + 1, mark.replay_until)
+                    if record.offset < mark.replay_until and not header(record, topics.DAMAGED):
+                        known.append(record)
+            replaying = self._memory.marks.replaying(topic)
+        new: list[Record] = []
+        for record in records:
+            mark = marks[record.partition]
+            if mark.passed or record.offset < mark.position:
+                continue
+            if replaying:
+                # A sample that was written, in another partition, may follow this one: their difference would pass for written.
+                mark.passed = True
+                continue
+            mark.position = record.offset + 1
+            if damage := header(record, topics.DAMAGED):
+                self._memory.pending_rows.letter(record, damage)
+                log.error("%s[%d]: %s", topic, record.partition, damage)
+            else:
+                new.append(record)
+        return known, new
+
+    def _marks_of(self, topic: str, records: Sequence[Record]) -> dict[int, Mark]:
+        """The marks of the partitions of `records`."""
+        marks: dict[int, Mark] = {}
+        for record in records:
+            mark = marks.get(record.partition)
+            if mark is None:
+                place = TopicPartition(topic, record.partition)
+                mark = marks[record.partition] = self._memory.marks.setdefault(place, Mark(record.offset, None, -1))
+            if mark.fresh and record.offset >= mark.position:
+                self._first(record, mark)
+        return marks
 
     def _first(self, record: Record, mark: Mark) -> None:
         """The first record after an assignment: a hole before it was trimmed from the log."""
@@ -294,9 +325,14 @@ class Writer:
             `stop` was set while the database did not answer.
         """
         self._land()
+        self._committed_at = time.monotonic()
+        if self._memory.half_rebuilt:
+            if self._memory.full:
+                # What it waits for does not come: others' records are read again rather than held without end.
+                self._start_over()
+            return
         with self.measures.stage("prepare"):
             batch = self._memory.take(everything)
-        self._committed_at = time.monotonic()
         if batch.empty:
             return
         self._pipeline.send(batch)
@@ -385,9 +421,12 @@ class Writer:
         self._silence_at = now
         if not self._memory.feeds or not self.assigned.caught_up():
             return
-        # What is no longer in the log cannot be replayed.
-        for mark in self._memory.marks.values():
-            mark.position = max(mark.position, mark.replay_until)
+        # What is no longer in the log cannot be replayed. A topic that waits is not read, and will be.
+        places = self.assigned.places
+        for place, mark in self._memory.marks.items():
+            if place in places:
+                mark.position = max(mark.position, mark.replay_until)
+        self._turn_back()
         for topic, feed in self._memory.feeds.items():
             if feed.counts and (clock_us := self._memory.clocks.now_us(topic, feed)) is not None:
                 feed.feed.check_silence(clock_us)

@@ -24,12 +24,15 @@ class Mark:
         Records before this one are in the database: they only rebuild what is in memory.
     fresh : bool
         Nothing was read since it was assigned.
+    passed : bool
+        Records from `position` on were read and not taken, because another partition of the topic is being replayed: they are read again.
     """
 
     position: int
     committed: Position | None
     replay_until: int
     fresh: bool = True
+    passed: bool = False
 
     @property
     def replaying(self) -> bool:
@@ -61,6 +64,13 @@ class Marks(dict[TopicPartition, Mark]):
     def replaying(self, topic: str | None = None) -> bool:
         """Whether any partition (of a topic) is being replayed."""
         return any(mark.replaying for place, mark in self.items() if topic is None or place.topic == topic)
+
+    def turn_back(self) -> bool:
+        """Whether records that were passed can be taken now; they are to be read again."""
+        ready = [mark for place, mark in self.items() if mark.passed and not self.replaying(place.topic)]
+        for mark in ready:
+            mark.passed = False
+        return bool(ready)
 
     def closed_s(self, topic: str) -> int:
         """Up to which bucket the topic's ports are in the database; -1: none."""

@@ -43,6 +43,16 @@ class Memory:
         rows = self.ledger.rows + len(found.observations) + len(found.runs) + len(found.jobs) + found.sample_rows
         return rows > self.settings.most_rows or found.kept_bytes > self.settings.most_bytes
 
+    @property
+    def half_rebuilt(self) -> bool:
+        """Whether port buckets of a topic are being rebuilt that are closed for another topic: nothing can be written until they are whole.
+
+        A part of them would be written before the topic's positions move, and again by whoever rebuilds them after this writer.
+        """
+        marks = self.marks
+        topics = {place.topic for place, mark in marks.items() if mark.replaying and place.topic in self.feeds}
+        return any(marks.closed_s(topic) < self.ledger.ports_closed_s for topic in topics)
+
     def forget(self, names: set[str]) -> None:
         """Drop what is held of topics, after it was written."""
         for topic in names:
