@@ -7,7 +7,7 @@ import math
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from flitwatch_db import connect
@@ -207,17 +207,8 @@ class Writer:
     def _unread(self, topic: str, records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
         """What of `records` was not taken yet: what rebuilds memory, and what is to be written. Moves the marks past it."""
         marks = self._marks_of(topic, records)
-        known: list[Record] = []
+        known = self._replayed(records, marks) if self._memory.marks.replaying(topic) else []
         replaying = self._memory.marks.replaying(topic)
-        if replaying:
-            for record in records:
-                mark = marks[record.partition]
-                if mark.replaying and record.offset >= mark.position:
-                    # The log may have a hole where the replay ends.
-                    mark.position = min(record.offset + 1, mark.replay_until)
-                    if record.offset < mark.replay_until and not header(record, topics.DAMAGED):
-                        known.append(record)
-            replaying = self._memory.marks.replaying(topic)
         new: list[Record] = []
         for record in records:
             mark = marks[record.partition]
@@ -227,6 +218,8 @@ class Writer:
                 # A sample that was written, in another partition, may follow this one: their difference would pass for written.
                 mark.passed = True
                 continue
+            if mark.fresh:
+                self._first(record, mark)
             mark.position = record.offset + 1
             if damage := header(record, topics.DAMAGED):
                 self._memory.pending_rows.letter(record, damage)
@@ -235,36 +228,48 @@ class Writer:
                 new.append(record)
         return known, new
 
+    def _replayed(self, records: Sequence[Record], marks: Mapping[int, Mark]) -> list[Record]:
+        """What of `records` is in the database and rebuilds memory. Moves the marks past it."""
+        known: list[Record] = []
+        for record in records:
+            mark = marks[record.partition]
+            if not mark.replaying or record.offset < mark.position:
+                continue
+            if mark.fresh and record.offset > mark.position:
+                log.warning(
+                    "%s[%d]: the log is trimmed to %d, memory is rebuilt from less",
+                    record.topic,
+                    record.partition,
+                    record.offset,
+                )
+            # The log may have a hole where the replay ends.
+            mark.position = min(record.offset + 1, mark.replay_until)
+            if record.offset < mark.replay_until:
+                mark.fresh = False
+                if not header(record, topics.DAMAGED):
+                    known.append(record)
+        return known
+
     def _marks_of(self, topic: str, records: Sequence[Record]) -> dict[int, Mark]:
         """The marks of the partitions of `records`."""
         marks: dict[int, Mark] = {}
         for record in records:
-            mark = marks.get(record.partition)
-            if mark is None:
+            if record.partition not in marks:
                 place = TopicPartition(topic, record.partition)
-                mark = marks[record.partition] = self._memory.marks.setdefault(place, Mark(record.offset, None, -1))
-            if mark.fresh and record.offset >= mark.position:
-                self._first(record, mark)
+                marks[record.partition] = self._memory.marks.setdefault(place, Mark(record.offset, None, -1))
         return marks
 
     def _first(self, record: Record, mark: Mark) -> None:
-        """The first record after an assignment: a hole before it was trimmed from the log."""
+        """The first record to be written after an assignment: what lacks before it was trimmed from the log."""
         mark.fresh = False
-        missing = record.offset - mark.position
-        if mark.committed is not None and record.offset > mark.committed.position:
-            lost = record.offset - mark.committed.position
-            reason = f"{lost} records before this one left the log before they were written"
-            self._memory.pending_rows.letters.append(
-                letter_of(record._replace(value=b"", offset=mark.committed.position), reason)
-            )
-            log.error("%s[%d]: %s", record.topic, record.partition, reason)
-        elif missing > 0:
-            log.warning(
-                "%s[%d]: the log is trimmed to %d, memory is rebuilt from less",
-                record.topic,
-                record.partition,
-                record.offset,
-            )
+        if mark.committed is None or record.offset <= mark.committed.position:
+            return
+        lost = record.offset - mark.committed.position
+        reason = f"{lost} records before this one left the log before they were written"
+        self._memory.pending_rows.letters.append(
+            letter_of(record._replace(value=b"", offset=mark.committed.position), reason)
+        )
+        log.error("%s[%d]: %s", record.topic, record.partition, reason)
 
     def _unrepeated(self, records: list[Record]) -> list[Record]:
         if not any(record.headers for record in records):
