@@ -47,9 +47,9 @@ QUOTED = [
     ),
     (
         "docs/overview.md",
-        "simulated ([scorecard](scorecard.md)), {seeds} seeds of each: {held} of {asked} demands hold.",
+        "simulated ([scorecard](scorecard.md)), {seeds} seeds of each: {held} of {asked} demands hold, {failed} do not, {unjudged} cannot be judged.",
         "docs/scorecard.md",
-        "with **{seeds} seeds** of each world; .. {held} of {asked} demands hold;",
+        "with **{seeds} seeds** of each world; .. {held} of {asked} demands hold, {failed} do not (**no**), {unjudged} cannot be judged",
     ),
     (
         "docs/overview.md",

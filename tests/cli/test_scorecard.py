@@ -240,10 +240,22 @@ def test_shapes_of_the_paper_are_held_against_the_ablation_and_what_is_only_repo
     found = {one.what: one for one in checks(card(ablation=rows))}
     assert [one.holds for one in found.values()] == [True, False, None, True]
     assert found["forecast milc-128, k 40: error falls with m"].found == "8.00 % at m 10, 8.20 % at m 20"
-    assert "2 of 3 demands hold" in markdown(card(ablation=[row | {"serves": "ridge"} for row in rows]))
+    assert "2 of 3 demands hold, 1 does not (**no**).\n" in markdown(
+        card(ablation=[row | {"serves": "ridge"} for row in rows])
+    )
     naive_wins = [row | {"scenario": "amg-128", "mape": {"ridge": 9.0, "lightgbm": 9.0, "ratio": 7.0}} for row in rows]
     effect = [one for one in checks(card(ablation=naive_wins)) if "io and sys" in one.what]
     assert [one.holds for one in effect] == [False], "what changes nothing does not overfit"
+
+
+def test_what_cannot_be_judged_is_a_demand_that_is_not_said_to_hold() -> None:
+    rows = [blamed(method, scenario, 0.9) for method in (OURS, PAPER) for scenario in ("amg-128", "amg-128@law")]
+    rows[1] |= {"found": 0, "false": 0}
+    assert [one.holds for one in checks(card(blame=rows))] == [True, True, None, True]
+    assert (
+        "3 of 4 demands hold, 0 do not (**no**), 1 cannot be judged (–): blame, law: false share of those named (nobody was named).\n"
+        in markdown(card(blame=rows))
+    )
 
 
 def test_a_card_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyPatch, capfd) -> None:

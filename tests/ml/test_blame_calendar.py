@@ -141,11 +141,64 @@ def test_order_of_runs_units_of_exposure_and_names_change_nothing() -> None:
     assert np.allclose(once.score_, again.score_) and once.verdict_ == again.verdict_
 
 
-def test_shuffled_run_times_hardly_ever_give_a_name() -> None:
+def everywhere(rng: np.random.Generator, runs: int, users: int) -> tuple[np.ndarray, np.ndarray]:
+    """Runs of 15 weeks, and users who come and go from run to run with amounts of their own."""
+    start = MONDAY_S + np.sort(rng.uniform(0, 15 * WEEK_S, runs))
+    there = rng.random((runs, users)) < rng.uniform(0.05, 0.6, users)
+    return there * rng.lognormal(3, 1, (runs, users)), start
+
+
+def in_windows(rng: np.random.Generator, runs: int, users: int) -> tuple[np.ndarray, np.ndarray]:
+    """Users who are there for three to eight weeks only."""
+    exposure, start = everywhere(rng, runs, users)
+    length = rng.uniform(3, 8, users) * WEEK_S
+    begin = rng.uniform(-length / 2, 15 * WEEK_S - length / 2)
+    since = start[:, None] - MONDAY_S - begin
+    return exposure * ((since >= 0) & (since < length)), start
+
+
+def on_few_days(rng: np.random.Generator, runs: int, users: int) -> tuple[np.ndarray, np.ndarray]:
+    """All runs on 18 days of 15 weeks, and users who are there for whole days."""
+    of_day = rng.random((105, users)) < 0.4
+    day = np.sort(rng.choice(rng.choice(105, 18, replace=False), runs))
+    start = MONDAY_S + DAY_S * (day + rng.random(runs))
+    order = np.argsort(start)
+    return (of_day[day] * rng.lognormal(3, 0.5, (runs, users)))[order], start[order]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("made", "runs", "users", "times"),
+    [
+        (everywhere, 24, 40, "normal"),
+        (everywhere, 24, 40, "heavy tails"),
+        (everywhere, 60, 200, "normal"),
+        (in_windows, 150, 150, "normal"),
+        (on_few_days, 90, 80, "heavy tails"),
+    ],
+)
+def test_of_a_thousand_shuffled_sets_at_most_a_tenth_have_a_name(made, runs: int, users: int, times: str) -> None:
+    """Literally what is promised. A method that names in 12 % of sets passes this with a chance of 3 %."""
+    rng = np.random.default_rng([2027, runs, users])
+    exposure, start = made(rng, runs, users)
+    time_s = 300 * np.exp(0.05 * rng.normal(size=runs)) if times == "normal" else 300 + 60 * rng.pareto(1.2, runs)
+    found = calibrate(exposure, time_s, start, shuffles=1000)
+    assert found["shuffles"] == 1000 and found["share"] <= 0.1
+
+
+def test_shuffled_run_times_seldom_give_a_name_and_each_shuffle_is_reported() -> None:
+    """The short form of what follows: sixty shuffles."""
     _, start, exposure, time_s = one_user()
     done: list[int] = []
     found = calibrate(exposure, time_s, start, shuffles=60, report=done.append)
-    assert found["share"] <= 0.15 and found["shuffles"] == 60 and done[-1] == 60
+    assert found["share"] <= 0.1 and found["shuffles"] == 60 and done == list(range(1, 61))
+
+
+@pytest.mark.slow
+def test_users_beside_three_runs_of_ten_who_slow_nobody_give_a_name_at_the_rate_that_is_claimed() -> None:
+    """Here nothing makes the p-values less certain, so that a tenth of the sets has a name: neither more nor, by a method that is blind, far fewer."""
+    _, start, exposure, time_s = one_user()
+    assert 0.05 <= calibrate(exposure, time_s, start, shuffles=1000)["share"] <= 0.1
 
 
 def test_sets_with_a_name_are_counted_from_none() -> None:

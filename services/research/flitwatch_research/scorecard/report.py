@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from flitwatch_ml.work.deviation import FOLDS
 from flitwatch_research.scorecard import worlds
-from flitwatch_research.scorecard.verdict import checks
+from flitwatch_research.scorecard.verdict import Check, checks
 from flitwatch_research.stress import CALENDAR
 from flitwatch_research.stress import WORLDS as CALENDARS
 from flitwatch_twin.campaign import WORLDS
@@ -71,11 +71,20 @@ def _grouped(rows: list[Row], *keys: str) -> dict[tuple[Any, ...], list[Row]]:
 def _checks(card: Card) -> str:
     found = list(checks(card))
     lines = [(one.what, one.published, one.wanted, one.found, HOLDS[one.holds]) for one in found]
-    short = sum(one.holds is False for one in found)
-    asked = sum(one.holds is not None for one in found)
-    text = f"{asked - short} of {asked} demands hold; the others are marked **no**.\n\n" + _lacking(card)
+    text = _held(found) + _lacking(card)
     heads = ("what", "published, or a prototype's", "wanted", "found", "holds")
     return "\n## What was asked for\n\n" + text + table(heads, lines) + "\n"
+
+
+def _held(found: list[Check]) -> str:
+    """How many of all demands hold, how many do not, and how many the data cannot judge: these are no success."""
+    demands = [one for one in found if one.is_demand]
+    held, failed = (sum(one.holds is holds for one in demands) for holds in (True, False))
+    unjudged = [f"{one.what} ({one.found})" for one in demands if one.holds is None]
+    text = f"{held} of {len(demands)} demands hold, {failed} {'does' if failed == 1 else 'do'} not (**no**)"
+    if unjudged:
+        text += f", {len(unjudged)} cannot be judged (–): {'; '.join(unjudged)}"
+    return text + ".\n\n"
 
 
 def _lacking(card: Card) -> str:

@@ -12,17 +12,24 @@ from flitwatch_research.scorecard import worlds
 from flitwatch_research.scorecard.worlds import OURS, PAPER
 
 Card = dict[str, Any]
+#: Wanted of a figure on which nothing is demanded.
+REPORTED = "reported"
 
 
 @dataclass(frozen=True)
 class Check:
-    """One demand: what, what was wanted, what was found, whether it holds (None: reported only), and what the paper or its method gives."""
+    """One demand: what, what was wanted, what was found, whether it holds (None: not judged), and what the paper or its method gives."""
 
     what: str
     wanted: str
     found: str
     holds: bool | None
     published: str | None = None
+
+    @property
+    def is_demand(self) -> bool:
+        """Whether anything was demanded, or the figure is only reported."""
+        return self.wanted != REPORTED
 
 
 def checks(card: Card) -> Iterator[Check]:
@@ -52,7 +59,7 @@ def _blame(card: Card) -> Iterator[Check]:
     for world, rows in worlds.by_world(card["blame"]):
         of = {name: worlds.blame_line(own) for name, own in worlds.methods(rows).items()}
         (share, low, high), theirs = of[OURS]["false_share"], of[PAPER]["false_share"]
-        text = worlds.said((share, low, high))
+        text = "nobody was named" if math.isnan(share) else worlds.said((share, low, high))
         yield Check(
             f"blame, {world}: false share of those named",
             "at most 0.10",
@@ -147,7 +154,7 @@ def _long(card: Card) -> Iterator[Check]:
     for row in card["long"]:
         learned = min(row["mape"][name] for name in ("attention", "ridge", "lightgbm"))
         found = f"best learned {learned:.1f} %, ratio {row['mape']['ratio']:.1f} %; {row['serves']} has the least error"
-        yield Check("forecast of long runs", "reported", found, None)
+        yield Check("forecast of long runs", REPORTED, found, None)
 
 
 def _shapes(card: Card) -> Iterator[Check]:
@@ -170,7 +177,7 @@ def _shapes(card: Card) -> Iterator[Check]:
             yield Check(f"forecast {scenario}, k {k}: error falls with m", "required", found, long < short, "falls")
         near, far = (errors[lengths[1], k, "app"] for k in horizons)
         found = f"{near:.2f} % at k {horizons[0]}, {far:.2f} % at k {horizons[1]}"
-        yield Check(f"forecast {scenario}, m {lengths[1]}: error falls with k", "reported", found, None, "falls")
+        yield Check(f"forecast {scenario}, m {lengths[1]}: error falls with k", REPORTED, found, None, "falls")
         reading = learned[scenario]
         alone, around = (reading[lengths[1], horizons[1], features] for features in ("app", "app+placement+io+sys"))
         helps = scenario.startswith("milc")
