@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from flitwatch_domain.errors import BadRequest, Cancelled
+from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
 from flitwatch_domain.generators import xgft
 from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.reconstruction import files
+from flitwatch_routing.reconstruction import dives, files
 from flitwatch_routing.reconstruction.limit import Watch
 from flitwatch_routing.reconstruction.reach import intervals
 from flitwatch_routing.reconstruction.recover import Options, Reconstruction, build_program, reconstruct
@@ -70,6 +70,27 @@ def test_what_there_was_no_time_for_is_unknown_and_says_so(tmp_path: Path) -> No
     assert all(line.endswith(",,") for line in (tmp_path / "x.csv").read_text().splitlines()[1:])
     with pytest.raises(BadRequest, match="time limit ended while a program of 992 pairs was written"):
         found(known, Ticks(), 3)
+
+
+def contradicting(folder: Path) -> Study:
+    """A cable between switches counted ten times what its neighbours say."""
+    known = irregular(folder)
+    counted = known.measured.counters[0]
+    between = (FABRIC.links.src < len(FABRIC.routers)) & (FABRIC.links.dst < len(FABRIC.routers))
+    counted[np.flatnonzero(between)[np.argmax(counted[between].sum(axis=1))]] *= 10
+    return known
+
+
+def test_counters_that_were_not_explained_in_time_are_not_said_to_contradict_the_routes(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="the time limit ended before any traffic explained the counters") as told:
+        found(contradicting(tmp_path), Ticks(), 10_000, noise=0.0)
+    assert "--time-limit" in told.value.advice
+
+
+def test_counters_that_nothing_explains_contradict_the_routes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dives, "MOST_ITERATIONS", 3_000)
+    with pytest.raises(BadInput, match="counters contradict the routes: no traffic explains them"):
+        found(contradicting(tmp_path), Ticks(), 10_000_000, noise=0.0)
 
 
 @pytest.mark.parametrize("last", PHASES)

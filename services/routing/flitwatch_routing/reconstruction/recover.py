@@ -107,7 +107,7 @@ def reconstruct(
     Raises
     ------
     BadInput
-        For counters that contradict the routes or one another, and for tables with loops or holes.
+        For counters that contradict the routes or one another, or that nothing explained when the time ended, and for tables with loops or holes.
     BadRequest
         Where the time limit ends before a solution has begun.
     Cancelled
@@ -130,11 +130,13 @@ def reconstruct(
     if bounds is None:
         unknown["intervals"] = "the time limit ended before any was found"
     found, estimate = solved(program, options.tolerance, solving, watch, "reconstructing")
+    unsolved = not found.converged and found.iterations > 2000
+    late = unsolved and solving.over()
     fit = Follow(fitting if options.estimate else limit, watch, "fitting the support", found.residual, found.gap)
     x = refined(sensing, found.x[0], target, slack, fit.may_continue)
     residual = float(torch.linalg.vector_norm(sensing(x) - target) / torch.linalg.vector_norm(target))
-    if found.converged is False and residual > CONTRADICTION + 5 * noise and found.iterations > 2000:
-        raise BadInput(_contradiction(fabric, sensing, x, target, lanes[0].vls))
+    if unsolved and residual > CONTRADICTION + 5 * noise:
+        raise _unexplained(late, fabric, sensing, x, target, lanes[0].vls)
     if not options.estimate:
         estimate, unknown["estimated_error"] = None, "it was not asked for"
     elif not bool(x.any()):
@@ -259,11 +261,19 @@ def _explained(fabric: Fabric, groups: Groups, measured: Floats, vls: int, links
         )
 
 
-def _contradiction(fabric: Fabric, sensing: LinkCounters, x: torch.Tensor, target: torch.Tensor, vls: int) -> str:
+def _unexplained(
+    late: bool, fabric: Fabric, sensing: LinkCounters, x: torch.Tensor, target: torch.Tensor, vls: int
+) -> BadInput:
+    """What to say of counters that the solver did not explain; late: it ended for lack of time, so that they need not contradict the routes."""
     worst = int(torch.argmax((sensing(x) - target).abs()))
     link = int(sensing.row[worst]) // vls % len(fabric.links.src)
     ends = f"{fabric.vertex_name(int(fabric.links.src[link]))} to {fabric.vertex_name(int(fabric.links.dst[link]))}"
-    return f"counters contradict the routes: no traffic explains them, least of all those of {ends}"
+    if late:
+        return BadInput(
+            f"the time limit ended before any traffic explained the counters, least of all those of {ends}: they need more time, or contradict the routes",
+            advice="Give a longer --time-limit",
+        )
+    return BadInput(f"counters contradict the routes: no traffic explains them, least of all those of {ends}")
 
 
 def _device(name: str) -> torch.device:
