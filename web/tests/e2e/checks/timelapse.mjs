@@ -112,15 +112,16 @@ export async function timelapse({ url, check, api }) {
       const whole = await page.locator(".brush svg").getAttribute("aria-label");
       await page.mouse.move(box.x + 40 + (box.width - 44) * 0.25, box.y + 60);
       for (let i = 0; i < 3; i++) await page.mouse.wheel(0, -100);
-      const near = await until(axis, Boolean, "the zoomed axis is in the address");
       const hour = 3_600_000;
-      assert.ok(Math.abs(near.to - near.from - hour / 1.25 ** 3) < 3000, `${near.to - near.from} ms`);
+      const spans = (ms) => (now) => now !== null && Math.abs(now.to - now.from - ms) < 3000;
+      // A slow machine takes the wheel for at rest between two of its notches, and writes the axis so far.
+      await until(axis, spans(hour / 1.25 ** 3), "the axis after three notches is in the address");
       const { from, to } = query(page);
       assert.ok(Date.parse(to) - Date.parse(from) === 300_000, "the window stays");
       await page.keyboard.press("-");
-      await until(axis, (now) => Math.abs(now.to - now.from - (2 * hour) / 1.25 ** 3) < 3000, "twice as long");
+      await until(axis, spans((2 * hour) / 1.25 ** 3), "twice as long");
       await page.getByRole("button", { name: "Zoom into the time axis" }).click();
-      await until(axis, (now) => Math.abs(now.to - now.from - hour / 1.25 ** 3) < 3000, "and back");
+      await until(axis, spans(hour / 1.25 ** 3), "and back");
       await demandFresh(page, "a zoomed axis");
       await page.locator(".play-controls button", { hasText: "Whole axis" }).click();
       await until(axis, (now) => now === null, "the whole axis");
