@@ -23,6 +23,8 @@ class WriterSettings:
         URL or file of the Avro schemas.
     interval_s : float
         Records wait at most so long for their transaction.
+    behind_interval_s : float
+        Records that are older than this have waited already: their transactions are so far apart, because larger ones cost less.
     most_records : int
         Records taken from the log at once.
     most_rows : int
@@ -42,6 +44,7 @@ class WriterSettings:
     fabric: str | None = None
     registry: str | None = None
     interval_s: float = 1.0
+    behind_interval_s: float = 5.0
     most_records: int = 5_000
     most_rows: int = 200_000
     most_bytes: int = 32 << 20
