@@ -118,6 +118,11 @@ class AssignedTopics:
         # What it has is read from the next reader on: records of slices that were just taken are not to be counted from where others are read.
         return self._reading.get(topic, Share())
 
+    @property
+    def sharing(self) -> float:
+        """How many writers like this one share the topic of which it has the smallest part; 1 where it shares none."""
+        return max((share.total / len(share.slices) for share in self._shares.values() if share.slices), default=1.0)
+
     def poll(self, most: int, timeout_s: float) -> list[Record]:
         """Records of the topics that are this writer's, those of a backlog in the order of their times."""
         self._look()

@@ -152,9 +152,12 @@ class Writer:
         return len(records)
 
     def _interval_s(self) -> float:
-        newest_ms, behind_s = self._memory.pending_rows.newest_ms, self.settings.behind_interval_s
-        behind = 0 < newest_ms < (time.time() - behind_s) * 1000
-        return max(self.settings.interval_s, behind_s) if behind else self.settings.interval_s
+        settings = self.settings
+        newest_ms, longest_s = self._memory.pending_rows.newest_ms, max(settings.interval_s, settings.behind_interval_s)
+        if 0 < newest_ms < (time.time() - settings.behind_interval_s) * 1000:
+            return longest_s
+        # Writers that share a topic make as many transactions together as one would alone: a row of a minute or an hour is then touched no more often.
+        return min(settings.interval_s * self.assigned.sharing, longest_s)
 
     def _poll(self, timeout_s: float) -> list[Record]:
         try:

@@ -22,7 +22,7 @@ class WriterSettings:
     registry : str or None
         URL or file of the Avro schemas.
     interval_s : float
-        Records wait at most so long for their transaction.
+        Records wait at most so long for their transaction; of n writers that share a topic n times as long, though no longer than `behind_interval_s`.
     behind_interval_s : float
         Records that are older than this have waited already: their transactions are so far apart, because larger ones cost less.
     most_records : int
