@@ -9,6 +9,7 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 
 from flitwatch_db import connect
 from flitwatch_db.ingest import slices
@@ -248,10 +249,11 @@ class Writer:
             known = self._replayed(topic, records, found, marks)
             replayed = self._memory.marks.replayed(topic)
         for partition, end in ends.items():
-            for part, mark in marks[partition].items():
+            here = marks[partition]
+            for part in here.keys() & replayed:
                 # A sample that was written, in another partition, may follow one of these: their difference would pass for written.
-                mark.passed |= part in replayed and mark.position < end
-            fresh = [mark for part, mark in marks[partition].items() if mark.fresh and part not in replayed]
+                here[part].passed |= here[part].position < end
+            fresh = [one for part, one in here.items() if one.fresh and part not in replayed]
             self._first([record for record in records if record.partition == partition] if fresh else [], fresh)
         new: list[Record] = []
         parts: list[int] = []
@@ -268,9 +270,9 @@ class Writer:
                 parts.append(part)
         # What is of other slices was read for this writer's, too.
         for partition, end in ends.items():
-            for mark in marks[partition].values():
-                if not mark.passed:
-                    mark.position = max(mark.position, end)
+            for one in marks[partition].values():
+                if not one.passed:
+                    one.position = max(one.position, end)
         return known, new, parts
 
     def _replayed(
@@ -285,13 +287,15 @@ class Writer:
             firsts.setdefault(record.partition, record)
             ends[record.partition] = record.offset + 1
             mark = marks[record.partition].get(part)
-            if mark is not None and mark.position <= record.offset < mark.replay_until:
-                if not header(record, topics.DAMAGED):
-                    known[closed[part]].append(record)
+            rebuilds = mark is not None and mark.position <= record.offset < mark.replay_until
+            if rebuilds and not header(record, topics.DAMAGED):
+                known[closed[part]].append(record)
         for partition, first in firsts.items():
             here = [mark for mark in marks[partition].values() if mark.replaying]
             if any(mark.fresh and first.offset > mark.position for mark in here):
-                log.warning("%s[%d]: the log is trimmed to %d, memory is rebuilt from less", topic, partition, first.offset)
+                log.warning(
+                    "%s[%d]: the log is trimmed to %d, memory is rebuilt from less", topic, partition, first.offset
+                )
             for mark in here:
                 mark.fresh = mark.fresh and first.offset >= mark.replay_until
                 # The log may have a hole where the replay ends.
