@@ -23,7 +23,8 @@ from flitwatch_ingest.writer.loop import Writer
 from flitwatch_stream.backends import open_log
 
 PARTITIONS = 4
-SETTLE_S = 120.0
+#: Guards against a hang; a loaded machine takes as long as it takes.
+SETTLE_S = 900.0
 
 
 @pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.kafka)])
@@ -111,7 +112,7 @@ def test_a_second_writer_takes_half_and_every_record_counts_once(
         append(log, feed.topic, feed.ticks(4), range(PARTITIONS))
         _carry([first], feed.topic)
         first.finish()
-        drain(embedded_db, log_url, settings=settings, limit_s=60)
+        drain(embedded_db, log_url, settings=settings, limit_s=SETTLE_S)
     assert feed.second > START_S
     assert stored(embedded_db) == feed.expected(), uneven_seconds(embedded_db)
     assert quality(embedded_db) == ([], [])
@@ -155,7 +156,7 @@ def test_a_source_that_moves_to_another_partition_is_neither_lost_nor_doubled(
         _carry(writers, feed.topic)
         for writer in writers:
             writer.finish()
-        drain(embedded_db, log_url, settings=settings, limit_s=60)
+        drain(embedded_db, log_url, settings=settings, limit_s=SETTLE_S)
     assert stored(embedded_db) == feed.expected(), uneven_seconds(embedded_db)
     assert quality(embedded_db) == ([], [])
 
@@ -187,9 +188,9 @@ def test_counts_are_exact_where_one_of_two_writers_is_killed_again_and_again(
         for process in running:
             process.send_signal(signal.SIGTERM)
         for process in running:
-            assert process.wait(60) in (0, -signal.SIGTERM), process.communicate()[1][-2000:]
+            assert process.wait(SETTLE_S) in (0, -signal.SIGTERM), process.communicate()[1][-2000:]
         settings = WriterSettings(pattern=f"^{feed.topic}$", group=feed.topic)
-        drain(embedded_db, log_url, settings=settings, limit_s=60)
+        drain(embedded_db, log_url, settings=settings, limit_s=SETTLE_S)
         assert stored(embedded_db) == feed.expected(), uneven_seconds(embedded_db)
         assert quality(embedded_db) == ([], [])
     finally:
