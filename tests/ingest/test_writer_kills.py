@@ -19,7 +19,8 @@ from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
 from flitwatch_stream.backends import open_log
 
-KILLS = int(os.environ.get("FLITWATCH_WRITER_KILLS", "6"))
+#: The long test has more.
+KILLS, MANY_KILLS = (int(os.environ.get("FLITWATCH_WRITER_KILLS", default)) for default in ("3", "6"))
 SETTLE_S = 120.0
 
 
@@ -59,8 +60,11 @@ def log_url(request: pytest.FixtureRequest, embedded_db: str) -> str:
 
 @pytest.mark.integration
 @pytest.mark.slow
+@pytest.mark.parametrize("kills", [KILLS, pytest.param(MANY_KILLS, marks=pytest.mark.long)])
 @pytest.mark.parametrize("count", [1, 2])
-def test_counts_are_exact_after_random_kills(embedded_db: str, log_url: str, count: int, topic: str) -> None:
+def test_counts_are_exact_after_random_kills(
+    embedded_db: str, log_url: str, count: int, kills: int, topic: str
+) -> None:
     rng = random.Random(count)
     fabric = dragonfly(1, 2, 4, name="kills")
     with connect(embedded_db) as conn:
@@ -77,7 +81,7 @@ def test_counts_are_exact_after_random_kills(embedded_db: str, log_url: str, cou
             for feed in feeds:
                 log.create_topic(feed.topic, 3)
             running = [writers.start() for _ in range(count)]
-            for _ in range(KILLS):
+            for _ in range(kills):
                 until = time.monotonic() + rng.uniform(0.3, 3.0)
                 while time.monotonic() < until:
                     for feed in feeds:
