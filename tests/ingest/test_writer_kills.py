@@ -82,8 +82,10 @@ def test_counts_are_exact_after_random_kills(
                 log.create_topic(feed.topic, 3)
             running = [writers.start() for _ in range(count)]
             for _ in range(kills):
-                until = time.monotonic() + rng.uniform(0.3, 3.0)
-                while time.monotonic() < until:
+                # A writer that was started anew has written before it is killed again, however slow the machine is.
+                until, before = time.monotonic() + rng.uniform(0.3, 3.0), written(embedded_db)
+                while time.monotonic() < until or written(embedded_db) == before:
+                    assert time.monotonic() < until + SETTLE_S
                     for feed in feeds:
                         append(log, feed.topic, feed.tick(), spread=[rng.randrange(3) for _ in range(5)])
                     time.sleep(0.1)
@@ -109,6 +111,14 @@ def test_counts_are_exact_after_random_kills(
         assert quality(embedded_db) == ([], [])
     finally:
         writers.stop()
+
+
+def written(url: str) -> int:
+    """How many records are written."""
+    with connect(url) as conn:
+        row = conn.execute("SELECT coalesce(sum(position), 0)::bigint FROM stream_position").fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def _seconds_only(rows: dict) -> dict:
