@@ -159,7 +159,7 @@ test-side-by-side: # of test
 	@mkdir -p build; echo "beside pytest run its other half and sanitizers with fuzzing: build/test-half-b.log, build/test-native.log" >&2; \
 	more=; if command -v clang++ >/dev/null; then more=fuzz-importers; else echo "make test: without fuzz: it needs clang++" >&2; fi; \
 	if [ -n "$$CI" ] && [ "$$(id -u)" = 0 ]; then more="test-compose $$more"; else echo "make test: without images: make test-compose starts a Docker engine" >&2; fi; \
-	nice -n 5 $(MAKE) --no-print-directory test-sanitize $$more FUZZ_AT_A_TIME=6 FUZZ_SECONDS=20 FUZZ_SEED=1 >build/test-native.log 2>&1 & native=$$!; \
+	nice -n 5 $(MAKE) --no-print-directory test-sanitize $$more FUZZ_AT_A_TIME=6 FUZZ_SECONDS=8 FUZZ_SEED=1 >build/test-native.log 2>&1 & native=$$!; \
 	$(MAKE) --no-print-directory test-python SUITES="$(HALF_B)" >build/test-half-b.log 2>&1 & b=$$!; \
 	trap "kill $$native $$b 2>/dev/null" EXIT; \
 	$(MAKE) --no-print-directory test-python SUITES="$(HALF_A)"; a=$$?; wait $$b; b=$$?; wait $$native; native=$$?; trap - EXIT; \
@@ -212,7 +212,7 @@ test-web: ## the page's unit tests
 test-python: ## every pytest suite, or those of SUITES; LONG=1 with the longest tests
 	.venv/bin/pytest -q -raR --reruns 1 --durations 20 --durations-min 5 $(if $(LONG),,-m "not long") $(SUITES)
 
-# `make test` gives each 20 seconds and draws from one seed, so that a second run tries nearly the same. Other runs draw others. MINUTES=60 takes an hour of a core for each; FUZZ_AT_A_TIME more than the cores shortens the wait and what each target gets.
+# `make test` gives each 8 seconds and draws from one seed, so that a second run tries nearly the same; the corpus is replayed in pytest. Other runs draw others. MINUTES=60 takes an hour of a core for each; FUZZ_AT_A_TIME more than the cores shortens the wait and what each target gets.
 fuzz: fuzz-importers ## every fuzz target for MINUTES=2 each, then as many times ten requests to every operation of the API
 	@FUZZ_API_EXAMPLES=$$(( $(or $(MINUTES),2) * 10 )) .venv/bin/pytest -q tests/api/test_openapi.py -k no_input
 

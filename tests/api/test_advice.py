@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -62,6 +63,21 @@ def ask(made: Basis, asked: PlacementQuestion = ASKED, age_s: float = 0.0) -> di
 def sent(advice: Advice) -> dict:
     """An answer as its reader has it."""
     return json.loads(dump(advice))
+
+
+def mallory() -> dict[str, Any]:
+    """A blamed user, beside whose jobs the application's runs take twice as long."""
+    return {
+        "user": "mallory",
+        "nodes": 64,
+        "estimate_id": 9,
+        "place": 1,
+        "q": 0.01,
+        "groups": ["1/0"],
+        "jobs": ["5"],
+        "runs": {"time_s": [100.0] * 10 + [200.0] * 10},
+        "exposure": [0.0] * 10 + [1.0] * 10,
+    }
 
 
 def test_the_calm_candidate_is_preferred_and_the_figures_are_those_of_past_runs() -> None:
@@ -124,19 +140,7 @@ def test_each_part_can_be_left_out_and_a_forecast_replaces_what_was_counted() ->
 
 def test_a_blamed_user_nearby_counts_by_the_runs_beside_their_jobs_and_is_not_named() -> None:
     made = basis()
-    made.blamed["milc"] = [
-        {
-            "user": "mallory",
-            "nodes": 64,
-            "estimate_id": 9,
-            "place": 1,
-            "q": 0.01,
-            "groups": ["1/0"],
-            "jobs": ["5"],
-            "runs": {"time_s": [100.0] * 10 + [200.0] * 10},
-            "exposure": [0.0] * 10 + [1.0] * 10,
-        }
-    ]
+    made.blamed["milc"] = [mallory()]
     got = ask(made)
     assert got["candidates"][0]["expected_slowdown"]["mean"] == pytest.approx(200 / 150)
     reason = next(r for r in got["reasons"] if r["kind"] == "blamed_user")
@@ -235,19 +239,7 @@ async def test_others_are_answered_while_a_largest_batch_is() -> None:
 def test_other_peoples_names_are_unknown_below_scope_names() -> None:
     made = basis()
     made.runs["/home/mallory/bin/milc"] = made.runs.pop("milc")
-    made.blamed["/home/mallory/bin/milc"] = [
-        {
-            "user": "mallory",
-            "nodes": 64,
-            "estimate_id": 9,
-            "place": 1,
-            "q": 0.01,
-            "groups": ["1/0"],
-            "jobs": ["5"],
-            "runs": {"time_s": [100.0] * 10 + [200.0] * 10},
-            "exposure": [0.0] * 10 + [1.0] * 10,
-        }
-    ]
+    made.blamed["/home/mallory/bin/milc"] = [mallory()]
 
     def answered(user: str, application: str = "milc", own: str = "ann", *, sees: bool = False) -> dict:
         caller = Caller(own, "user", "session", frozenset({"names"} if sees else {"advice"}), "account 1")

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from fixtures.counted import count_routers
 from fixtures.databases import Server
 
 from api.conftest import Served, serving
@@ -19,7 +20,6 @@ from flitwatch.main import main
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
-from flitwatch_db.counters import store as counters
 from flitwatch_db.estimates import store as estimate_store
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
@@ -214,15 +214,7 @@ def _stall(conn, fabric_id: int, minute: int) -> None:
     values = np.full((4, len(ROUTER_COLUMNS)), np.nan)
     values[:, ROUTER_COLUMNS.index("rt_flits")] = 100.0
     values[:, ROUTER_COLUMNS.index("rt_stall_cycles")] = [300.0, 100, 100, 100]
-    rows = counters.Rows(
-        np.full(4, fabric_id, np.int32),
-        np.arange(4, dtype=np.int32),
-        np.full(4, minute),
-        np.ones(4, np.int32),
-        np.full(4, 48.0),
-        values,
-    )
-    counters.write_batch(conn, counters.Batch(routers=rows))
+    count_routers(conn, fabric_id, minute, values)
 
 
 def test_every_application_says_how_its_estimates_stand(estimated) -> None:

@@ -11,12 +11,12 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from fixtures.counted import count_routers
 from prometheus_client.parser import text_string_to_metric_families
 
 from api.conftest import serving
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
-from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ROUTER_COLUMNS
@@ -70,15 +70,7 @@ def plant(url: str) -> None:
             "green_stall_cycles": (300, 0),
         }.items():
             columns[:, ROUTER_COLUMNS.index(name)] = pair
-        rows = counters.Rows(
-            np.full(2, machine, np.int32),
-            np.arange(2, dtype=np.int32),
-            np.full(2, minute),
-            np.ones(2, np.int32),
-            np.full(2, 48.0),
-            columns,
-        )
-        counters.write_batch(conn, counters.Batch(routers=rows))
+        count_routers(conn, machine, minute, columns)
         conn.execute(
             "INSERT INTO gap (fabric_id, device, schema, from_ts, to_ts, reason) VALUES (%s, 'r', 's', now() - interval '2 minutes', now(), 'silence')",
             [machine],

@@ -80,6 +80,11 @@ def server(tmp_path: Path, clock: list[int]) -> Iterator[UfmServer]:
     running.close()
 
 
+def asking(server: UfmServer, db: str, secret: Path) -> list[str]:
+    """The words that name the server and the database."""
+    return ["--db", db, "--url", server.url, "--credentials-file", str(secret), "--ca-file", str(server.ca)]
+
+
 def test_topology_and_counters_arrive_once_over_restarts(
     server: UfmServer, embedded_db: str, tmp_path: Path, secret: Path, clock: list[int]
 ) -> None:
@@ -155,18 +160,7 @@ def test_a_bad_page_is_a_dead_letter_once_and_counts_nothing(embedded_db: str, t
 def test_a_bad_topology_is_a_dead_letter_and_changes_nothing(
     server: UfmServer, embedded_db: str, tmp_path: Path, secret: Path
 ) -> None:
-    words = [
-        "--db",
-        embedded_db,
-        "--url",
-        server.url,
-        "--credentials-file",
-        str(secret),
-        "--ca-file",
-        str(server.ca),
-        "--fabric",
-        "ufm",
-    ]
+    words = [*asking(server, embedded_db, secret), "--fabric", "ufm"]
     collect(*words, folder=tmp_path)
     server.broken["links"] = json.dumps(documents_of(CABLES)["links"])[:300].encode()
     assert "is no JSON" in str(collect(*words, folder=tmp_path, status=1)["said"])
@@ -193,16 +187,7 @@ def test_the_public_telemetry_reaches_the_ports_of_its_guids(
     bodies = iter([json.dumps(public).encode(), json.dumps(later).encode()])
     server = UfmServer(json.loads(text), {"/json/metrics": lambda: next(bodies)}, tmp_path)
     try:
-        words = [
-            "--db",
-            embedded_db,
-            "--url",
-            server.url,
-            "--credentials-file",
-            str(secret),
-            "--ca-file",
-            str(server.ca),
-        ]
+        words = asking(server, embedded_db, secret)
         for _ in range(2):
             found = collect(*words, "--telemetry", f"{server.url}/json/metrics", folder=tmp_path)
     finally:

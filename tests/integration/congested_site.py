@@ -12,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from fixtures.counted import count_routers
 
 from flitwatch_db import connect
-from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.runs import store as runs
@@ -86,15 +86,7 @@ def write(conn, fabric_id: int, at_s: int, ratios: tuple[float, float], flits: f
     values = np.full((4, len(ROUTER_COLUMNS)), np.nan)
     values[:, ROUTER_COLUMNS.index("rt_flits")] = flits
     values[:, ROUTER_COLUMNS.index("rt_stall_cycles")] = flits * np.repeat(ratios, 2)
-    rows = counters.Rows(
-        np.full(4, fabric_id, np.int32),
-        np.arange(4, dtype=np.int32),
-        np.full(4, at_s),
-        np.ones(4, np.int32),
-        np.full(4, 40.0),
-        values,
-    )
-    counters.write_batch(conn, counters.Batch(routers=rows))
+    count_routers(conn, fabric_id, at_s, values, tiles=40.0)
 
 
 def congest(url: str, fabric_id: int, ratios: tuple[float, float]) -> None:

@@ -1,6 +1,6 @@
 """Kill -9 of collector, writer, log and database at random moments under load: the counts are exact afterwards.
 
-`FLITWATCH_CHAOS_KILLS` kills a stack (default 20). The platform is the real one: `flitwatch up` with its supervisor.
+`FLITWATCH_CHAOS_KILLS` kills a stack (default 6, and 20 among the long tests). The platform is the real one: `flitwatch up` with its supervisor.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import dragonfly
 from flitwatch_ops.stack.daemon import free_port
 
-KILLS = int(os.environ.get("FLITWATCH_CHAOS_KILLS", "20"))
+#: Each part of the embedded stack twice; the long test has more.
+KILLS, MANY_KILLS = (int(os.environ.get("FLITWATCH_CHAOS_KILLS", default)) for default in ("6", "20"))
 ROUTERS = 24
 SETTLE_LIMIT_S = 90.0
 
@@ -46,7 +47,8 @@ def platform(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Platfor
 @pytest.mark.integration
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_counts_are_exact_after_random_kills(platform: Platform) -> None:
+@pytest.mark.parametrize("kills", [KILLS, pytest.param(MANY_KILLS, marks=pytest.mark.long)])
+def test_counts_are_exact_after_random_kills(platform: Platform, kills: int) -> None:
     rng = random.Random(7)
     url = platform.state()["database"]
     with connect(url) as connection:
@@ -57,7 +59,7 @@ def test_counts_are_exact_after_random_kills(platform: Platform) -> None:
     feed = Feed(platform.data, ROUTERS, fabric.endpoints.component_id.tolist())
     feed.begin()
     victims = ["collector", "writer", "database"] + (["broker"] if platform.stack == "full" else [])
-    for kill in range(KILLS):
+    for kill in range(kills):
         until = time.monotonic() + rng.uniform(0.5, 3.0)
         while time.monotonic() < until:
             platform.collect()

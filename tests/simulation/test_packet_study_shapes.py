@@ -48,9 +48,9 @@ QUICK: dict[str, dict[str, Any]] = {
     "desensi-calibration": {"repeats": 2, "ranks": 8, "sizes": [1024], "patterns": ["halo3d"]},
     "desensi-model": {"allocations": 4, "sizes": [128]},
     "wang-fig2": {"ranks": 64, "load": 0.05},
-    "wang-fig3": {"ranks": 64, "load": 0.05, "runs": 1},
+    "wang-fig3": {"ranks": 64, "load": 0.05, "runs": 1, "applications": ["crystal-router"]},
     "wang-fig7": {"ranks": 64, "load": 0.05, "runs": 2, "applications": ["crystal-router"]},
-    "wang-fig8-10": {"ranks": 64, "load": 0.05, "runs": 1, "applications": ["fill-boundary"]},
+    "wang-fig8-10": {"ranks": 64, "load": 0.05, "runs": 1, "applications": ["crystal-router"]},
 }
 
 

@@ -29,6 +29,8 @@ def filled(study: str, field: dict[str, Any]) -> Any:
     usual = {"integer": field.get("least", 1), "number": field.get("least", 1.0), "boolean": True}
     if field["name"] == "topology" and study.startswith("taffet"):
         return "xgft:2;32,72;1,16"
+    if field["name"] == "topology" and study == "hoefler-ebb":
+        return "xgft:2;4,4;1,4"  # its usual routing is a tree's
     if "topology" in field["name"]:
         return "theta" if "dragonfly" in field.get("says", "") else "torus:4,4"
     return field.get("usual", (field.get("choices") or [None])[0] or usual.get(field["type"], "theta"))
@@ -38,20 +40,18 @@ def test_every_card_has_a_form_and_every_study_a_card() -> None:
     assert sorted(CARDS) == sorted(STUDIES) == sorted(set(FORMS) & set(STUDIES))
 
 
-@pytest.mark.parametrize(
-    ("study", "field"),
-    [pytest.param(study, field, id=f"{study}-{field['name']}") for study in STUDIES for field in FORMS[study]],
-)
-def test_a_study_takes_each_field_of_its_form(study: str, field: dict[str, Any]) -> None:
-    given = {field["name"]: filled(study, field)}
-    asked = read_study({"study": study, "parameters": given}).parameters.given()
-    assert asked == given
+@pytest.mark.parametrize("study", STUDIES)
+def test_a_study_takes_the_fields_of_its_form(study: str) -> None:
+    """The model takes each field alone; the study takes all at once, for building its machine anew for each field takes most of the time."""
+    given = {field["name"]: filled(study, field) for field in FORMS[study]}
+    for name, value in given.items():
+        assert read_study({"study": study, "parameters": {name: value}}).parameters.given() == {name: value}
     found = registry.find(study)
     if found.plan is not None:
-        assert found.plan(asked)
+        assert found.plan(given)
     else:
         with suppress(Cancelled):  # at its first step: what it does not know is refused before
-            found.run(asked, lambda *_: None, lambda: True)
+            found.run(given, lambda *_: None, lambda: True)
 
 
 def test_a_form_offers_no_field_that_another_study_has() -> None:

@@ -253,32 +253,20 @@ async def neighbours(conn: Connection, job_pk: int, now: datetime, limit: int) -
     )
 
 
-async def holding(conn: Connection, fabric_id: int, at: datetime, limit: int, router: int | None = None) -> list[Row]:
-    """Jobs that hold routers of a fabric at a moment (of one router, if named), largest first."""
+async def holding(
+    conn: Connection, fabric_id: int, at: datetime | None, limit: int, router: int | None = None
+) -> list[Row]:
+    """Jobs that hold routers of a fabric at a moment (of one router, if named), largest first; at None, of a fabric whose counters have no time, all."""
+    then = SQL("" if at is None else "AND j.start_ts <= %(at)s AND coalesce(j.end_ts, 'infinity') > %(at)s")
     return await _rows(
         conn,
         SQL("""
             SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, array_agg(DISTINCT n.router ORDER BY n.router) AS routers
             FROM job j JOIN job_node n USING (job_pk)
-            WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL AND (%(router)s::int IS NULL OR n.router = %(router)s)
-              AND j.start_ts <= %(at)s AND coalesce(j.end_ts, 'infinity') > %(at)s
+            WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL AND (%(router)s::int IS NULL OR n.router = %(router)s) {then}
             GROUP BY j.job_pk ORDER BY count(*) DESC, j.job_pk LIMIT %(limit)s
-        """),
+        """).format(then=then),
         {"fabric": fabric_id, "at": at, "limit": limit, "router": router},
-    )
-
-
-async def jobs_of_snapshot(conn: Connection, fabric_id: int, limit: int, router: int | None = None) -> list[Row]:
-    """Jobs known to hold routers of a fabric whose counters have no time (of one router, if named), largest first."""
-    return await _rows(
-        conn,
-        SQL("""
-            SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, array_agg(DISTINCT n.router ORDER BY n.router) AS routers
-            FROM job j JOIN job_node n USING (job_pk)
-            WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL AND (%(router)s::int IS NULL OR n.router = %(router)s)
-            GROUP BY j.job_pk ORDER BY count(*) DESC, j.job_pk LIMIT %(limit)s
-        """),
-        {"fabric": fabric_id, "limit": limit, "router": router},
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -15,26 +14,16 @@ import orjson
 from flitwatch_domain.errors import BadInput, FlitwatchError, Unavailable
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers.lldp import Switch, fabric_of
+from flitwatch_ingest.collectors.answers import BadAnswer
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
+from flitwatch_ingest.collectors.rounds import MOST_NAMED, ask_again, named
 from flitwatch_ingest.collectors.secret_file import secret_of
 from flitwatch_ingest.sources.ethernet import Reading, Tally, records_of
 from flitwatch_ingest.sources.rejection import Rejection
 
 #: Counters that a dead letter of their own names, in all.
-MOST_NAMED = 1_000
-_NAMED_SWITCHES = 5
-
-
-class BadAnswer(BadInput):
-    """What a switch, or a dump of it, says cannot be read.
-
-    Attributes
-    ----------
-    body : bytes
-    """
-
-    body: bytes = b""
+MOST_LETTERS = 1_000
 
 
 class Source(Protocol):
@@ -167,21 +156,24 @@ class EthernetCollector:
         store: Callable[[Fabric], None],
     ) -> None:
         """Read every `interval_s`, and the topology anew every `discovery_s`, until `stop` is set; what does not answer is asked again."""
-        next_discovery, said = 0.0, set[str]()
-        while not stop.is_set():
-            begun = time.monotonic()
-            found = Round()
-            if begun >= next_discovery:
+        said = set[str]()
+
+        def look(due: bool) -> bool:
+            nonlocal said
+            found, discovered = Round(), False
+            if due:
                 try:
                     store(self.discover(found))
-                    next_discovery = begun + discovery_s
+                    discovered = True
                 except (BadInput, Unavailable) as problem:
                     found.failed.setdefault(f"waiting for the topology: {problem.message}", [])
             lines = set(warnings_of(self.read(found)))
             for text in sorted(lines - said):
                 say(text)
             said = lines
-            self._publisher.heartbeat.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))
+            return discovered
+
+        ask_again(stop, self._publisher.heartbeat, interval_s, look, discovery_s)
 
     def _ask(
         self, question: Callable[[Source], Switch | Reading]
@@ -214,13 +206,13 @@ class EthernetCollector:
 
     def _reject(self, where: str, reason: str, name: str, value: object) -> None:
         """A dead letter, the first of this place and reason."""
-        named = self._checkpoint.value.setdefault("named", [])
+        known = self._checkpoint.value.setdefault("named", [])
         key = f"{where}: {reason}"[:500]
-        if key in named or len(named) >= MOST_NAMED:
+        if key in known or len(known) >= MOST_LETTERS:
             return
         raw = value if isinstance(value, bytes) else orjson.dumps({"name": name, "value": value})
         self._publisher.reject(Rejection(where[:500], reason, raw), self._source)
-        named.append(key)
+        known.append(key)
 
     def _settle(self) -> None:
         """Return when all is durable, and what has a dead letter is remembered."""
@@ -232,10 +224,8 @@ def warnings_of(found: Round) -> list[str]:
     """What a person should know of a reading."""
     lines = []
     for why, places in sorted(found.failed.items()):
-        others = f" and {len(places) - _NAMED_SWITCHES} more" if len(places) > _NAMED_SWITCHES else ""
-        at = f" ({', '.join(sorted(places)[:_NAMED_SWITCHES])}{others})" if places else ""
-        lines.append(f"{why}{at}")
+        lines.append(f"{why} ({named(places)})" if places else why)
     if found.tally.unknown:
-        names = ", ".join(sorted(found.tally.unknown)[:_NAMED_SWITCHES])
+        names = ", ".join(sorted(found.tally.unknown)[:MOST_NAMED])
         lines.append(f"{len(found.tally.unknown)} counters that the catalogue does not know: {names}")
     return lines

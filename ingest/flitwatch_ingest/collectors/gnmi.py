@@ -16,7 +16,7 @@ from pygnmi.spec.v080 import gnmi_pb2, gnmi_pb2_grpc
 
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
 from flitwatch_domain.importers.lldp import Switch
-from flitwatch_ingest.collectors.ethernet import BadAnswer
+from flitwatch_ingest.collectors.answers import BadAnswer
 from flitwatch_ingest.sources import openconfig
 from flitwatch_ingest.sources.ethernet import Reading
 from flitwatch_ingest.sources.openconfig import Path
@@ -131,9 +131,7 @@ class GnmiSwitch:
             try:
                 return orjson.loads(body)
             except orjson.JSONDecodeError as bad:
-                found = BadAnswer(f"answers what is no JSON: {bad}", where=self.place)
-                found.body = body[: 64 << 10]
-                raise found from None
+                raise BadAnswer(f"answers what is no JSON: {bad}", body=body[: 64 << 10], where=self.place) from None
         return None if kind is None else getattr(value, kind)
 
     def _channel(self) -> grpc.Channel:

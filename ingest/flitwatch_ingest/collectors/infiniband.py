@@ -22,6 +22,7 @@ from flitwatch_ingest.collectors import umad
 from flitwatch_ingest.collectors.conversations import Conversations
 from flitwatch_ingest.collectors.devices import WAIT, Answer, Device, devices_of, incomplete
 from flitwatch_ingest.collectors.publisher import Publisher
+from flitwatch_ingest.collectors.rounds import ask_again, named
 from flitwatch_ingest.sources import perfquery, pma
 from flitwatch_stream.topics import ldms_topic
 
@@ -34,8 +35,6 @@ _DATA = ("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts")
 #: Debian and Red Hat put the tools here, where a service's PATH may not look.
 _PLACES = ("/usr/sbin", "/sbin")
 DISCOVERY_S, DEVICE_S = 600, 60
-#: Devices that a warning names.
-_NAMED = 5
 #: The tools put their process id into their messages.
 _PROCESS = re.compile(r"\[\d+\]\s*")
 
@@ -236,13 +235,16 @@ class InfinibandCollector:
         A topology that cannot be read is tried again in the next round; meanwhile the ports of the one before are read.
         """
         fabric: Fabric | None = None
-        discovered_at, slow = 0.0, ""
-        while not stop.is_set():
-            begun = time.monotonic()
-            if fabric is None or begun - discovered_at >= discovery_s:
+        slow = ""
+
+        def look(due: bool) -> bool:
+            nonlocal fabric, slow
+            discovered = False
+            if due:
                 try:
-                    fabric, discovered_at = self.discover(), begun
+                    fabric = self.discover()
                     store(fabric)
+                    discovered = True
                 except (BadInput, Unavailable) as problem:
                     say(f"waiting for the subnet's topology: {problem.message}")
             if fabric is not None:
@@ -250,7 +252,9 @@ class InfinibandCollector:
                 for text in ([slow_of(found)] if found.slow not in ("", slow) else []) + warnings_of(found):
                     say(text)
                 slow = found.slow
-            self._publisher.heartbeat.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))
+            return discovered
+
+        ask_again(stop, self._publisher.heartbeat, interval_s, look, discovery_s)
 
     def _ask(self, device: Device) -> Answer:
         wide, why = self._tools.counters(device.lid, device.ports, extended=True)
@@ -318,9 +322,7 @@ def warnings_of(found: Round) -> list[str]:
         f"{count} ports have a saturated {name}, which counts no more until it is cleared"
         for name, count in sorted(found.saturated.items())
     ]
-    for why, names in sorted(found.failed.items()):
-        others = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        lines.append(f"{len(names)} devices: {why} ({', '.join(sorted(names)[:_NAMED])}{others})")
+    lines += [f"{len(names)} devices: {why} ({named(names)})" for why, names in sorted(found.failed.items())]
     return lines
 
 

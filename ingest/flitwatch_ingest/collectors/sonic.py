@@ -21,7 +21,8 @@ from flitwatch_domain.importers.lldp import Switch
 from flitwatch_domain.importers.read import default_name
 from flitwatch_domain.importers.sonic import Tables
 from flitwatch_domain.importers.text import read_bytes
-from flitwatch_ingest.collectors.ethernet import BadAnswer, Source
+from flitwatch_ingest.collectors.answers import BadAnswer
+from flitwatch_ingest.collectors.ethernet import Source
 from flitwatch_ingest.sources import sonic
 from flitwatch_ingest.sources.ethernet import Reading
 
@@ -71,7 +72,9 @@ class DumpedSwitch:
         try:
             return sonic.reading_of(tables, at_s, self.place)
         except BadInput as bad:
-            raise _bad(bad, str(sorted(tables)[:20]).encode()) from None
+            raise BadAnswer(
+                bad.reason, body=str(sorted(tables)[:20]).encode(), where=bad.where, advice=bad.advice
+            ) from None
 
     def _tables(self) -> tuple[Tables, float]:
         found: Tables = {}
@@ -86,7 +89,7 @@ class DumpedSwitch:
             try:
                 document = orjson.loads(body)
             except orjson.JSONDecodeError as bad:
-                raise _bad(BadInput(f"is no JSON: {bad}", where=str(file)), body) from None
+                raise BadAnswer(f"is no JSON: {bad}", body=body[: 64 << 10], where=str(file)) from None
             tables = tables_of_sonic.tables_of(document)
             found |= tables
             if sonic.PORT_NAMES in tables or not at_s:
@@ -188,10 +191,4 @@ def _hashes(client: redis.Redis, keys: Iterable[str]) -> Tables:
         for key in batch:
             pipeline.hgetall(key)
         found |= {key: fields for key, fields in zip(batch, pipeline.execute(), strict=True) if fields}
-    return found
-
-
-def _bad(problem: BadInput, body: bytes) -> BadAnswer:
-    found = BadAnswer(problem.reason, where=problem.where, advice=problem.advice)
-    found.body = body[: 64 << 10]
     return found

@@ -18,23 +18,13 @@ import orjson
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers import ufm
+from flitwatch_ingest.collectors.answers import BadAnswer
 from flitwatch_ingest.collectors.secret_file import secret_of
 
 #: A subnet of 40,000 ports is some 60 MB of records.
 MOST_BODY_BYTES = 1 << 30
 TIMEOUT_S = 120.0
 _LOCAL = frozenset({"127.0.0.1", "::1", "localhost"})
-
-
-class BadAnswer(BadInput):
-    """A body that is no topology.
-
-    Attributes
-    ----------
-    body : bytes
-    """
-
-    body: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -122,12 +112,12 @@ class Ufm:
             try:
                 orjson.loads(body)
             except orjson.JSONDecodeError as bad:
-                raise _bad(f"is no JSON: {bad}", f"{self._base}/resources/{part}", body) from None
+                raise BadAnswer(f"is no JSON: {bad}", body=body, where=f"{self._base}/resources/{part}") from None
         whole = b"{" + b",".join(f'"{part}":'.encode() + body for part, body in bodies.items()) + b"}"
         try:
             return ufm.parse(whole.decode(errors="replace").replace("\0", "\ufffd"), self._base, name)
         except BadInput as bad:
-            raise _bad(bad.reason, bad.where or self._base, whole) from None
+            raise BadAnswer(bad.reason, body=whole, where=bad.where or self._base) from None
 
     def _get(self, client: httpx.Client, part: str) -> bytes:
         url = f"{self._base}/resources/{part}"
@@ -156,9 +146,3 @@ _ADVICE = {
     401: "Check the user and password, or the access token, in --credentials-file.",
     403: "The user may not read topology: give it a role that may.",
 }
-
-
-def _bad(reason: str, where: str, body: bytes) -> BadAnswer:
-    found = BadAnswer(reason, where=where)
-    found.body = body
-    return found

@@ -68,6 +68,10 @@ Window = Annotated[
     WithJsonSchema({"type": "string", "pattern": r"^\d{1,9}[smhd]?$", "examples": ["60s", "5m"]}),
 ]
 
+JobId = Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")]
+Cluster = Annotated[
+    str | None, Query(max_length=200, description="Where several clusters use the same id; else the newest.")
+]
 Limit = Annotated[int, Query(ge=1, le=1000, description="Most items in the answer.")]
 CursorText = Annotated[str | None, Query(max_length=1000, description="`next_cursor` of the page before.")]
 Text = Annotated[str | None, Query(max_length=200)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -118,11 +118,16 @@ class SetLayout:
 
     def avro_schema(self) -> str:
         """The schema as `store_avro_kafka` registers it under the subject `row_schema`."""
-        unsigned = {"type": "long", "logicalType": "unsigned-long"}
-        fields: list[dict[str, object]] = [
-            {"name": "timestamp", "type": {"type": "long", "logicalType": "timestamp-millis"}}
-        ]
-        fields += [{"name": name, "type": unsigned, "default": 0} for name in COMMON[:3]]
-        fields.append({"name": COMMON[3], "type": "string", "default": ""})
-        fields += [{"name": metric, "type": unsigned, "default": 0} for metric in self.metrics]
-        return json.dumps({"name": self.row_schema, "type": "record", "fields": fields}, separators=(",", ":"))
+        return avro_schema(self.row_schema, self.metrics)
+
+
+def avro_schema(name: str, metrics: Sequence[str]) -> str:
+    """The schema of the row schema `name`, as `store_avro_kafka` registers it."""
+    unsigned = {"type": "long", "logicalType": "unsigned-long"}
+    fields: list[dict[str, object]] = [
+        {"name": "timestamp", "type": {"type": "long", "logicalType": "timestamp-millis"}}
+    ]
+    fields += [{"name": common, "type": unsigned, "default": 0} for common in COMMON[:3]]
+    fields.append({"name": COMMON[3], "type": "string", "default": ""})
+    fields += [{"name": metric, "type": unsigned, "default": 0} for metric in metrics]
+    return json.dumps({"name": name, "type": "record", "fields": fields}, separators=(",", ":"))

@@ -23,3 +23,28 @@ export function Dialog({ open, title, onClose, children }: Props) {
     </Radix.Root>
   );
 }
+
+interface EndProps {
+  error: Error | null;
+  onClose: () => void;
+  children: ReactNode;
+}
+
+/** The end of a dialog's form: why it was refused, a way out, and the button that `children` is. */
+export function DialogEnd({ error, onClose, children }: EndProps) {
+  return (
+    <>
+      {error && (
+        <p className="alarm" role="alert">
+          {error.message}
+        </p>
+      )}
+      <div className="dialog-buttons">
+        <button type="button" className="button" onClick={onClose}>
+          Cancel
+        </button>
+        {children}
+      </div>
+    </>
+  );
+}

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import psycopg
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from flitwatch_api.answers import answer, moment, shape
 from flitwatch_api.counters.stalls import DEFAULT_WINDOW_S, ask
 from flitwatch_api.diagnosis import schemas
 from flitwatch_api.names import Names, TheNames
-from flitwatch_api.parameters import FabricId, Time, Window
+from flitwatch_api.parameters import Cluster, FabricId, JobId, Time, Window
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.core.connection import limit_statements
@@ -59,10 +59,8 @@ async def roots(
 async def job_diagnosis(
     platform: ThePlatform,
     names: TheNames,
-    job_id: Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")],
-    cluster: Annotated[
-        str | None, Query(max_length=200, description="Where several clusters use the same id; else the newest.")
-    ] = None,
+    job_id: JobId,
+    cluster: Cluster = None,
     at: Annotated[Time | None, Query(description="End of the window; without it the job's end, or now.")] = None,
     window: Length = DEFAULT_WINDOW_S,
     tag: Annotated[str | None, Query(min_length=1, max_length=200, description="Sampled messages of this tag only.")] = None,

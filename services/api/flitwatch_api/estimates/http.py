@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from flitwatch_api.answers import answer
 from flitwatch_api.estimates import live, schemas, service
 from flitwatch_api.names import TheNames
-from flitwatch_api.parameters import MAX_ID, CursorText, Id, Limit
+from flitwatch_api.parameters import MAX_ID, CursorText, Id, JobId, Limit
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 
@@ -130,7 +130,7 @@ async def run_forecast(conn: Reader, names: TheNames, run_id: Id) -> Response:
 async def outlook(
     conn: Reader,
     names: TheNames,
-    job_id: Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")],
+    job_id: JobId,
     cluster: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Response:
     """A job without recorded steps: its time against the past of its like, stalls on its routers, neighbours."""

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import psycopg
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from flitwatch_api.answers import answer, moments, shape
 from flitwatch_api.explanation import schemas
 from flitwatch_api.names import Names, TheNames
-from flitwatch_api.parameters import Time
+from flitwatch_api.parameters import Cluster, JobId, Time
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.core.connection import limit_statements
@@ -30,20 +30,13 @@ from flitwatch_domain.explanation.result import Explanation, Incident, IncidentS
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
 
-JobId = Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")]
-Cluster = Annotated[
-    str | None, Query(max_length=200, description="Where several clusters use the same id; else the newest.")
-]
-
 
 @http.get("/jobs/{job_id}/explanation", response_model=schemas.Explanation)
 async def explanation(
     platform: ThePlatform,
     names: TheNames,
-    job_id: Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")],
-    cluster: Annotated[
-        str | None, Query(max_length=200, description="Where several clusters use the same id; else the newest.")
-    ] = None,
+    job_id: JobId,
+    cluster: Cluster = None,
     at: Annotated[Time | None, Query(description="The answer of this moment; without it, of now.")] = None,
 ) -> Response:
     """Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help."""

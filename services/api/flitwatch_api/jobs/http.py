@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Query
 from fastapi.responses import Response
 
 from flitwatch_api.answers import answer, moment
 from flitwatch_api.jobs import schemas, service
 from flitwatch_api.names import TheNames
-from flitwatch_api.parameters import CursorText, FabricId, Limit, Text, Time, at_moment
+from flitwatch_api.parameters import Cluster, CursorText, FabricId, JobId, Limit, Text, Time, at_moment
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.fabrics import reads as fabrics
@@ -69,10 +69,8 @@ async def job(
     conn: Reader,
     platform: ThePlatform,
     names: TheNames,
-    job_id: Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")],
-    cluster: Annotated[
-        str | None, Query(max_length=200, description="Where several clusters use the same id; else the newest.")
-    ] = None,
+    job_id: JobId,
+    cluster: Cluster = None,
 ) -> Response:
     """One job, its place on the fabric and its neighbours."""
     return answer(await service.detail(conn, names, platform.job_links, job_id, cluster or None))

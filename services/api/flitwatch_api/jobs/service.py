@@ -119,7 +119,7 @@ async def holders(
 ) -> list[schemas.JobOnFabric]:
     """Jobs on a fabric at a moment; of a snapshot those of its snapshot; none where no moment is known."""
     if topology.head.snapshot:
-        held = await reads.jobs_of_snapshot(conn, topology.head.fabric_id, MOST_HOLDERS, router)
+        held = await reads.holding(conn, topology.head.fabric_id, None, MOST_HOLDERS, router)
     elif at_s is None:
         return []
     else:

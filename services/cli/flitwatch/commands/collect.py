@@ -10,7 +10,7 @@ from flitwatch.commands.collect_ethernet import gnmi, sonic
 from flitwatch.commands.collect_infiniband import infiniband
 from flitwatch.commands.collect_prometheus import prometheus
 from flitwatch.commands.collect_ufm import ufm
-from flitwatch.commands.following import finish, following, say, session
+from flitwatch.commands.following import CollectorOptions, finish, following, say, session
 from flitwatch.console import FiniteRange
 
 
@@ -27,23 +27,22 @@ def collect() -> None:
 @following
 def ldms_csv(
     places: tuple[Path, ...],
-    log_url: str | None,
-    db_url: str | None,
-    state: Path | None,
-    once: bool,
-    interval_s: float | None,
-    as_json: bool,
+    common: CollectorOptions,
 ) -> None:
     """Follow the store_csv files in PLACES (files or folders), their growth and their rollovers."""
     from flitwatch_ingest.collectors.ldms_csv import CsvCollector
 
-    with session("ldms-csv", str(places[0].absolute()), log_url, db_url, state) as (publisher, checkpoint, stop):
+    with session("ldms-csv", str(places[0].absolute()), common.log_url, common.db_url, common.state) as (
+        publisher,
+        checkpoint,
+        stop,
+    ):
         collector = CsvCollector(places, publisher, checkpoint, follow=True)
         try:
-            collector.once(stop) if once else collector.run(stop, interval_s or 1.0, say)
+            collector.once(stop) if common.once else collector.run(stop, common.interval_s or 1.0, say)
         finally:
             collector.close()
-    finish(publisher, as_json)
+    finish(publisher, common.as_json)
 
 
 @collect.command("ncl")
@@ -60,23 +59,22 @@ def ldms_csv(
 def ncl(
     folder: Path,
     settle_s: float,
-    log_url: str | None,
-    db_url: str | None,
-    state: Path | None,
-    once: bool,
-    interval_s: float | None,
-    as_json: bool,
+    common: CollectorOptions,
 ) -> None:
     """Follow FOLDER, or the folders in it, for runs that AriesNCL has recorded."""
     from flitwatch_ingest.collectors.ncl import NclCollector
 
-    with session("ncl", str(folder.absolute()), log_url, db_url, state) as (publisher, checkpoint, stop):
+    with session("ncl", str(folder.absolute()), common.log_url, common.db_url, common.state) as (
+        publisher,
+        checkpoint,
+        stop,
+    ):
         collector = NclCollector(folder, publisher, checkpoint, settle_s=settle_s)
-        if once:
+        if common.once:
             collector.look(stop)
         else:
-            collector.run(stop, interval_s or 2.0, say)
-    finish(publisher, as_json)
+            collector.run(stop, common.interval_s or 2.0, say)
+    finish(publisher, common.as_json)
 
 
 @collect.command("sacct")
@@ -93,23 +91,18 @@ def ncl(
 def sacct(
     command: str,
     since_s: float,
-    log_url: str | None,
-    db_url: str | None,
-    state: Path | None,
-    once: bool,
-    interval_s: float | None,
-    as_json: bool,
+    common: CollectorOptions,
 ) -> None:
     """Ask this machine's sacct again and again and publish the jobs that changed."""
     from flitwatch_ingest.collectors.sacct import SacctCollector
 
-    with session("sacct", command, log_url, db_url, state) as (publisher, checkpoint, stop):
+    with session("sacct", command, common.log_url, common.db_url, common.state) as (publisher, checkpoint, stop):
         collector = SacctCollector(publisher, checkpoint, command=command, since_s=since_s)
-        if once:
+        if common.once:
             collector.once()
         else:
-            collector.run(stop, interval_s or 30.0, say)
-    finish(publisher, as_json)
+            collector.run(stop, common.interval_s or 30.0, say)
+    finish(publisher, common.as_json)
 
 
 collect.add_command(gnmi)

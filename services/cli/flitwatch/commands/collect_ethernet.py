@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from flitwatch.commands.following import finish, following, keep_topology, say, session
-from flitwatch.console import FiniteRange, emit
+from flitwatch.commands.following import (
+    CollectorOptions,
+    ca_file_option,
+    cluster_option,
+    discovery_option,
+    fabric_option,
+    finish,
+    following,
+    keep_topology,
+    needs_extra,
+    say,
+    topology_session,
+)
+from flitwatch.console import emit
 
 if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
@@ -23,23 +34,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _switches(function: F) -> F:
     """Options of both."""
     for option in (
-        click.option(
-            "--fabric", "name", default="ethernet", show_default=True, help="The fabric's name in the database."
-        ),
-        click.option(
-            "--cluster", help="The scheduler's cluster whose nodes it joins, as `flitwatch import fabric --cluster`."
-        ),
+        fabric_option("ethernet"),
+        cluster_option,
         click.option("--user", help="The user who asks."),
         click.option(
             "--password-file",
             type=click.Path(path_type=Path),
             help="A file with the password in one line, which its owner alone may read.",
         ),
-        click.option(
-            "--ca-file",
-            type=click.Path(path_type=Path, exists=True, dir_okay=False),
-            help="Certificates to trust (default: those of this system).",
-        ),
+        ca_file_option,
         click.option(
             "--parallel",
             type=click.IntRange(1, 256),
@@ -47,14 +50,7 @@ def _switches(function: F) -> F:
             show_default=True,
             help="Switches that are asked at a time.",
         ),
-        click.option(
-            "--discover-every",
-            "discovery_s",
-            type=FiniteRange(1),
-            default=300.0,
-            show_default=True,
-            help="Seconds between looks at the topology.",
-        ),
+        discovery_option,
     ):
         function = option(function)
     return following(function)
@@ -133,41 +129,24 @@ def _collect(
     cluster: str | None,
     parallel: int,
     discovery_s: float,
-    log_url: str | None,
-    db_url: str | None,
-    state: Path | None,
-    once: bool,
-    interval_s: float | None,
-    as_json: bool,
+    common: CollectorOptions,
 ) -> None:
-    from flitwatch_domain.errors import BadInput, MissingDependency, Unavailable
+    from flitwatch_domain.errors import BadInput, Unavailable
 
-    try:
+    with needs_extra("ethernet"):
         from flitwatch_ingest.collectors.ethernet import EthernetCollector, Round, warnings_of
 
         asked = sources()
-    except ModuleNotFoundError as missing:
-        raise MissingDependency(
-            f"{missing.name} is not installed", advice="Install flitwatch-agent[ethernet]."
-        ) from None
-    with ExitStack() as stack:
-        database, log_at = None, log_url
-        if db_url or not log_at:  # the agent's package has no database
-            from flitwatch_ops import platform
-
-            database = stack.enter_context(platform.database(db_url))
-            log_at = log_at or platform.log_url(database)
-        publisher, checkpoint, stop = stack.enter_context(
-            session(door, f"{name} {about}", log_at, None, state, patience_s=None if not once else 60.0)
-        )
+    opened = topology_session(door, f"{name} {about}", common, patience_s=60.0 if common.once else None)
+    with opened as (publisher, checkpoint, stop, database):
         collector = EthernetCollector(asked, publisher, door, name, checkpoint, parallel)
 
         def keep(fabric: Fabric) -> None:
             keep_topology(fabric, cluster, database)
 
-        if not once:
-            collector.run(stop, interval_s or 10.0, discovery_s, say, keep)
-            finish(publisher, as_json)
+        if not common.once:
+            collector.run(stop, common.interval_s or 10.0, discovery_s, say, keep)
+            finish(publisher, common.as_json)
             return
         begun, found = time.monotonic(), Round()
         fabric: Fabric | None = None
@@ -199,7 +178,7 @@ def _collect(
                 "rejected": publisher.rejected,
                 "seconds": round(time.monotonic() - begun, 3),
             },
-            as_json,
+            common.as_json,
         )
         if unwired is not None:
             raise unwired

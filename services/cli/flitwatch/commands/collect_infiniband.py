@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.commands.following import finish, keep_topology, publishing, say, session
-from flitwatch.console import FiniteRange, emit
+from flitwatch.commands.following import (
+    CollectorOptions,
+    cluster_option,
+    discovery_option,
+    fabric_option,
+    finish,
+    keep_topology,
+    publishing,
+    say,
+    topology_session,
+)
+from flitwatch.console import emit
 
 if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
 
 
 @click.command("infiniband")
-@click.option("--fabric", "name", default="infiniband", show_default=True, help="The fabric's name in the database.")
-@click.option("--cluster", help="The scheduler's cluster whose nodes it joins, as `flitwatch import fabric --cluster`.")
+@fabric_option("infiniband")
+@cluster_option
 @click.option("--adapters", is_flag=True, help="Ask every adapter too, not only the switches.")
 @click.option(
     "--clear-saturated",
@@ -39,14 +48,7 @@ if TYPE_CHECKING:
 )
 @click.option("--ca", default="", help="The adapter of this host that asks (default: the first).")
 @click.option("--ca-port", type=click.IntRange(0, 255), default=0, help="Its port.")
-@click.option(
-    "--discover-every",
-    "discovery_s",
-    type=FiniteRange(1),
-    default=300.0,
-    show_default=True,
-    help="Seconds between looks at the topology.",
-)
+@discovery_option
 @publishing
 def infiniband(
     name: str,
@@ -58,11 +60,7 @@ def infiniband(
     ca: str,
     ca_port: int,
     discovery_s: float,
-    log_url: str | None,
-    db_url: str | None,
-    once: bool,
-    interval_s: float | None,
-    as_json: bool,
+    common: CollectorOptions,
 ) -> None:
     """Read topology and port counters of the subnet that this host is on, with infiniband-diags: by ibnetdiscover, and in this process by libibumad.
 
@@ -71,20 +69,16 @@ def infiniband(
     which is said, and has no records until it is cleared. The topology goes into the database; with --log alone, import it with `flitwatch import fabric`.
     """
     from flitwatch_ingest.collectors.infiniband import InfinibandCollector, Tools, slow_of, warnings_of
-    from flitwatch_ops import platform
 
-    with ExitStack() as stack:
-        url = None if log_url and not db_url else stack.enter_context(platform.database(db_url))
-        log_at = log_url or platform.log_url(str(url))
-        publisher, _, stop = stack.enter_context(session("infiniband", name, log_at, None, None))
+    with topology_session("infiniband", name, common) as (publisher, _, stop, database):
         collector = InfinibandCollector(Tools(ca, ca_port), publisher, name, adapters, clear, parallel, lanes)
 
         def keep(fabric: Fabric) -> None:
-            keep_topology(fabric, cluster, url)
+            keep_topology(fabric, cluster, database)
 
-        if not once:
-            collector.run(stop, interval_s or 10.0, discovery_s, say, keep)
-            finish(publisher, as_json)
+        if not common.once:
+            collector.run(stop, common.interval_s or 10.0, discovery_s, say, keep)
+            finish(publisher, common.as_json)
             return
         begun = time.monotonic()
         fabric = collector.discover()
@@ -107,5 +101,5 @@ def infiniband(
                 "asked_by": found.asked_by,
                 "seconds": round(time.monotonic() - begun, 3),
             },
-            as_json,
+            common.as_json,
         )

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.commands.following import finish, following, say, session
+from flitwatch.commands.following import CollectorOptions, figures, finish, following, needs_extra, say, session
 
 if TYPE_CHECKING:
-    from flitwatch_domain.heartbeat import Heartbeat
     from flitwatch_ingest.exporters.http import Door
-    from flitwatch_ingest.exporters.scraper import Scraper
 
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 
@@ -49,35 +46,25 @@ def prometheus(
     maps: tuple[Path, ...],
     token_file: Path | None,
     insecure_network: bool,
-    log_url: str | None,
-    db_url: str | None,
-    state: Path | None,
-    once: bool,
-    interval_s: float | None,
-    as_json: bool,
+    common: CollectorOptions,
 ) -> None:
     """Take counters from Prometheus (remote write 1.0 and 2.0), from OpenTelemetry (OTLP metrics over HTTP), or by scraping exporters.
 
     Remote write comes to /api/v1/write, OTLP to /v1/metrics. A table says which metric is which counter, and which labels say whose port it counts;
     `--map` extends it. What the table does not know is counted, and its first sample goes to the dead letters.
     """
-    from prometheus_client import REGISTRY
+    from flitwatch_domain.errors import BadRequest, Cancelled, Unavailable
 
-    from flitwatch_domain.errors import BadRequest, MissingDependency
-
-    try:
+    with needs_extra("metrics"):
+        from flitwatch_ingest.collectors.rounds import ask_again
         from flitwatch_ingest.exporters import Intake, MetricTable
         from flitwatch_ingest.exporters.http import Door, token_of
         from flitwatch_ingest.exporters.metrics import DoorCollector
         from flitwatch_ingest.exporters.scraper import Scraper
-    except ModuleNotFoundError as missing:
-        raise MissingDependency(
-            f"{missing.name} is not installed", advice="Install flitwatch-agent[metrics]."
-        ) from None
 
     if not listen and not urls:
         raise BadRequest("there is nothing to collect from", advice="Say --listen ADDRESS:PORT, --scrape URL, or both.")
-    if once and listen:
+    if common.once and listen:
         raise BadRequest("--once ends after one look, and nobody could send anything", advice="Leave out --listen.")
     host, port = _address(listen) if listen else ("", 0)
     token = token_of(token_file) if token_file else ""
@@ -90,22 +77,30 @@ def prometheus(
     with ExitStack() as stack:
         about = listen or urls[0]
         publisher, checkpoint, stop = stack.enter_context(
-            session("prometheus", about, log_url, db_url, state, patience_s=10.0)
+            session("prometheus", about, common.log_url, common.db_url, common.state, patience_s=10.0)
         )
         intake = Intake(table, publisher, checkpoint)
         door = Door(intake, token) if listen else None
         scraper = Scraper(urls, intake, say) if urls else None
-        figures = DoorCollector(intake, door, scraper)
-        REGISTRY.register(figures)
-        stack.callback(REGISTRY.unregister, figures)
-        if once and scraper:
+        stack.enter_context(figures(DoorCollector(intake, door, scraper)))
+
+        def look(_: bool) -> bool:
+            try:
+                if scraper:
+                    scraper.look()
+            except Unavailable as away:
+                say(f"what was read is lost, and is counted with the next reading: {away.message}")
+            return False
+
+        if common.once and scraper:
             scraper.look()
         else:
             if door:
                 stack.enter_context(_served(door, host, port, stop))
                 say(f"listening at {host}:{port}")
-            _look_until(stop, scraper, interval_s or 15.0, publisher.heartbeat)
-    finish(publisher, as_json)
+            with suppress(Cancelled):
+                ask_again(stop, publisher.heartbeat, common.interval_s or 15.0, look)
+    finish(publisher, common.as_json)
 
 
 def _address(listen: str) -> tuple[str, int]:
@@ -164,19 +159,3 @@ def _served(door: Door, host: str, port: int, stop: threading.Event) -> Iterator
         server.should_exit = True
         thread.join()
         taken.close()
-
-
-def _look_until(stop: threading.Event, scraper: Scraper | None, interval_s: float, heartbeat: Heartbeat) -> None:
-    """Scrape every `interval_s`; without a scraper, wait."""
-    from flitwatch_domain.errors import Cancelled, Unavailable
-
-    while not stop.is_set():
-        begun = time.monotonic()
-        if scraper:
-            try:
-                scraper.look()
-            except Unavailable as away:
-                say(f"what was read is lost, and is counted with the next reading: {away.message}")
-            except Cancelled:
-                return
-        heartbeat.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))

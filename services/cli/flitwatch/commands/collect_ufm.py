@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.commands.following import finish, following, keep_topology, say, session
-from flitwatch.console import FiniteRange, emit
+from flitwatch.commands.following import (
+    CollectorOptions,
+    ca_file_option,
+    cluster_option,
+    discovery_option,
+    fabric_option,
+    figures,
+    finish,
+    following,
+    keep_topology,
+    needs_extra,
+    say,
+    topology_session,
+)
+from flitwatch.console import emit
 
 if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
@@ -32,11 +45,7 @@ if TYPE_CHECKING:
     envvar="FLITWATCH_UFM_CREDENTIALS_FILE",
     help="A file with user:password or an access token of UFM, which its owner alone may read.",
 )
-@click.option(
-    "--ca-file",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Certificates to trust (default: those of this system).",
-)
+@ca_file_option
 @click.option(
     "--map",
     "maps",
@@ -44,16 +53,9 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="A table of metrics of this site, as `flitwatch collect prometheus --map`.",
 )
-@click.option("--fabric", "name", default="infiniband", show_default=True, help="The fabric's name in the database.")
-@click.option("--cluster", help="The scheduler's cluster whose nodes it joins, as `flitwatch import fabric --cluster`.")
-@click.option(
-    "--discover-every",
-    "discovery_s",
-    type=FiniteRange(1),
-    default=300.0,
-    show_default=True,
-    help="Seconds between looks at the topology.",
-)
+@fabric_option("infiniband")
+@cluster_option
+@discovery_option
 @following
 def ufm(
     url: str | None,
@@ -64,53 +66,36 @@ def ufm(
     name: str,
     cluster: str | None,
     discovery_s: float,
-    log_url: str | None,
-    db_url: str | None,
-    state: Path | None,
-    once: bool,
-    interval_s: float | None,
-    as_json: bool,
+    common: CollectorOptions,
 ) -> None:
     """Take topology and port counters of an InfiniBand subnet from UFM: no tool on the subnet, nothing on the nodes.
 
     The topology goes into the database; with --log alone, import it with `flitwatch import fabric`. A sample that comes again counts once: UFM says when it
     was taken. A body that cannot be read is a dead letter, and UFM is asked again in the next round.
     """
-    from prometheus_client import REGISTRY
+    from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, Unavailable
 
-    from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, MissingDependency, Unavailable
-
-    try:
-        from flitwatch_ingest.collectors.ufm import BadAnswer, Credentials, Ufm, credentials_of
+    with needs_extra("metrics"):
+        from flitwatch_ingest.collectors.answers import BadAnswer
+        from flitwatch_ingest.collectors.rounds import ask_again
+        from flitwatch_ingest.collectors.ufm import Credentials, Ufm, credentials_of
         from flitwatch_ingest.exporters import Intake, MetricTable
         from flitwatch_ingest.exporters.metrics import DoorCollector
         from flitwatch_ingest.exporters.scraper import Scraper
-    except ModuleNotFoundError as missing:
-        raise MissingDependency(
-            f"{missing.name} is not installed", advice="Install flitwatch-agent[metrics]."
-        ) from None
 
     if not url and not pages:
         raise BadRequest("there is nothing to collect from", advice="Say --url https://HOST, --telemetry URL, or both.")
     credentials = credentials_of(credentials_file) if credentials_file else Credentials()
     server = Ufm(url, credentials, ca_file) if url else None
     with ExitStack() as stack:
-        database, log_at = None, log_url
-        if db_url or not log_at:  # the agent's package has no database
-            from flitwatch_ops import platform
-
-            database = stack.enter_context(platform.database(db_url))
-            log_at = log_at or platform.log_url(database)
-        publisher, checkpoint, stop = stack.enter_context(
-            session("ufm", url or pages[0], log_at, None, state, patience_s=10.0)
+        publisher, checkpoint, stop, database = stack.enter_context(
+            topology_session("ufm", url or pages[0], common, patience_s=10.0)
         )
         intake = Intake(MetricTable(maps), publisher, checkpoint)
         scraper = (
             Scraper(pages, intake, say, server.client, "ufm") if server else Scraper(pages, intake, say, door="ufm")
         )
-        figures = DoorCollector(intake, None, scraper)
-        REGISTRY.register(figures)
-        stack.callback(REGISTRY.unregister, figures)
+        stack.enter_context(figures(DoorCollector(intake, None, scraper)))
         failing = ""
 
         def discover() -> Fabric | None:
@@ -122,7 +107,7 @@ def ufm(
             except (Unavailable, BadAnswer) as problem:
                 if isinstance(problem, BadAnswer):
                     intake.keep_bad("ufm", str(problem.where), problem.reason, problem.body)
-                if once:
+                if common.once:
                     raise
                 if failing != problem.message:
                     say(f"waiting for the topology: {problem}")
@@ -133,7 +118,7 @@ def ufm(
             return fabric
 
         begun, found = time.monotonic(), None
-        if once:
+        if common.once:
             found = discover() if server else None
             taken = scraper.look().results if pages else Counter[str]()
             emit(
@@ -148,22 +133,22 @@ def ufm(
                     "rejected": publisher.rejected,
                     "seconds": round(time.monotonic() - begun, 3),
                 },
-                as_json,
+                common.as_json,
             )
             return
-        next_discovery = begun
-        while not stop.is_set():
-            begun = time.monotonic()
+
+        def look(due: bool) -> bool:
+            discovered = False
             try:
-                if server and begun >= next_discovery and discover() is not None:
-                    next_discovery = begun + discovery_s
+                discovered = bool(server and due and discover())
                 if pages:
                     scraper.look()
             except Conflict as problem:
                 say(problem.message)
             except Unavailable as away:
                 say(f"the log does not answer; what UFM counts on comes with the next reading: {away.message}")
-            except Cancelled:
-                break
-            publisher.heartbeat.wait(stop, max(0.0, (interval_s or 30.0) - (time.monotonic() - begun)))
-    finish(publisher, as_json)
+            return discovered
+
+        with suppress(Cancelled):
+            ask_again(stop, publisher.heartbeat, common.interval_s or 30.0, look, discovery_s)
+    finish(publisher, common.as_json)

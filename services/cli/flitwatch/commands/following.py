@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -16,35 +18,97 @@ from flitwatch.console import FiniteRange, emit, json_option, stderr
 from flitwatch.metrics import metrics_option
 
 if TYPE_CHECKING:
+    from prometheus_client.registry import Collector
+
     from flitwatch_domain.fabric import Fabric
     from flitwatch_ingest.collectors import Checkpoint, Publisher
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@dataclass(frozen=True)
+class CollectorOptions:
+    """What every collector's command is asked for; see `publishing` and `following`."""
+
+    log_url: str | None
+    db_url: str | None
+    once: bool
+    interval_s: float | None
+    as_json: bool
+    state: Path | None = None
+
+
 def following(function: F) -> F:
-    """Options of a collector that goes on at a checkpoint."""
+    """Options of a collector that goes on at a checkpoint (parameter `common`)."""
     state = click.option("--state", type=click.Path(path_type=Path), help="Keep the checkpoint in this file.")
     return state(publishing(function))
 
 
 def publishing(function: F) -> F:
-    """Options of every collector."""
+    """Options of every collector (parameter `common`)."""
+
+    @functools.wraps(function)
+    def command(**options: Any) -> Any:
+        common = CollectorOptions(
+            **{field.name: options.pop(field.name) for field in fields(CollectorOptions) if field.name in options}
+        )
+        return function(common=common, **options)
+
+    asked = log_options(cast(F, command))
     for option in (
-        click.option(
-            "--log", "log_url", envvar="FLITWATCH_LOG", help="Publish to this log: kafka://... or postgresql://..."
-        ),
-        click.option(
-            "--db",
-            "db_url",
-            envvar="FLITWATCH_DB",
-            help="Without --log: the log of this database (default: the project's own).",
-        ),
         click.option("--once", is_flag=True, help="Publish what is there and leave."),
         click.option("--interval", "interval_s", type=FiniteRange(0.05), default=None, help="Seconds between looks."),
     ):
-        function = option(function)
-    return json_option(metrics_option(function))
+        asked = option(asked)
+    return json_option(metrics_option(asked))
+
+
+def log_options(function: F) -> F:
+    """`--log` and `--db` (parameters `log_url`, `db_url`) of what publishes; see `session`."""
+    function = click.option(
+        "--db",
+        "db_url",
+        envvar="FLITWATCH_DB",
+        help="Without --log: the log of this database (default: the project's own).",
+    )(function)
+    return click.option(
+        "--log", "log_url", envvar="FLITWATCH_LOG", help="Publish to this log: kafka://... or postgresql://..."
+    )(function)
+
+
+def fabric_option(default: str) -> Callable[[F], F]:
+    """`--fabric` (parameter `name`) of a collector that reads the topology."""
+    return click.option(
+        "--fabric", "name", default=default, show_default=True, help="The fabric's name in the database."
+    )
+
+
+def cluster_option(function: F) -> F:
+    """`--cluster` (parameter `cluster`) of a collector that reads the topology; see `keep_topology`."""
+    return click.option(
+        "--cluster", help="The scheduler's cluster whose nodes it joins, as `flitwatch import fabric --cluster`."
+    )(function)
+
+
+def discovery_option(function: F) -> F:
+    """`--discover-every` (parameter `discovery_s`)."""
+    return click.option(
+        "--discover-every",
+        "discovery_s",
+        type=FiniteRange(1),
+        default=300.0,
+        show_default=True,
+        help="Seconds between looks at the topology.",
+    )(function)
+
+
+def ca_file_option(function: F) -> F:
+    """`--ca-file` (parameter `ca_file`)."""
+    return click.option(
+        "--ca-file",
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        help="Certificates to trust (default: those of this system).",
+    )(function)
 
 
 @contextmanager
@@ -52,10 +116,6 @@ def session(
     kind: str, about: str, log_url: str | None, db_url: str | None, state: Path | None, patience_s: float | None = None
 ) -> Iterator[tuple[Publisher, Checkpoint, threading.Event]]:
     """A publisher that waits so long for the log, a checkpoint, and an event that a signal to stop sets."""
-    from contextlib import ExitStack
-
-    from prometheus_client import REGISTRY
-
     from flitwatch_ingest.collectors import Checkpoint, Publisher
     from flitwatch_ingest.collectors.metrics import PublisherCollector
     from flitwatch_ops import platform
@@ -73,10 +133,55 @@ def session(
         log = stack.enter_context(open_log(url))
         producer = stack.enter_context(log.producer(f"flitwatch-collect-{kind}"))
         publisher = Publisher(producer, stop=stop, say=say, patience_s=patience_s, heartbeat=own_heartbeat())
-        figures = PublisherCollector(publisher)
-        REGISTRY.register(figures)
-        stack.callback(REGISTRY.unregister, figures)
+        stack.enter_context(figures(PublisherCollector(publisher)))
         yield publisher, checkpoint, stop
+
+
+@contextmanager
+def topology_session(
+    kind: str, about: str, common: CollectorOptions, patience_s: float | None = None
+) -> Iterator[tuple[Publisher, Checkpoint, threading.Event, str | None]]:
+    """A session of a collector that reads the topology too, and the database that keeps it: None with --log alone."""
+    with ExitStack() as stack:
+        database, log_url = None, common.log_url
+        if common.db_url or not log_url:  # the agent's package has no database
+            from flitwatch_ops import platform
+
+            database = stack.enter_context(platform.database(common.db_url))
+            log_url = log_url or platform.log_url(database)
+        opened = session(kind, about, log_url, None, common.state, patience_s)
+        publisher, checkpoint, stop = stack.enter_context(opened)
+        yield publisher, checkpoint, stop, database
+
+
+@contextmanager
+def figures(collector: Collector) -> Iterator[None]:
+    """Figures of this process at `--metrics-port`, meanwhile."""
+    from prometheus_client import REGISTRY
+
+    REGISTRY.register(collector)
+    try:
+        yield
+    finally:
+        REGISTRY.unregister(collector)
+
+
+@contextmanager
+def needs_extra(extra: str) -> Iterator[None]:
+    """Says how to install what an import does not find.
+
+    Raises
+    ------
+    MissingDependency
+    """
+    from flitwatch_domain.errors import MissingDependency
+
+    try:
+        yield
+    except ModuleNotFoundError as missing:
+        raise MissingDependency(
+            f"{missing.name} is not installed", advice=f"Install flitwatch-agent[{extra}]."
+        ) from None
 
 
 def keep_topology(fabric: Fabric, cluster: str | None, database: str | None) -> None:

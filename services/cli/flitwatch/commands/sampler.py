@@ -11,6 +11,7 @@ from typing import TypedDict
 
 import click
 
+from flitwatch.commands.following import log_options, say, session
 from flitwatch.console import FiniteRange, database_options, emit, fail, json_option
 from flitwatch.metrics import metrics_option
 
@@ -35,13 +36,7 @@ def sampler() -> None:
     default=None,
     help=f"Listen for contexts here (usually {DEFAULT_CONTROL}).",
 )
-@click.option("--log", "log_url", envvar="FLITWATCH_LOG", help="Publish to this log: kafka://... or postgresql://...")
-@click.option(
-    "--db",
-    "db_url",
-    envvar="FLITWATCH_DB",
-    help="Without --log: the log of this database (default: the project's own).",
-)
+@log_options
 @click.option("--state", type=click.Path(path_type=Path), help="Keep the sequence in this file.")
 @json_option
 @metrics_option
@@ -57,7 +52,6 @@ def run(
     as_json: bool,
 ) -> None:
     """Capture until stopped and publish a summary of every slice and context. PLAN is what `plan` wrote."""
-    from flitwatch.commands.following import say, session
     from flitwatch_ingest.sampler import Sampler, SamplerPlan
 
     known = SamplerPlan.read(plan)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -21,7 +22,17 @@ from flitwatch.console import (
     stderr,
 )
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 _FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def _network_options(function: F) -> F:
+    """`--topology` and `--lfts` (parameters `topology`, `lfts`); see `_routed`."""
+    function = click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")(
+        function
+    )
+    return click.option("--topology", type=LOCAL, required=True, help="quartz1 | xgft:h;m;w | file:PATH")(function)
 
 
 @click.group()
@@ -78,8 +89,7 @@ def trace(path: Path, out: Path | None, packet_bytes: int, as_json: bool) -> Non
 
 
 @traffic.command()
-@click.option("--topology", type=LOCAL, required=True, help="quartz1 | xgft:h;m;w | file:PATH")
-@click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")
+@_network_options
 @click.option(
     "--traffic",
     "name",
@@ -141,8 +151,7 @@ def counters(
 
 
 @traffic.command()
-@click.option("--topology", type=LOCAL, required=True, help="quartz1 | xgft:h;m;w | file:PATH")
-@click.option("--lfts", type=_FILE, help="Forwarding tables that were loaded; without them, ftree's.")
+@_network_options
 @click.option(
     "--counters", "counter_files", multiple=True, type=_FILE, help="Counters of an epoch; repeat for several."
 )

@@ -8,17 +8,8 @@ from math import prod
 import numpy as np
 
 from flitwatch_domain.errors import BadRequest, TooCostly
-from flitwatch_domain.fabric import (
-    CountedAt,
-    Endpoints,
-    Fabric,
-    FabricKind,
-    LinkClass,
-    Routers,
-    Technology,
-    both_directions,
-)
-from flitwatch_domain.generators.torus import DIMENSIONS
+from flitwatch_domain.fabric import CountedAt, Endpoints, Fabric, FabricKind, Technology
+from flitwatch_domain.generators.lattice import DIMENSIONS, lattice_links, lattice_routers
 from flitwatch_domain.generators.tree import MOST_CABLES
 
 
@@ -54,7 +45,7 @@ def hyperx(sizes: Sequence[int], endpoints: int, cables: int = 1, *, bandwidth_b
     if total > MOST_CABLES:
         raise TooCostly(f"the HyperX has {total:.3g} cables, more than {MOST_CABLES:,}", advice="Choose a smaller one.")
     coords = np.indices(extents).reshape(len(extents), -1)
-    a, b, a_port, b_port, kind = [], [], [], [], []
+    cables_of = []
     port = endpoints
     for d, extent in enumerate(extents):
         for one in range(extent):
@@ -64,33 +55,22 @@ def hyperx(sizes: Sequence[int], endpoints: int, cables: int = 1, *, bandwidth_b
                 there[d] = other
                 end = np.asarray(np.ravel_multi_index(tuple(there), extents))
                 for copy in range(cables):
-                    a.append(start)
-                    b.append(end)
                     # A router leaves itself out of the count of its neighbours.
-                    a_port.append(np.full(start.size, port + (other - 1) * cables + copy))
-                    b_port.append(np.full(start.size, port + one * cables + copy))
-                    kind.append(np.full(start.size, d))
+                    there_port = np.full(start.size, port + one * cables + copy)
+                    cables_of.append(
+                        (start, end, np.full(start.size, port + (other - 1) * cables + copy), there_port, d)
+                    )
         port += (extent - 1) * cables
-    owner = np.repeat(np.arange(routers), endpoints)
-    slot = np.arange(owner.size) % endpoints
-    kinds = np.concatenate([*kind, np.full(owner.size, len(extents))])
-    links = both_directions(
-        np.concatenate([*a, owner]),
-        np.concatenate([*b, routers + np.arange(owner.size)]),
-        np.concatenate([*a_port, slot]),
-        np.concatenate([*b_port, np.zeros_like(slot)]),
-        kinds,
-        kinds,
-        bandwidth_bps,
-        (*DIMENSIONS[: len(extents)], LinkClass.HOST),
-    )
+    links, places = lattice_links(cables_of, routers, endpoints, len(extents), bandwidth_bps)
     text = ",".join(map(str, extents)) + f";{endpoints}" + (f";{cables}" if cables > 1 else "")
     return Fabric(
         name=f"hyperx-{text.replace(',', 'x').replace(';', '-')}",
         kind=FabricKind.GRAPH,
         technology=Technology.GENERIC,
-        routers=Routers(name=["r" + ".".join(map(str, place)) for place in coords.T.tolist()], coords=coords.T),
-        endpoints=Endpoints(router=owner, port=slot, node=[f"n{end}" for end in range(owner.size)]),
+        routers=lattice_routers(coords),
+        endpoints=Endpoints(
+            router=places.router, port=places.port, node=[f"n{end}" for end in range(places.router.size)]
+        ),
         links=links,
         simulated=True,
         counted_at=CountedAt.SENDER,

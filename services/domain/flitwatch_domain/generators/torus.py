@@ -7,26 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_domain.fabric import (
-    Endpoints,
-    Fabric,
-    FabricKind,
-    LinkClass,
-    Routers,
-    Technology,
-    both_directions,
-)
-
-DIMENSIONS = (
-    LinkClass.DIM0,
-    LinkClass.DIM1,
-    LinkClass.DIM2,
-    LinkClass.DIM3,
-    LinkClass.DIM4,
-    LinkClass.DIM5,
-    LinkClass.DIM6,
-    LinkClass.DIM7,
-)
+from flitwatch_domain.fabric import Fabric, FabricKind, Technology
+from flitwatch_domain.generators.lattice import DIMENSIONS, lattice_links, lattice_routers
 
 
 def torus(dims: Sequence[int], *, endpoints_per_router: int = 1, bandwidth_bps: float = 10e9) -> Fabric:
@@ -48,37 +30,22 @@ def torus(dims: Sequence[int], *, endpoints_per_router: int = 1, bandwidth_bps: 
         raise BadRequest(f"torus({list(dims)}) is not possible", advice="Give 1 to 8 extents of at least 1.")
     routers = int(np.prod(extents))
     coords = np.indices(extents).reshape(len(extents), -1)
-    a, b, a_port, b_port, dimension = [], [], [], [], []
+    cables = []
     for d, extent in enumerate(extents):
         following = coords.copy()
         following[d] = (following[d] + 1) % extent
         start = np.arange(routers) if extent > 2 else np.flatnonzero(coords[d] < extent - 1)
-        a.append(start)
-        b.append(np.asarray(np.ravel_multi_index(tuple(following), extents))[start])
-        a_port.append(np.full(start.size, endpoints_per_router + 2 * d))
-        b_port.append(np.full(start.size, endpoints_per_router + 2 * d + 1))
-        dimension.append(np.full(start.size, d))
-    owner = np.repeat(np.arange(routers), endpoints_per_router)
-    slot = np.arange(owner.size) % endpoints_per_router
-    host = len(extents)
-    kinds = np.concatenate([*dimension, np.full(owner.size, host)])
-    links = both_directions(
-        np.concatenate([*a, owner]),
-        np.concatenate([*b, routers + np.arange(owner.size)]),
-        np.concatenate([*a_port, slot]),
-        np.concatenate([*b_port, np.zeros_like(slot)]),
-        kinds,
-        kinds,
-        bandwidth_bps,
-        (*DIMENSIONS[:host], LinkClass.HOST),
-    )
+        end = np.asarray(np.ravel_multi_index(tuple(following), extents))[start]
+        plus, minus = (np.full(start.size, endpoints_per_router + 2 * d + side) for side in (0, 1))
+        cables.append((start, end, plus, minus, d))
+    links, endpoints = lattice_links(cables, routers, endpoints_per_router, len(extents), bandwidth_bps)
     shape = "x".join(str(extent) for extent in extents)
     return Fabric(
         name=f"torus-{shape}",
         kind=FabricKind.TORUS,
         technology=Technology.GENERIC,
-        routers=Routers(name=["r" + ".".join(map(str, place)) for place in coords.T.tolist()], coords=coords.T),
-        endpoints=Endpoints(router=owner, port=slot),
+        routers=lattice_routers(coords),
+        endpoints=endpoints,
         links=links,
         simulated=True,
         source=f"torus({extents})",

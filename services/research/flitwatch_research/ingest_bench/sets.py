@@ -11,8 +11,8 @@ from pathlib import Path
 from flitwatch_domain import cray
 from flitwatch_domain.fabric import Fabric
 from flitwatch_stream.topics import ldms_topic
+from flitwatch_twin.ldms_sets import COMMON, avro_schema
 
-COMMON = ("component_id", "job_id", "app_id", "aries_rtr_id")
 TILE_ROWS = 5
 VIRTUAL_CHANNELS = 8
 _PROCESSOR_TILE = (
@@ -83,14 +83,7 @@ class MetricSet:
 
     def avro_schema(self) -> str:
         """The schema as `store_avro_kafka` registers it."""
-        unsigned = {"type": "long", "logicalType": "unsigned-long"}
-        fields: list[dict[str, object]] = [
-            {"name": "timestamp", "type": {"type": "long", "logicalType": "timestamp-millis"}}
-        ]
-        fields += [{"name": name, "type": unsigned, "default": 0} for name in COMMON[:3]]
-        fields.append({"name": COMMON[3], "type": "string", "default": ""})
-        fields += [{"name": metric, "type": unsigned, "default": 0} for metric in self.metrics]
-        return json.dumps({"name": self.schema, "type": "record", "fields": fields}, separators=(",", ":"))
+        return avro_schema(self.schema, self.metrics)
 
 
 def metric_sets(fabric: Fabric, quarters: bool) -> list[MetricSet]:

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { addAccount, changeAccount } from "../../api/people";
 import type { Account } from "../../api/peopleShapes";
-import { Dialog } from "../../components/Dialog";
+import { Dialog, DialogEnd } from "../../components/Dialog";
 import { ROLES } from "./words";
 
 export function AccountDialog({ account, onClose }: { account: Account | null; onClose: () => void }) {
@@ -74,19 +74,11 @@ export function AccountDialog({ account, onClose }: { account: Account | null; o
           </label>
         )}
         {account && <p className="muted">Its sessions end; it logs in again.</p>}
-        {save.error && (
-          <p className="alarm" role="alert">
-            {save.error.message}
-          </p>
-        )}
-        <div className="dialog-buttons">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
+        <DialogEnd error={save.error} onClose={onClose}>
           <button type="submit" className="button primary" disabled={save.isPending || !changed}>
             {account ? "Change" : "Make"}
           </button>
-        </div>
+        </DialogEnd>
       </form>
     </Dialog>
   );

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { accountsQuery, addToken } from "../../api/people";
 import type { Session } from "../../api/session";
-import { Dialog } from "../../components/Dialog";
+import { Dialog, DialogEnd } from "../../components/Dialog";
 import { Unanswered } from "../../components/Notice";
 import { SCOPES, scopesOf } from "./words";
 
@@ -97,19 +97,11 @@ export function TokenDialog({ session, onClose }: { session: Session; onClose: (
             ))}
           </select>
         </label>
-        {make.error && (
-          <p className="alarm" role="alert">
-            {make.error.message}
-          </p>
-        )}
-        <div className="dialog-buttons">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
+        <DialogEnd error={make.error} onClose={onClose}>
           <button type="submit" className="button primary" disabled={make.isPending || !label.trim() || !scopes.length}>
             Make
           </button>
-        </div>
+        </DialogEnd>
       </form>
     </Dialog>
   );

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { saveContact, testContact } from "../../api/alerts";
 import type { Contact } from "../../api/alertShapes";
-import { Dialog } from "../../components/Dialog";
+import { Dialog, DialogEnd } from "../../components/Dialog";
 import { SEVERITIES } from "./standing";
 
 /** What a contact is called unless its author says otherwise: the address's local part. */
@@ -77,19 +77,11 @@ export function ContactDialog({ held, onClose }: { held: Contact | null; onClose
             />
           </label>
         )}
-        {keep.error && (
-          <p className="alarm" role="alert">
-            {keep.error.message}
-          </p>
-        )}
-        <div className="dialog-buttons">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
+        <DialogEnd error={keep.error} onClose={onClose}>
           <button type="submit" className="button primary" disabled={keep.isPending || !name || !listed.length}>
             Save and send a test mail
           </button>
-        </div>
+        </DialogEnd>
       </form>
     </Dialog>
   );

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { addSilence } from "../../api/alerts";
 import { AccessButton } from "../../components/AccessButton";
-import { Dialog } from "../../components/Dialog";
+import { Dialog, DialogEnd } from "../../components/Dialog";
 
 const LENGTHS = [
   ["1", "1 hour"],
@@ -90,15 +90,7 @@ export function SilenceDialog({ labels, onClose }: { labels: Record<string, stri
             placeholder="Maintenance of group 3"
           />
         </label>
-        {add.error && (
-          <p className="alarm" role="alert">
-            {add.error.message}
-          </p>
-        )}
-        <div className="dialog-buttons">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
+        <DialogEnd error={add.error} onClose={onClose}>
           <AccessButton
             need="operate"
             type="submit"
@@ -107,7 +99,7 @@ export function SilenceDialog({ labels, onClose }: { labels: Record<string, stri
           >
             Silence
           </AccessButton>
-        </div>
+        </DialogEnd>
       </form>
     </Dialog>
   );

@@ -3,7 +3,7 @@ import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { startTask, type Task } from "../../api/tasks";
 import { AccessButton } from "../../components/AccessButton";
-import { Dialog } from "../../components/Dialog";
+import { Dialog, DialogEnd } from "../../components/Dialog";
 import { fieldLabel, fieldsOf, parametersFrom, type StudyField, type Typed } from "./studyForm";
 import type { StudyCard } from "./studies";
 
@@ -38,19 +38,11 @@ export function StudyDialog({ card, onClose, onStarted }: Asking) {
             onChange={(value) => setTyped((old) => ({ ...old, [field.name]: value }))}
           />
         ))}
-        {start.error && (
-          <p className="alarm" role="alert">
-            {start.error.message}
-          </p>
-        )}
-        <div className="dialog-buttons">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
+        <DialogEnd error={start.error} onClose={onClose}>
           <AccessButton need="tasks" type="submit" className="button primary" disabled={start.isPending}>
             Run
           </AccessButton>
-        </div>
+        </DialogEnd>
       </form>
     </Dialog>
   );

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { fabricsQuery, occupancyQuery } from "../../api/queries";
 import { startTask } from "../../api/tasks";
 import { AccessButton } from "../../components/AccessButton";
-import { Dialog } from "../../components/Dialog";
+import { Dialog, DialogEnd } from "../../components/Dialog";
 import { Unanswered } from "../../components/Notice";
 import { plural } from "../../lib/format";
 import { isoTime, parseTime } from "../../lib/time";
@@ -168,15 +168,7 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
             {refusal}
           </p>
         )}
-        {start.error && (
-          <p className="alarm" role="alert">
-            {start.error.message}
-          </p>
-        )}
-        <div className="dialog-buttons">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
+        <DialogEnd error={start.error} onClose={onClose}>
           <AccessButton
             need="tasks"
             type="submit"
@@ -185,7 +177,7 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
           >
             Replay it
           </AccessButton>
-        </div>
+        </DialogEnd>
       </form>
     </Dialog>
   );

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { cancelTask, isOver, startTask, tasksQuery, type Task } from "../../api/tasks";
 import { AccessButton } from "../../components/AccessButton";
 import { Unanswered } from "../../components/Notice";
-import { Dialog } from "../../components/Dialog";
+import { Dialog, DialogEnd } from "../../components/Dialog";
 import { duration } from "../../lib/format";
 import { moment, parseTime } from "../../lib/time";
 
@@ -175,19 +175,11 @@ function Ask({ onClose }: { onClose: () => void }) {
           The reconstruction gets counters alone; the true traffic is known to the simulator and the score. With several
           time slots it gets them of equal parts of the jobs' progress, and routes suit every part.
         </p>
-        {start.error && (
-          <p className="alarm" role="alert">
-            {start.error.message}
-          </p>
-        )}
-        <div className="dialog-buttons">
-          <button type="button" className="button" onClick={onClose}>
-            Cancel
-          </button>
+        <DialogEnd error={start.error} onClose={onClose}>
           <button type="submit" className="button primary" disabled={start.isPending}>
             Run
           </button>
-        </div>
+        </DialogEnd>
       </form>
     </Dialog>
   );

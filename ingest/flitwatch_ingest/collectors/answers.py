@@ -1,0 +1,19 @@
+"""An answer that came whole and cannot be read."""
+
+from __future__ import annotations
+
+from flitwatch_domain.errors import BadInput
+
+
+class BadAnswer(BadInput):
+    """What a server or a switch, or a dump of it, says cannot be read.
+
+    Attributes
+    ----------
+    body : bytes
+        What it said, for the dead letter.
+    """
+
+    def __init__(self, message: str, *, body: bytes, where: str = "", advice: str = "") -> None:
+        super().__init__(message, where=where, advice=advice)
+        self.body = body

@@ -1,0 +1,43 @@
+"""The loop of a collector that asks: counters in every round, the topology in some."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection
+
+from flitwatch_domain.heartbeat import Heartbeat
+
+#: Devices or switches that a warning names.
+MOST_NAMED = 5
+
+
+def ask_again(
+    stop: threading.Event,
+    heartbeat: Heartbeat,
+    interval_s: float,
+    look: Callable[[bool], bool],
+    discovery_s: float = 0.0,
+) -> None:
+    """Call `look` every `interval_s` until `stop` is set.
+
+    Parameters
+    ----------
+    look : callable
+        One round. It is passed whether the topology is due, and returns whether it read the topology. One that it did not read is due again in the next round.
+    discovery_s : float
+        The topology is due again after so many seconds.
+    """
+    next_discovery = 0.0
+    while not stop.is_set():
+        begun = time.monotonic()
+        due = begun >= next_discovery
+        if look(due) and due:
+            next_discovery = begun + discovery_s
+        heartbeat.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))
+
+
+def named(names: Collection[str]) -> str:
+    """The first few names in order, and how many more there are."""
+    others = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(sorted(names)[:MOST_NAMED])}{others}"
