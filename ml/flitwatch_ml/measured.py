@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.packed import open_text
 from flitwatch_ml.tables import _amount, _named, _number, _time
 
 Floats = NDArray[np.float64]
@@ -185,7 +186,7 @@ def _start(text: str, where: str) -> float:
 def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
     """(line, {column: value}) of a CSV that has these columns in any order."""
     try:
-        with open(path, newline="", encoding="utf-8-sig", errors="strict") as file:
+        with open_text(path) as file:
             reader = csv.reader(file)
             header = [name.strip() for name in next(reader, [])]
             lacking = [name for name in needed if name not in header]
@@ -207,9 +208,5 @@ def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
                 if len(row) != len(header):
                     raise BadInput(f"{len(row)} fields where the header has {len(header)}", where=where)
                 yield reader.line_num, dict(zip(header, (value.strip() for value in row), strict=True))
-    except OSError as failure:
-        raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
-    except UnicodeDecodeError as failure:
-        raise BadInput(f"is not UTF-8 text (byte {failure.start})", where=str(path)) from failure
     except csv.Error as failure:
         raise BadInput(f"is not CSV: {failure}", where=str(path)) from failure

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.packed import open_text
 from flitwatch_ml.folds import distinct_runs
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,7 @@ SPARSEST = 20
 def _rows(path: Path, columns: tuple[str, ...], more: bool = False) -> Iterator[tuple[int, list[str], list[str]]]:
     """(line, values, header) of a CSV whose header begins with `columns`; with `more`, further columns follow."""
     try:
-        with open(path, newline="", encoding="utf-8-sig", errors="strict") as file:
+        with open_text(path) as file:
             reader = csv.reader(file)
             header = [name.strip() for name in next(reader, [])]
             fits = header[: len(columns)] == list(columns) and (more or len(header) == len(columns))
@@ -38,10 +39,6 @@ def _rows(path: Path, columns: tuple[str, ...], more: bool = False) -> Iterator[
                         f"{len(row)} fields where the header has {len(header)}", where=f"{path}:{reader.line_num}"
                     )
                 yield reader.line_num, [value.strip() for value in row], header
-    except OSError as failure:
-        raise BadInput(f"cannot be read: {failure.strerror}", where=str(path)) from failure
-    except UnicodeDecodeError as failure:
-        raise BadInput(f"is not UTF-8 text (byte {failure.start})", where=str(path)) from failure
     except csv.Error as failure:
         raise BadInput(f"is not CSV: {failure}", where=str(path)) from failure
 

@@ -20,7 +20,7 @@ OLD = {
     r"meet most stalls": "on the most congested routers",
     r"Stalls of the machine": "Mean stalls per flit",
     r"stands? out at q": "is 13 % slower beside user-... (q 0.002)",
-    r"not testable": "too few shared runs",
+    r"not testable": "cannot be tested",
     r"moment of the past, otherwise": "Replay with another placement",
     r"What if elsewhere": "Replay with another placement",
     r"KiB a rank": "Message size per rank, KiB",

@@ -70,13 +70,45 @@ def test_where_nobody_slows_anybody_hardly_a_set_has_a_name() -> None:
     assert sum(len(named(fitted)) > 0 for _, fitted in judged("nobody", range(300, 312))) <= 2
 
 
+def bound(fitted: CalendarBlame, one: int, other: int) -> bool:
+    """Whether the two are said to come together, each of the other."""
+    return all(
+        fitted.verdict_[user] == "cannot tell"
+        and any(f"comes together with user {{{partner}}}" in reason for reason in fitted.reasons_[user])
+        for user, partner in ((one, other), (other, one))
+    )
+
+
+@pytest.mark.parametrize("alike", [1.0, 0.9])
+def test_of_two_who_are_always_there_together_neither_is_named_and_both_are_told_why(alike: float) -> None:
+    rng, start, exposure, time_s = one_user()
+    time_s = time_s + 30 * (exposure[:, 0] > 0)
+    exposure[:, 1] = exposure[:, 0] * rng.uniform(alike, 1.0, len(start))
+    fitted = CalendarBlame().fit(exposure, time_s, start)
+    assert bound(fitted, 0, 1) and not len(named(fitted))
+
+
+def test_who_comes_alone_is_not_said_to_come_with_anybody() -> None:
+    _, start, exposure, time_s = one_user()
+    fitted = CalendarBlame().fit(exposure, time_s + 30 * (exposure[:, 0] > 0), start)
+    assert named(fitted).tolist() == [0]
+    assert not [reason for reasons in fitted.reasons_ for reason in reasons if "together" in reason]
+
+
 @pytest.mark.slow
-def test_of_two_who_come_together_neither_is_named_and_both_are_told_apart_from_nobody() -> None:
-    for drawn, fitted in judged("pairs", range(300, 303)):
+def test_of_each_pair_that_is_found_both_are_told_why_or_the_guilty_one_is_told_apart() -> None:
+    together, apart = 0, 0
+    for drawn, fitted in judged("pairs", range(300, 306)):
+        assert len(drawn.partner) == 4
         for strong, partner in drawn.partner.items():
+            found = [user for user in (strong, partner) if fitted.q_value_[user] <= 0.05 and fitted.score_[user] > 0]
             assert fitted.verdict_[partner] != "named"
-            if fitted.verdict_[strong] == "cannot tell" and fitted.score_[strong] > 4:
-                assert any("comes together" in reason for reason in fitted.reasons_[strong])
+            if fitted.verdict_[strong] == "named":
+                apart += 1
+            elif found:
+                assert bound(fitted, strong, partner), (strong, fitted.reasons_[strong], fitted.reasons_[partner])
+                together += 1
+    assert together >= 12 and together + apart >= 22, "of 24 pairs"
 
 
 @pytest.mark.slow

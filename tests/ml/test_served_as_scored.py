@@ -15,8 +15,10 @@ from flitwatch_domain.counters import TABLE_II
 from flitwatch_domain.generators import cori_like
 from flitwatch_domain.neighbourhood import CIRCUMSTANCES
 from flitwatch_ml import tasks
+from flitwatch_ml.blame import CalendarBlame, PresenceBlame
 from flitwatch_ml.work import blame as work
 from flitwatch_research.scorecard import deviation, forecast
+from flitwatch_research.scorecard.blame import methods
 from flitwatch_twin.campaign import COUNTER_NAMES, Campaign, generate
 from flitwatch_twin.campaign.history import make_history
 from flitwatch_twin.campaign.simulate import EPOCH_S
@@ -135,29 +137,103 @@ def test_the_service_sees_the_neighbourhood_that_is_scored(stored: str, campaign
     assert np.allclose(runs.step_time_s, campaign.times_s[:RUNS])
 
 
+def first_runs(campaign: Campaign, runs: int) -> Campaign:
+    """What blame takes of the first runs."""
+    parts = ("run_key", "run_start_s", "times_s", "overlap", "exposure", "circumstances")
+    return replace(campaign, **{name: getattr(campaign, name)[:runs] for name in parts})
+
+
+def served_users(url: str, asked: dict[str, object]) -> tuple[list[tuple[str, dict]], dict, dict]:
+    """Names with their entries in the order of the ranking, the estimate's score and its result."""
+    answer = tasks.blame(asked, Context(url))
+    with connect(url) as conn:
+        entries = conn.execute(
+            "SELECT name, entry, overlap, exposure FROM estimate_entry WHERE estimate_id = %s AND by_what = 'user' ORDER BY place",
+            [answer["estimate_id"]],
+        ).fetchall()
+    _, score, result = _estimate(url, answer["estimate_id"])
+    return [(name, {**entry, "overlap": there, "exposure": met}) for name, entry, there, met in entries], score, result
+
+
+def near(value: object) -> object:
+    """A scored number as an entry keeps it; PostgreSQL's times have microseconds."""
+    return None if np.isnan(value) else pytest.approx(float(value), rel=1e-3, abs=1e-3)  # type: ignore[call-overload, arg-type]
+
+
+def demand_equal(
+    campaign: Campaign, served: list[tuple[str, dict]], score: dict, result: dict, paper: str
+) -> CalendarBlame:
+    """Every value of every user's entry, and the estimate's counts, against the methods that the card scores."""
+    scored = methods(campaign)
+    ours, theirs = scored["calendar (ours, as served)"], scored[paper]
+    assert isinstance(ours, CalendarBlame) and isinstance(theirs, PresenceBlame)
+    at = {name: index for index, name in enumerate(campaign.user_names)}
+    present = [at[name] for name, _ in served]
+    assert not ours.exposed_runs_[np.setdiff1d(np.arange(len(at)), present)].any(), "who is not served met no run"
+    # Untestable users have no order.
+    order = [user for user in ours.ranking_.tolist() if ours.testable_[user]]
+    assert present[: len(order)] == order
+    place = {user: number for number, user in enumerate(order, 1)}
+    chosen = {user: number for number, user in enumerate(ours.selected_.tolist(), 1)}
+    for name, entry in served:
+        user = at[name]
+        low, high = ours.effect_interval_s_[user]
+        node_hours = ours.exposed_runs_[user] * campaign.nodes / 3600
+        reasons = [work.in_words(reason, lambda other: f"in place {place[other]}") for reason in ours.reasons_[user]]
+        testable = bool(ours.testable_[user])
+        assert entry == {
+            "own": name == campaign.user_names[-1],
+            "verdict": ours.verdict_[user],
+            "reasons": reasons,
+            "reason": None if testable else reasons[0],
+            "testable": testable,
+            "exposed_runs": ours.exposed_runs_[user],
+            "selected": chosen.get(user),
+            "score": near(ours.score_[user]),
+            "sign": ours.sign_[user],
+            "p": near(ours.p_value_[user]),
+            "q": near(ours.q_value_[user]),
+            "effect_s": near(ours.effect_s_[user]),
+            "effect_low_s": near(low),
+            "effect_high_s": near(high),
+            "lost_node_hours": near(ours.effect_s_[user] * node_hours),
+            "lost_low_node_hours": near(low * node_hours),
+            "lost_high_node_hours": near(high * node_hours),
+            "runs_needed": near(ours.runs_needed_[user]),
+            "mi_bits": near(theirs.mi_bits_[user]),
+            "mi_sign": theirs.sign_[user],
+            "mi_p": near(theirs.p_value_[user]),
+            "mi_q": near(theirs.q_value_[user]),
+            "overlap": pytest.approx(campaign.overlap[:, user].tolist(), abs=1e-5),
+            "exposure": pytest.approx(campaign.exposure[:, user].tolist(), rel=1e-4, abs=1e-5),
+        }, name
+    assert score == {
+        "found": ours.verdict_.count("named"),
+        "cannot_tell": sum(entry["verdict"] == "cannot tell" for _, entry in served),
+        "testable": ours.testable_.sum(),
+        "users": len(served),
+    }
+    assert result["method"]["regimes_s"] == pytest.approx(ours.calendar_.regimes_s.tolist(), abs=1.0)
+    return ours
+
+
 @pytest.mark.integration
 @pytest.mark.slow
-def test_the_task_gives_the_verdicts_that_are_scored(stored: str, campaign) -> None:
-    answer = tasks.blame({"exe": campaign.executable, "nodes": campaign.nodes}, Context(stored))
-    scored = work.fitted(
-        campaign.exposure[:RUNS], campaign.run_time_s[:RUNS], campaign.run_start_s[:RUNS], campaign.circumstances[:RUNS]
-    )
-    with connect(stored) as conn:
-        served = dict(
-            conn.execute(
-                "SELECT name, entry FROM estimate_entry WHERE estimate_id = %s AND by_what = 'user'",
-                [answer["estimate_id"]],
-            ).fetchall()
-        )
-    at = {name: index for index, name in enumerate(campaign.user_names)}
-    assert len(served) > 20 and sum(entry["testable"] for entry in served.values()) > 10
-    for name, entry in served.items():
-        user = at[name]
-        assert entry["verdict"] == scored.verdict_[user], name
-        assert entry["exposed_runs"] == scored.exposed_runs_[user]
-        for key, value in (("score", scored.score_), ("q", scored.q_value_), ("effect_s", scored.effect_s_)):
-            if entry["testable"]:
-                assert entry[key] == pytest.approx(value[user], rel=1e-3, abs=1e-3), (name, key)
+def test_the_task_gives_everything_of_every_user_as_it_is_scored(all_stored: str, campaign: Campaign) -> None:
+    asked = {"exe": campaign.executable, "nodes": campaign.nodes, "definition": "paper"}
+    ours = demand_equal(campaign, *served_users(all_stored, asked), "mi, present throughout (the paper)")
+    assert ours.verdict_.count("named") >= 5 and "cannot tell" in ours.verdict_ and "no evidence" in ours.verdict_
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_of_few_runs_untestable_users_and_their_reasons_are_as_scored_too(stored: str, campaign: Campaign) -> None:
+    asked = {"exe": campaign.executable, "nodes": campaign.nodes, "definition": "paper"}
+    served = served_users(stored, asked)
+    ours = demand_equal(first_runs(campaign, RUNS), *served, "mi, present throughout (the paper)")
+    untestable = [entry for _, entry in served[0] if not entry["testable"]]
+    assert len(untestable) >= 3 and all(entry["verdict"] == "cannot tell" and entry["reason"] for entry in untestable)
+    assert all(entry["q"] is None and entry["effect_s"] is None for entry in untestable) and ours.testable_.sum() > 10
 
 
 def _estimate(url: str, number: int) -> tuple[dict, dict, dict]:

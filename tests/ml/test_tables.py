@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flitwatch_domain.errors import BadInput
+from flitwatch_domain.errors import BadInput, NotFound
 from flitwatch_ml.tables import read_presence, read_steps
 
 
@@ -97,7 +97,7 @@ def test_steps_in_any_order_and_missing_ones(tmp_path: Path) -> None:
         ("run,step,time,A\n ,0,1,2\n", r"s\.csv:2: run is empty"),
         ("run,step,time,\nx,0,1,2\n", r"s\.csv:1: a counter's name is empty"),
         ("run,step,time,A\nx,0,1,2\nx,900000,1,2\n", "steps reach from 0 to 900000, but there are only 2 rows"),
-        (b"run,step,time,A\n\xff\xfe,0,1,2\n", "not UTF-8"),
+        (b"run,step,time,A\n\xff\xfe,0,1,2\n", "is no text"),
     ],
 )
 def test_what_does_not_fit_is_named_by_file_and_line(tmp_path: Path, text, words) -> None:
@@ -126,7 +126,7 @@ def test_a_presence_without_a_time_and_repeats_are_refused(tmp_path: Path) -> No
     ):
         with pytest.raises(BadInput, match=words):
             read_presence(write(tmp_path, "p.csv", "run,user,overlap\nr1,a,1\n"), write(tmp_path, "e.csv", text))
-    with pytest.raises(BadInput, match="cannot be read"):
+    with pytest.raises(NotFound, match="does not exist"):
         read_presence(tmp_path / "none.csv", times)
 
 

@@ -49,6 +49,8 @@ const entryShape = v.object({
   effect_low_s: figure,
   effect_high_s: figure,
   lost_node_hours: figure,
+  lost_low_node_hours: figure,
+  lost_high_node_hours: figure,
   runs_needed: figure,
   testable: v.boolean(),
   reason: text,

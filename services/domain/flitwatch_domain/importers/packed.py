@@ -154,8 +154,8 @@ class _Checked(io.RawIOBase):
             ) from damage
         except UnicodeDecodeError as bad:
             raise BadInput(f"is not the UTF-16 that it begins as: {bad.reason}", where=self._where) from bad
-        except OSError as problem:
-            raise BadInput(problem.strerror or str(problem), where=self._where) from problem
+        except OSError as problem:  # bzip2's faults have no number
+            raise BadInput(problem.strerror or f"is damaged: {problem}", where=self._where) from problem
         view[: len(block)] = block
         return len(block)
 

@@ -17,6 +17,7 @@ import { ApplicationMenu, applicationText } from "../estimates/ApplicationMenu";
 import "../estimates/estimates.css";
 import { Lacking } from "../estimates/Lacking";
 import { useApplication } from "../estimates/useApplication";
+import { effectText } from "./evidenceText";
 import { chance, signed } from "./numbers";
 import { RunsBehind } from "./RunsBehind";
 import { SeveralSets } from "./SeveralSets";
@@ -30,11 +31,6 @@ const bits = (value: number): string =>
     .toFixed(3)
     .replace(/^-(?=0\.000$)/, "")
     .replace("-", "\u2212");
-const interval = (e: Pick<BlameEntry, "effect_low_s" | "effect_high_s">): string =>
-  e.effect_low_s === null || e.effect_high_s === null
-    ? ""
-    : `95 %: ${signed(e.effect_low_s)} to ${signed(e.effect_high_s)} s`;
-
 export const direction = (entry: Pick<BlameEntry, "testable" | "sign">): string =>
   !entry.testable ? "–" : entry.sign > 0 ? "slower with" : entry.sign < 0 ? "faster with" : "no difference";
 
@@ -69,7 +65,14 @@ function columnsOf(by: By): Column<BlameEntry>[] {
       header: "extra s a run",
       numeric: true,
       value: (e) => e.effect_s,
-      render: (e) => <span title={interval(e)}>{e.effect_s === null ? "–" : signed(e.effect_s)}</span>,
+      render: (e) => <span title={effectText(e)}>{e.effect_s === null ? "–" : signed(e.effect_s)}</span>,
+    },
+    {
+      key: "lost",
+      header: "node-hours lost",
+      numeric: true,
+      value: (e) => e.lost_node_hours,
+      render: (e) => <span title={effectText(e)}>{e.lost_node_hours === null ? "–" : signed(e.lost_node_hours)}</span>,
     },
     { key: "own", header: "Note", value: (e) => (e.own ? "owner of the runs" : "") },
     { key: "sign", header: "Runs are", value: direction },
@@ -83,7 +86,7 @@ function columnsOf(by: By): Column<BlameEntry>[] {
           chance(e.q)
         ) : (
           <span className="muted" title={e.reason ?? ""}>
-            too few shared runs
+            cannot be tested
           </span>
         ),
     },
@@ -294,7 +297,7 @@ const within = (strata: string): string =>
 
 function said(blame: Blame, by: By): string {
   const noun = by === "user" ? "user" : "application";
-  if (!blame.testable) return `Too few shared runs to test any ${noun}`;
+  if (!blame.testable) return `No ${noun} can be tested`;
   if (!blame.found) return `No ${noun} of ${count(blame.testable)} tested is named`;
   return `${plural(blame.found, noun)} of ${count(blame.testable)} tested ${blame.found === 1 ? "is" : "are"} named (q ≤ ${blame.method.alpha})`;
 }

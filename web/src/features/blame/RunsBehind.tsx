@@ -14,6 +14,7 @@ import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { count, duration, ratio } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { address } from "../../api/client";
+import { effectText } from "./evidenceText";
 
 interface Row {
   run: number;
@@ -104,7 +105,13 @@ export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; 
       rows={rows}
       columns={columns}
       id={(r) => String(r.run)}
-      note={`${entry.verdict}: ${entry.reasons.join("; ")} · ${count(exposed)} of ${count(rows.length)} exposed`}
+      note={[
+        `${entry.verdict}: ${entry.reasons.join("; ")}`,
+        `${count(exposed)} of ${count(rows.length)} exposed`,
+        effectText(entry),
+      ]
+        .filter(Boolean)
+        .join(" · ")}
     >
       <Dots rows={rows} name={entry.name} />
     </PictureCard>

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { evidenceText, type Evidence } from "./evidenceText";
+import { effectText, evidenceText, type Evidence } from "./evidenceText";
 
 const one: Evidence = {
   exe: "amg",
@@ -36,6 +36,17 @@ test("by the published method it says mutual information and its direction", () 
 
 test("what cannot be tested shows no figure", () => {
   expect(evidenceText({ ...one, testable: false, q: null }, "ours")).toBe(
-    "too few shared runs, beside 40 of 190 runs, simulated",
+    "cannot be tested, beside 40 of 190 runs, simulated",
   );
+});
+
+test("an effect has seconds and node-hours with their intervals, or nothing", () => {
+  const known = { effect_s: 12, effect_low_s: -1.5, effect_high_s: 25.5 };
+  const lost = { lost_node_hours: 17.06, lost_low_node_hours: -2.1, lost_high_node_hours: 36.2 };
+  expect(effectText({ ...known, ...lost })).toBe(
+    "12.0 s in an exposed run (95 %: \u22121.5 to 25.5), 17.1 node-hours in all (95 %: \u22122.1 to 36.2)",
+  );
+  const none = { lost_node_hours: null, lost_low_node_hours: null, lost_high_node_hours: null };
+  expect(effectText({ ...known, ...none, effect_low_s: null })).toBe("12.0 s in an exposed run");
+  expect(effectText({ effect_s: null, effect_low_s: null, effect_high_s: null, ...none })).toBe("");
 });
