@@ -8,8 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
 
-from flitwatch_domain.several_sets import benjamini_hochberg
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -120,31 +118,6 @@ def select(problem: Problem, candidates: Bools, alpha: float, most: int, spread:
         alive[best] = False
         left = problem.given(np.array(selected, np.int64))
     return np.array(selected, np.int64)
-
-
-def confirmed(problem: Problem, selected: Ints, candidates: Bools, spread: Floats | float, q: float) -> Ints:
-    """Of the selected, in their order, those whose own rate of false discoveries is at most `q` given the others that stay; the least certain goes first.
-
-    Whom chance alone selected takes noise along, and makes the rest look more certain than they are.
-    """
-    carried = carriers(problem.regressors)
-    while len(selected):
-        z, freedom = conditional(problem, selected)
-        rates = benjamini_hochberg(p_values(z / spread, freedom, carried, candidates))[selected]
-        worst = int(np.argmax(rates))
-        if rates[worst] <= q:
-            break
-        selected = np.delete(selected, worst)
-    return selected
-
-
-def p_values(z: Floats, freedom: Ints, carried_by: Floats, candidates: Bools) -> Floats:
-    """The chance of each candidate's score by its own degrees of freedom, (users,); NaN for the others."""
-    p = np.full(len(z), np.nan)
-    for each in np.unique(freedom):
-        at = candidates & (freedom == each)
-        p[at] = chance(z[at], int(each), carried_by[at])
-    return p
 
 
 def conditional(problem: Problem, selected: Ints) -> tuple[Floats, Ints]:

@@ -18,7 +18,7 @@ from flitwatch_ml.blame.calendar import WEEK_S, Calendar, calendar, winsorised
 from flitwatch_ml.blame.checks import BadRuns, BlameEstimator, TooFewRuns, check_runs
 from flitwatch_ml.blame.effects import effects
 from flitwatch_ml.blame.exposure import ExposureBlame
-from flitwatch_ml.blame.selection import Problem, carriers, chance, conditional, confirmed, p_values, select
+from flitwatch_ml.blame.selection import Problem, carriers, chance, conditional, select
 from flitwatch_ml.blame.strata import DAY_S, days, hour_and_weekend, normal_scores
 
 Floats = NDArray[np.float64]
@@ -153,11 +153,7 @@ class CalendarBlame(BlameEstimator):
             design = np.column_stack([self.calendar_.axes, self._raw[:, self.selected_]])
             slopes = np.linalg.lstsq(design, winsorised(log_time), rcond=None)[0][self.calendar_.axes.shape[1] :]
             known = self._raw[:, self.selected_] @ slopes
-        self.score_, freedom = conditional(self._problem, self.selected_)
-        self._given = [(self.score_, freedom)]
-        if len(self.selected_):
-            sure = confirmed(self._problem, self.selected_, self.testable_, self._before, FOUND_Q)
-            self._given.append(conditional(self._problem, sure))
+        self.score_, self._freedom = conditional(self._problem, self.selected_)
         self._spread = np.ones(len(own))
         self._carriers = carriers(left)
         self._set_chances()
@@ -178,12 +174,14 @@ class CalendarBlame(BlameEstimator):
         return absent | (spread >= 0.25)
 
     def _set_chances(self) -> None:
-        """The larger of two chances: given everybody selected, and given those of them alone who are found themselves."""
-        of_each = [p_values(z / self._spread, freedom, self._carriers, self.testable_) for z, freedom in self._given]
-        self.p_value_ = np.max(of_each, axis=0)
+        z = self.score_ / self._spread
+        self.p_value_ = np.full(len(z), np.nan)
+        for freedom in np.unique(self._freedom):
+            at = self.testable_ & (self._freedom == freedom)
+            self.p_value_[at] = chance(z[at], int(freedom), self._carriers[at])
         self.q_value_ = benjamini_hochberg(self.p_value_)
         self.sign_ = np.sign(self.score_).astype(np.int64)
-        self.ranking_ = np.argsort(-np.where(self.testable_, self.score_ / self._spread, -np.inf), kind="stable")
+        self.ranking_ = np.argsort(-np.where(self.testable_, z, -np.inf), kind="stable")
 
     def _widen(self) -> None:
         """Divide scores by how far they wander when days and weeks are put in another order."""
@@ -293,7 +291,7 @@ class CalendarBlame(BlameEstimator):
         self.effect_interval_s_[~self.testable_] = np.nan
 
     def _count_needed(self) -> None:
-        z = np.min([score for score, _ in self._given], axis=0) / self._spread
+        z = self.score_ / self._spread
         wanted = norm.isf(FOUND_Q / max(int(self.testable_.sum()), 1)) + norm.isf(1 - POWER)
         hopeful = self.testable_ & (z > 0.5) & (np.array(self.verdict_) != NAMED)
         needed = len(self._times) * (wanted / np.where(hopeful, z, np.nan)) ** 2
