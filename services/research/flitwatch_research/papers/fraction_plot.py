@@ -62,7 +62,7 @@ def halves(seen: CongestionMap) -> Halves:
     key, at = np.unique(pair, return_inverse=True)
     use = np.nan_to_num(seen.utilisation)
     known = np.isfinite(seen.congested_fraction)
-    total = np.bincount(at, use, key.size)
+    total: NDArray[np.float64] = np.bincount(at, use, key.size).astype(float)
     weight = np.bincount(at, use * known, key.size)
     dark = np.bincount(at, use * np.nan_to_num(seen.congested_fraction), key.size)
     fraction = np.divide(dark, weight, out=np.full(key.size, np.nan), where=weight > 0)
