@@ -50,6 +50,10 @@ def test_the_search_is_near_the_proven_optimum_and_bounds_are_below_it(tree: tup
 def test_it_is_refused_where_it_would_not_end() -> None:
     with pytest.raises(TooCostly, match="binaries"):
         milp.optimise(quartz1(), traffic("alltoall", 3072, 1))
+    # Nor does the bully of section 5.4 alone: a thousand nodes in pairs.
+    nodes = np.random.default_rng(1).permutation(3072)[:1000]
+    with pytest.raises(TooCostly, match="binaries"):
+        milp.optimise(quartz1(), (nodes, nodes.reshape(2, 500)[::-1].ravel(), np.ones(1000)))
 
 
 def test_the_command_tells_what_it_takes() -> None:

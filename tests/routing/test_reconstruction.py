@@ -112,6 +112,55 @@ def test_the_objective_is_that_of_an_exact_solver(tmp_path: Path) -> None:
     assert np.abs(w @ found.size).sum() == pytest.approx(exact.fun, rel=2e-3)
 
 
+@pytest.mark.parametrize("factor", [2.0**-20, 2.0**30])
+def test_a_factor_on_all_counters_is_one_on_the_matrix(tmp_path: Path, factor: float) -> None:
+    """Taffet 2021, figure 5.14: there the solver ended early on small numbers, and scaling them by hand improved its answer."""
+    at = np.arange(32)
+    fabric, ports, known = measured(tmp_path, at, (at + 16) % 32, 1.0 + at % 3)
+    scaled = replace(
+        known, measured=replace(known.measured, counters=[factor * one for one in known.measured.counters])
+    )
+    plain, found = (solve(fabric, ports, one, basis="od", estimate=False) for one in (known, scaled))
+    assert found.iterations == plain.iterations
+    assert found.size == pytest.approx(factor * plain.size, rel=1e-9)
+
+
+def test_the_synthesis_form_is_the_analysis_form_and_needs_its_constraint(tmp_path: Path) -> None:
+    """Equations 4.3.2 and 4.3.3: with no traffic below zero both have one least sum; without that constraint the sum is less, by traffic that cannot be."""
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(5)
+    src, dst = rng.integers(0, 32, 90), rng.integers(0, 32, 90)
+    keep = src != dst
+    fabric, ports, known = measured(tmp_path, src[keep], dst[keep], rng.uniform(1, 2, int(keep.sum())))
+    pairs = known.measured.pairs
+    sensing = LinkCounters(groups_of(fabric, ports, known.measured.lanes, pairs))
+    one = torch.eye(len(pairs), dtype=torch.float64)
+    rows = torch.stack([sensing(each) for each in one], dim=1).numpy()
+    basis = Basis("s", pairs.sizes, pairs.key).double()
+    inverse = torch.stack([basis(each) for each in one], dim=1).numpy()
+    psi = np.linalg.inv(inverse)
+    counted = known.measured.counters[0].reshape(-1)[sensing.row]
+    n = len(pairs)
+    whole = np.r_[np.zeros(n), np.ones(n)]
+    analysis = linprog(
+        whole,
+        A_ub=np.block([[inverse, -np.eye(n)], [-inverse, -np.eye(n)]]),
+        b_ub=np.zeros(2 * n),
+        A_eq=np.hstack([rows, np.zeros((len(rows), n))]),
+        b_eq=counted,
+        bounds=(0, None),
+    )
+    sensed = np.hstack([rows @ psi, -rows @ psi])  # y as two parts without a sign
+    free, bound = (
+        linprog(np.ones(2 * n), A_eq=sensed, b_eq=counted, A_ub=below, b_ub=None if below is None else np.zeros(n))
+        for below in (None, np.hstack([-psi, psi]))
+    )
+    assert analysis.fun == pytest.approx(bound.fun, rel=1e-6)
+    assert free.fun < bound.fun * (1 - 1e-3)
+    assert (psi @ (free.x[:n] - free.x[n:])).min() < -1e-3
+
+
 def test_a_bad_reconstruction_says_so_and_epochs_mend_it(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     src, dst = rng.integers(0, 32, 160), rng.integers(0, 32, 160)

@@ -112,6 +112,23 @@ def test_small_messages_go_with_high_bias_until_they_add_up():
     assert choice.decided
 
 
+def test_choice_is_equation_four_where_that_one_holds():
+    """Where high bias stalls more than adaptive, comparing times is the published inequality by flits, in both of its directions."""
+    rng, seen = np.random.default_rng(4), set()
+    for _ in range(500):
+        latency_factor, stall_factor = rng.uniform(0.3, 1.2), rng.uniform(1.05, 3.0)
+        latency, stalls, size = rng.uniform(300, 5000), rng.uniform(0.1, 8.0), int(rng.integers(4096, 1 << 20))
+        choice = RoutingChoice(latency_factor=latency_factor, stall_factor=stall_factor)
+        choice.select(1 << 20)
+        choice.observe(latency, stalls)
+        packets = -(-size // 64)
+        flits = packets - (-size // 16)
+        most = latency * (1 - latency_factor) / (stalls * (stall_factor - 1)) * (packets + 512) / 1024
+        assert (choice.select(size) == DragonflyMode.ADAPTIVE_3) == (flits < most)
+        seen.add(flits < most)
+    assert seen == {True, False}
+
+
 def test_choice_compares_times_also_where_high_bias_stalls_less():
     # Equation 4 divides by s_bs - s_ad and turns round here; equation 3 does not.
     choice = RoutingChoice(latency_factor=0.9, stall_factor=0.5)

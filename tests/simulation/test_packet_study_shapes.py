@@ -214,6 +214,27 @@ def test_ranks_choose_message_by_message_while_a_run_goes_on() -> None:
     assert 0 < point["high_bias_share"] < 1  # no single choice for a run
 
 
+def test_milc_wants_high_bias_where_halo3d_does_not() -> None:
+    """De Sensi 2019, section 5.2: both exchange faces on the same nodes, but MILC's share of the time is less, and it waits for reductions.
+
+    With 16 KB a rank and more the faces decide in both (docs/adr/1250).
+    """
+    asked: dict[str, Any] = {
+        "topology": "dragonfly:4,4,8,16",
+        "applications": ["milc", "halo3d"],
+        "sizes": [8192],
+        "repeats": 1,
+        "iterations": 2,
+    }
+    points = run(desensi_applications.run_fig10, **asked)
+    over = {
+        p["application"]: p["over_default"]
+        for p in points
+        if (p["allocation"], p["mode"]) == ("contiguous", "high-bias")
+    }
+    assert over["halo3d"] > 1.1 and over["milc"] < 0.98
+
+
 def test_factors_are_medians_over_pairs_and_know_their_error() -> None:
     planted = np.random.default_rng(3).lognormal(0, 0.1, 200)
     adaptive = np.random.default_rng(4).uniform(500, 5000, 200)

@@ -8,16 +8,22 @@ from collections import Counter
 from pathlib import Path
 
 import click
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 from flitwatch.main import cli
-from flitwatch_research.papers import pictures, trends
+from flitwatch_domain.diagnosis import CongestionMap
+from flitwatch_domain.diagnosis.trees import DARK, THIN
+from flitwatch_domain.generators import xgft
+from flitwatch_research.papers import fraction_plot, pictures, trends
 from flitwatch_research.papers.__main__ import main
 from flitwatch_research.papers.items import STATES, Item, items
 from flitwatch_research.papers.pictures import place_of
+from flitwatch_research.papers_routes.seen import keep_seen, seen, use_of
 from flitwatch_research.studies import published
 from flitwatch_research.studies.registry import STUDIES
+from flitwatch_simulation.loop.machine import Carried
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Captions and numbered statements, as the texts were extracted: their beginnings of line.
@@ -89,10 +95,10 @@ def test_the_page_is_what_the_data_says(tmp_path: Path) -> None:
 
 
 def test_every_picture_is_there_and_drawn_from_what_the_program_makes() -> None:
-    files = {place_of(pictures.PAPER, item) for item in [*pictures.PICTURES, *pictures.CURVES]}
-    files |= {place_of(*pictures.TRENDS)}
+    drawn = [*pictures.PICTURES, *pictures.PLOTS, *pictures.CURVES]
+    files = {place_of(pictures.PAPER, item) for item in drawn} | {place_of(*pictures.TRENDS)}
     known = {(one.paper, one.item) for one in items()}
-    assert {(pictures.PAPER, item) for item in [*pictures.PICTURES, *pictures.CURVES]} <= known
+    assert {(pictures.PAPER, item) for item in drawn} <= known
     there = list((ROOT / "docs" / "papers").iterdir())
     assert {f"papers/{file.name}" for file in there} == files and sum(file.stat().st_size for file in there) < 3e6
     page = (ROOT / "docs" / "papers.md").read_text()
@@ -170,3 +176,81 @@ def test_the_south_phase_congests_one_row_and_svafp_ends_it() -> None:
     for name in ("BSPMA", "SVAF"):
         assert rows[name].argmax() == 14 and rows[name][14] > 0.2 > 10 * np.delete(rows[name], 14).max()
     assert rows["BSPMA"][14] > rows["SVAF"][14] > 3 * rows["SVAFP"][14]
+
+
+def fractions(seen: CongestionMap) -> dict[str, float]:
+    """Mean congested fraction of the links up between switches, down between switches, and to nodes; NaN where a kind carries nothing."""
+    found = fraction_plot.halves(seen)
+    level, routers = np.asarray(seen.fabric.routers.level), len(seen.fabric.routers)
+    known = np.isfinite(found.fraction)
+    between = known & (found.src < routers) & (found.dst < routers)
+    up = between & (level[found.dst % routers] > level[found.src % routers])
+    kinds = {"up": up, "down": between & ~up, "to nodes": known & (found.dst >= routers)}
+    return {kind: float(found.fraction[which].mean()) if which.any() else np.nan for kind, which in kinds.items()}
+
+
+def test_minighosts_plots_show_what_the_text_says_of_them() -> None:
+    """Figures 2.4 to 2.6 and 2.9: the way up is the darker one, phases differ under a linear mapping, tiles end it, and SVAFP most of the rest."""
+    (cyclic,) = pictures.PLOTS["figure 2.4"]()
+    assert fractions(cyclic.seen)["up"] > 0.8 > 0.3 > fractions(cyclic.seen)["down"]
+    linear, tiled = (
+        {plot.title: fractions(plot.seen) for plot in pictures.PLOTS[figure]()}
+        for figure in ("figure 2.5", "figure 2.6")
+    )
+    assert linear["front"]["up"] > 0.8 and all(np.isnan(linear[one]["up"]) for one in ("south", "west"))
+    assert all(tiled[one]["up"] < 0.2 for one in tiled)
+    # Of tiles, roots are at endpoints: links to nodes are darker than any between switches.
+    assert tiled["south"]["to nodes"] > tiled["south"]["up"] + tiled["south"]["down"]
+    bspma, _, svafp = (fractions(plot.seen) for plot in pictures.PLOTS["figure 2.9"]())
+    assert all(svafp[kind] < bspma[kind] for kind in bspma)
+
+
+def test_pf3ds_plot_has_dark_thin_links_beside_incasts_alone() -> None:
+    """Figure 2.2: links that the job hardly uses are dark, those from the leaf switches to its nodes are not; alone no such link is there."""
+    alone, beside = (plot.seen for plot in pictures.PLOTS["figure 2.2"]())
+    thin = {name: dark_and_thin(one) for name, one in (("alone", alone), ("beside", beside))}
+    assert thin["alone"] == 0 and thin["beside"] > 20
+    assert fractions(beside)["to nodes"] < 0.3 < fractions(beside)["down"]
+
+
+def dark_and_thin(seen: CongestionMap) -> int:
+    between = seen.fabric.router_links()
+    return int((between & (np.nan_to_num(seen.congested_fraction) >= DARK) & (seen.utilisation <= THIN)).sum())
+
+
+def test_a_plot_puts_the_way_down_above_the_way_up_and_scales_all_plots_alike(tmp_path: Path) -> None:
+    """Two leaf switches below one: up links are black and full, down links light and thin."""
+    fabric = xgft(2, [2, 2], [1, 1])
+    level, routers = np.asarray(fabric.routers.level), len(fabric.routers)
+    src, dst = np.asarray(fabric.links.src), np.asarray(fabric.links.dst)
+    between = (src < routers) & (dst < routers)
+    up = between & (level[dst % routers] > level[src % routers])
+    down = between & ~up
+    seen = CongestionMap(fabric, np.where(up, 1.0, 0.0), np.where(up, 1.0, np.where(down, 0.25, 0.0)))
+    found = fraction_plot.halves(seen)
+    assert len(found.src) == up.sum() + down.sum() and set(found.fraction) == {0.0, 1.0}
+    plots = [
+        fraction_plot.Plot(seen, "one"),
+        fraction_plot.Plot(CongestionMap(fabric, seen.congested_fraction, seen.utilisation / 2), "half"),
+    ]
+    assert fraction_plot.Scale.of(plots).link == 1.0
+    fraction_plot.draw(plots, tmp_path / "plot.png")
+    image = plt.imread(tmp_path / "plot.png")[..., 0]
+    left, right = np.array_split(image, 2, axis=1)
+    dark = [int((half < 0.1).sum()) for half in (left, right)]
+    assert dark[0] > 1.5 * dark[1] > 0
+    # In a column through the left slanting link: light above dark.
+    column = left[:, left.shape[1] // 2 - left.shape[1] // 8]
+    link = np.flatnonzero((column < 0.95) & (np.arange(column.size) < 0.9 * column.size))
+    assert column[link[0]] > 0.5 > column[link].min() and link[column[link].argmin()] > link[0]
+
+
+def test_kept_plots_are_what_packets_saw_to_a_step(tmp_path: Path) -> None:
+    fabric = xgft(2, [2, 2], [1, 1])
+    rng = np.random.default_rng(1)
+    fraction = np.where(rng.random(len(fabric.links)) < 0.3, np.nan, rng.random(len(fabric.links)))
+    carried = Carried(1e-3, rng.integers(0, 10**6, len(fabric.links)).astype(float), fraction, True)
+    keep_seen("one", "xgft:2;2,2;1,1", carried, tmp_path)
+    back, use = seen("one", tmp_path), use_of(fabric, carried)
+    assert np.allclose(back.congested_fraction, fraction, atol=1 / 250, equal_nan=True)
+    assert np.allclose(back.utilisation, use, atol=use.max() / 250)

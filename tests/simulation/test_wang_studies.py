@@ -103,6 +103,17 @@ def test_figures_eight_to_ten_have_all_combinations_over_the_job_alone() -> None
     assert max(beside) > 120
 
 
+def test_only_short_intervals_slow_amg_down_and_contiguous_nodes_least() -> None:
+    """Figure 8(a): at the shortest interval of the paper's range random nodes under adaptive routing suffer many times over; at a long one nobody does."""
+    small: dict[str, Any] = {"topology": "dragonfly:4,2,4,4", "ranks": 64}
+    cases = (("contiguous", "minimal"), ("random-node", "adaptive"))
+    close, wide = (
+        [wang.beside_over_alone("amg", *case, "uniform", load, **small) for case in cases] for load in (7.6, 0.25)
+    )
+    assert close[1] > 5 * close[0] and close[0] < 1.5
+    assert max(wide) < 1.5
+
+
 def test_matrix_and_load_over_time_hold_every_byte() -> None:
     answer = study(wang.run_fig2, load=1.0)
     for matrix in answer["matrices"]:

@@ -235,7 +235,7 @@ class Collectives(Allocations):
 
 
 class ApplicationsOnAllocations(Allocations):
-    sizes: ByteSizes = Field(default=[32768])
+    sizes: ByteSizes = Field(default=[8192, 32768])
     applications: list[Literal["fft", "milc", "halo3d", "hpcg", "sweep", "amg"]] | None = Field(
         default=None, max_length=6
     )

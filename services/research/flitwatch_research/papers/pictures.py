@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,14 @@ import torch
 from numpy.typing import NDArray
 
 from flitwatch_core import sampling
-from flitwatch_research.papers import trends
+from flitwatch_domain.diagnosis import CongestionMap
+from flitwatch_research.papers import fraction_plot, trends
+from flitwatch_research.papers.fraction_plot import Plot
 from flitwatch_research.papers.measured import ghost
 from flitwatch_research.papers_routes.reconstructions import portion
+from flitwatch_research.papers_routes.seen import seen, was_kept
+from flitwatch_research.studies.taffet import Pf3d
+from flitwatch_research.studies.taffet_minighost import Ghost
 from flitwatch_routing.patterns import traffic
 from flitwatch_routing.reconstruction.bases import Basis
 from flitwatch_simulation.workloads import patterns
@@ -29,6 +35,8 @@ Floats = NDArray[np.float64]
 PAPER, SEED = "taffet2021", 1
 #: What `make papers-routes` and `papers_routes.convergence` left to draw.
 KEPT = Path("docs/papers-routes")
+#: Leaf switches that hold miniGhost's nodes; pF3D's cases.
+GHOST_LEAVES, BESIDE = 24, {"alone": False, "beside incasts": True}
 #: Side of a picture of a matrix, at most: larger matrices show the largest entry of each square.
 SIDE = 512
 #: Links of figure 2.10, in rows of 32, and the packet's number.
@@ -164,6 +172,35 @@ def _south() -> list[Panel]:
     ]
 
 
+@cache
+def _ghost() -> Ghost:
+    return Ghost.of({})
+
+
+@cache
+def _ghost_seen(mapping: str, strategy: str) -> dict[str, CongestionMap]:
+    return _ghost().run(mapping, strategy, SEED)[1]
+
+
+def _directions(mapping: str) -> Callable[[], list[Plot]]:
+    """The phases of figures 2.5 and 2.6: the leaf switches that hold ranks are all shown."""
+    return lambda: [Plot(_ghost_seen(mapping, "bspma")[one], one, GHOST_LEAVES) for one in ("south", "west", "front")]
+
+
+def _strategies(*names: str, mapping: str = "tiled") -> Callable[[], list[Plot]]:
+    return lambda: [Plot(_ghost_seen(mapping, one)["all"], one.upper(), GHOST_LEAVES) for one in names]
+
+
+def _pf3d() -> list[Plot]:
+    """The job's six leaf switches, and others."""
+    study = Pf3d.of({}, SEED)
+    return [Plot(study.run("linear", background, SEED)[1], title, 12) for title, background in BESIDE.items()]
+
+
+def _loop(name: str, title: str, leaves: int) -> Callable[[], list[Plot]]:
+    return lambda: [Plot(seen(name), title, leaves)]
+
+
 @dataclass(frozen=True)
 class Curve:
     """error over seconds: a line, and a marker where the solver ended"""
@@ -221,11 +258,34 @@ PICTURES: dict[str, Callable[[], list[Panel]]] = {
 }
 
 
+#: Item of the dissertation -> the run of chapter 5 that `make papers-routes` keeps for it, its title, and leaf switches from the left (0: all).
+LOOPS = {
+    "figure 5.2": ("bisection-shuffle-ftree", "ftree", 48),
+    "figure 5.3": ("bisection-shuffle-loop", "the loop's routes", 0),
+    "figure 5.7": ("random-ftree", "ftree", 0),
+    "figure 5.8": ("random-adaptive", "adaptive", 0),
+    "figure 5.9": ("random-optimised", "optimised", 0),
+    "figure 5.11": ("random-fewest-worst-links", "fewest worst links", 0),
+    "figure 5.12": ("even-ftree", "ftree", 0),
+    "figure 5.13": ("even-adaptive", "adaptive", 0),
+    "figure 5.16": ("even-loop-mixed", "the loop's routes, mixed weighting", 0),
+}
+#: Item of the dissertation -> its congested fraction plots; of chapter 5 those whose runs were kept.
+PLOTS: dict[str, Callable[[], list[Plot]]] = {
+    "figure 2.2": _pf3d,
+    "figure 2.4": _strategies("bspma", mapping="cyclic"),
+    "figure 2.5": _directions("linear"),
+    "figure 2.6": _directions("tiled"),
+    "figure 2.9": _strategies("bspma", "svaf", "svafp"),
+}
+PLOTS |= {item: _loop(*run) for item, run in LOOPS.items() if was_kept(run[0])}
+
+
 def place_of(paper: str, item: str) -> str | None:
     """The picture of an item, relative to the page; None where none is drawn."""
     if (paper, item) == TRENDS:
         return f"papers/{paper}-{item.replace(' ', '-')}.png"
-    return f"papers/{item.replace(' ', '-')}.png" if paper == PAPER and item in {*PICTURES, *CURVES} else None
+    return f"papers/{item.replace(' ', '-')}.png" if paper == PAPER and item in {*PICTURES, *PLOTS, *CURVES} else None
 
 
 def draw(folder: Path) -> None:
@@ -234,6 +294,8 @@ def draw(folder: Path) -> None:
         path = folder / str(place_of(PAPER, item))
         path.parent.mkdir(parents=True, exist_ok=True)
         _draw(panels(), path)
+    for item, plots in PLOTS.items():
+        fraction_plot.draw(plots(), folder / str(place_of(PAPER, item)))
     trends.draw(trends.campaign(), folder / str(place_of(*TRENDS)))
     for item, case in CURVES.items():
         _draw_curves(curves(case), folder / str(place_of(PAPER, item)))

@@ -9,6 +9,7 @@ import numpy as np
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.papers_routes.barrier import BARRIER_PORTION, MEGABYTES, SHOWN, barrier, keep
 from flitwatch_research.papers_routes.rows import Measure, Row, Size
+from flitwatch_research.papers_routes.seen import keep_seen
 from flitwatch_research.studies import published
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.bounds import bounds
@@ -18,11 +19,14 @@ from flitwatch_routing.patterns import traffic
 from flitwatch_routing.reconstruction.recover import Options, reconstruct
 from flitwatch_routing.reconstruction.study import study
 from flitwatch_simulation.loop.demand import BARRIER_BULLY, BARRIER_BULLY_EVEN, demand_of
+from flitwatch_simulation.loop.machine import Carried
 from flitwatch_simulation.loop.parameters import LoopRun
 from flitwatch_simulation.loop.process import MachineProcess
 from flitwatch_simulation.loop.turn import turn
 
 SEED = 1
+#: The pattern of figures 5.2 and 5.3.
+SHUFFLE = "bisection-shuffle"
 #: Units of the synthetic pattern of section 5.4.1: what a bully node sends to its partner, and a barrier node to each of its own.
 BULLY_UNITS, BARRIER_UNITS = 100.0, 1.0
 #: A megabyte a node is too little for a bully: its messages have 200 KB, a hundred a round.
@@ -45,8 +49,10 @@ def _parameters(pattern: str, size: Size, megabytes: float | None = None, slots:
 
 def _looped(pattern: str, relative_to: str, slots: int = 1) -> Measure:
     def measure(size: Size) -> dict[str, float]:
-        made = turn(_parameters(pattern, size, slots=slots)).summary()
+        turned = turn(_parameters(pattern, size, slots=slots))
+        made = turned.summary()
         times, gap = made["time_ms"], made["true_gap"]
+        _keep(size, {f"{pattern}-ftree": turned.before, f"{pattern}-loop": turned.after} if pattern == SHUFFLE else {})
         assert gap is not None, "traffic that crosses no switch"
         found = {name: time_ms / times[relative_to] for name, time_ms in times.items() if name != relative_to}
         return {
@@ -57,6 +63,13 @@ def _looped(pattern: str, relative_to: str, slots: int = 1) -> Measure:
         }
 
     return measure
+
+
+def _keep(size: Size, runs: dict[str, Carried | None]) -> None:
+    """Keep what a figure shows; small machines are not drawn."""
+    for name, carried in runs.items():
+        if carried is not None and not size.quick:
+            keep_seen(name, size.topology, carried)
 
 
 def _beside_bully(pattern: str, size: Size, mtu: float | None = None) -> LoopRun:
@@ -85,6 +98,7 @@ def _random_allocation(size: Size) -> dict[str, float]:
             "adaptive": machine.call("simulate", None),
             **{name: machine.call("simulate", one.ports) for name, one in tables.items()},
         }
+    _keep(size, {f"random-{name.replace(' ', '-')}": one for name, one in times.items()})
     found = {name: one.time_s / alone for name, one in times.items()}
     return {
         **found,
@@ -101,6 +115,7 @@ def _even_allocation(size: Size) -> dict[str, float]:
     with MachineProcess(parameters) as machine:
         alone = machine.call("simulate", made.loaded, True).time_s
     times = {"ftree": made.before, "adaptive": made.adaptive, "loop, bytes": made.after, "loop, mixed": mixed.after}
+    _keep(size, {f"even-{name.replace(', ', '-')}": one for name, one in times.items()})
     return {name: one.time_s / alone for name, one in times.items() if one is not None}
 
 
@@ -167,7 +182,7 @@ def _barrier_reconstructed(mixed: bool) -> Measure:
 
 ROWS = [
     Row("5.1", "shift", _times("table 5.1", "Bisection Shift", "Adaptive static routes", **_STRATEGIES), _looped("shift", "loop"), _LESS),
-    Row("5.1", "random shuffle", _times("table 5.1", "Bisection Random Shuffle", "Adaptive static routes", **_STRATEGIES), _looped("bisection-shuffle", "loop"), _LESS),
+    Row("5.1", "random shuffle", _times("table 5.1", "Bisection Random Shuffle", "Adaptive static routes", **_STRATEGIES), _looped(SHUFFLE, "loop"), _LESS),
     Row("5.2", "cyclic stencil", _times("table 5.2", "Large Messages", "Ftree", loop="Adaptive static routes", adaptive="Hardware adaptive routes"), _looped("cyclic-stencil", "ftree"), _LESS),
     Row("5.2", "cyclic stencil, counters and routes by six time slots", {}, _looped("cyclic-stencil", "ftree", 6), _LESS),
     Row("5.3", "barrier and bully, random allocation", {

@@ -155,7 +155,7 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 def run_fig10(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figure 10: applications in kind, with their computation, on two allocations, three ways to route.
 
-    Parameters: seed, repeats (4), iterations of the pattern in a run (4), ranks (64), sizes: bytes a rank and iteration ([32768]), load_gib_per_s (1),
+    Parameters: seed, repeats (4), iterations of the pattern in a run (4), ranks (64), sizes: bytes a rank and iteration ([8192, 32768]), load_gib_per_s (1),
     latency_factor and stall_factor of the choice (0.8 and 1.5), detour_interval_us and detour_us of the hosts (0: no OS noise), topology,
     applications.
     """
@@ -163,7 +163,7 @@ def run_fig10(parameters: Parameters, report: Report, cancelled: Cancelled) -> P
     if not isinstance(wanted, list) or not set(wanted) <= set(APPLICATIONS):
         raise BadRequest(f"applications is {wanted!r}", advice=f"Choose from {', '.join(APPLICATIONS)}.")
     makers = {name: APPLICATIONS[name] for name in wanted}
-    return _study("desensi-fig10", makers, [32768], parameters, report, cancelled)
+    return _study("desensi-fig10", makers, [8192, 32768], parameters, report, cancelled)
 
 
 _OWN = ("repeats", "iterations", "ranks", "sizes", "load_gib_per_s", "latency_factor", "stall_factor", "topology")

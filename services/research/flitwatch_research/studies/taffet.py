@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
@@ -160,6 +161,62 @@ def case_study_machine(parameters: Parameters, least_leaves: int) -> tuple[Machi
     return build(fabric, "hw-adaptive", packet_bytes=4096), leaves
 
 
+@dataclass(frozen=True)
+class Pf3d:
+    """The case study's machine; a job with an all-to-all in each group of four nodes and its mappings to nodes; the incasts beside it and their nodes."""
+
+    machine: Machine
+    job: Messages
+    mappings: dict[str, NDArray[np.int64]]
+    incast: Messages
+    incast_nodes: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, parameters: Parameters, seed: int) -> Pf3d:
+        """From the parameters that `run_pf3d` names. Raises as `case_study_machine`."""
+        size = int(number(parameters, "mbytes", 4, 0.1, 100) * 1e6)
+        machine, leaves = case_study_machine(parameters, 12)
+        rng = np.random.default_rng(seed)
+        # 52 nodes on six leaves: 6, 12, 8, 12, 8 and 6 of them; leaves 1 to 3 also hold the receivers of the incasts.
+        per_leaf = (6, 12, 8, 12, 8, 6)
+        nodes = np.concatenate([32 * leaf + np.arange(count) for leaf, count in enumerate(per_leaf)])
+        crowded = np.isin(nodes // 32, (1, 2, 3))
+        mappings = {"linear": nodes, "inside-leaves": np.concatenate([nodes[crowded], nodes[~crowded]])}
+        receivers = np.array([32 * leaf + 20 + k for leaf in (1, 2, 3) for k in (0, 1)])
+        senders = rng.choice(np.arange(32 * 10, 32 * min(leaves, 60)), (6, 4), replace=False)
+        group = np.arange(52) // 4
+        everyone = np.arange(52)
+        rounds = []
+        for step in (1, 2, 3):
+            to = group * 4 + (everyone + step) % 4
+            rounds += [(everyone, to, size // 3)]
+        incast_src, incast_dst = np.arange(24), 24 + np.repeat(np.arange(6), 4)
+        incast = in_rounds(30, [(incast_src, incast_dst, 12 * size)])
+        return cls(machine, in_rounds(52, rounds), mappings, incast, np.concatenate([senders.ravel(), receivers]))
+
+    def run(
+        self,
+        mapping: str,
+        background: bool,
+        seed: int,
+        stop: Cancelled | None = None,
+        congested_after_ns: float = 0.0,
+    ) -> tuple[packet.Result, CongestionMap]:
+        """The run, and what the job's own packets saw."""
+        jobs = [(self.job, self.mappings[mapping])]
+        jobs += [(self.incast, self.incast_nodes)] if background else []
+        result = execute(
+            self.machine,
+            packet.Workload(ops=to_ops(jobs), default_mode=self.machine.mode),
+            cancelled=stop,
+            packet_bytes=4096,
+            seed=seed,
+            sampling=True,
+            mark_after_ns=congested_after_ns,
+        )
+        return result, congestion_of(self.machine, result, 0)
+
+
 def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """pF3D in kind: all-to-all in groups of four nodes on 52 nodes; alone, beside six 4:1 incasts, and remapped inside leaf switches.
 
@@ -169,42 +226,12 @@ def run_pf3d(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     known(parameters, ("seed", "threads", "mbytes", "topology", "congested_after_ns"))
     congested_after_ns = number(parameters, "congested_after_ns", 0.0, 0.0, 1e9)
     seed = whole(parameters, "seed", 1, 0, 2**63 - 1)
-    size = int(number(parameters, "mbytes", 4, 0.1, 100) * 1e6)
-    machine, leaves = case_study_machine(parameters, 12)
-    rng = np.random.default_rng(seed)
-    # 52 nodes on six leaves: 6, 12, 8, 12, 8 and 6 of them; leaves 1 to 3 also hold the receivers of the incasts.
-    per_leaf = (6, 12, 8, 12, 8, 6)
-    nodes = np.concatenate([32 * leaf + np.arange(count) for leaf, count in enumerate(per_leaf)])
-    crowded = np.isin(nodes // 32, (1, 2, 3))
-    mappings = {"linear": nodes, "inside-leaves": np.concatenate([nodes[crowded], nodes[~crowded]])}
-    receivers = np.array([32 * leaf + 20 + k for leaf in (1, 2, 3) for k in (0, 1)])
-    senders = rng.choice(np.arange(32 * 10, 32 * min(leaves, 60)), (6, 4), replace=False)
-    group = np.arange(52) // 4
-    everyone = np.arange(52)
-    rounds = []
-    for step in (1, 2, 3):
-        to = group * 4 + (everyone + step) % 4
-        rounds += [(everyone, to, size // 3)]
-    job = in_rounds(52, rounds)
-    incast_src, incast_dst = np.arange(24), 24 + np.repeat(np.arange(6), 4)
-    incast = in_rounds(30, [(incast_src, incast_dst, 12 * size)])
+    pf3d = Pf3d.of(parameters, seed)
 
     def compute(case: Parameters, stop: Cancelled) -> list[DiagnosisFigures]:
-        jobs = [(job, mappings[case["mapping"]])]
-        if case["background"]:
-            jobs.append((incast, np.concatenate([senders.ravel(), receivers])))
-        workload = packet.Workload(ops=to_ops(jobs), default_mode=machine.mode)
-        result = execute(
-            machine,
-            workload,
-            cancelled=stop,
-            packet_bytes=4096,
-            seed=seed,
-            sampling=True,
-            mark_after_ns=congested_after_ns,
-        )
+        result, seen = pf3d.run(case["mapping"], case["background"], seed, stop, congested_after_ns)
         time_s = float(result.raw["rank_end_ps"][:52].max()) * 1e-12
-        roots = diagnose(congestion_of(machine, result, 0))
+        roots = diagnose(seen)
         return [
             {
                 "time_ms": time_s * 1e3,

@@ -127,6 +127,26 @@ class Ghost:
         )
         return packet.Workload(ops=to_ops([(made, np.arange(self.nodes))]), default_mode=self.machine.mode)
 
+    def run(
+        self, mapping: str, strategy: str, seed: int, stop: Cancelled | None = None, congested_after_ns: float = 0.0
+    ) -> tuple[packet.Result, dict[str, CongestionMap]]:
+        """The run, and what its packets saw: all of them as `all`, and those of each direction."""
+        result = execute(
+            self.machine,
+            self.workload(mapping, strategy, seed),
+            cancelled=stop,
+            packet_bytes=4096,
+            seed=seed,
+            sampling=True,
+            mark_after_ns=congested_after_ns,
+        )
+        pair = result.raw["sample_src"].astype(np.int64) * self.nodes + result.raw["sample_dst"]
+        seen = {"all": congestion_of(self.machine, result, 0)}
+        for one in self.faces[mapping]:
+            phase = np.isin(pair, one.src * self.nodes + one.dst)
+            seen[DIRECTIONS[one.axis, one.sign]] = congestion_of(self.machine, result, 0, phase)
+        return result, seen
+
 
 def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """miniGhost: 27,648 ranks on 768 nodes, mappings cyclic, linear and tiled, strategies BSPMA, SVAF and SVAFP, diagnosed by direction.
@@ -142,24 +162,10 @@ def run_minighost(parameters: Parameters, report: Report, cancelled: Cancelled) 
     ghost = Ghost.of(parameters)
 
     def solve(case: Parameters, stop: Cancelled) -> list[GhostFigures]:
-        workload = ghost.workload(case["mapping"], case["strategy"], seed)
-        result = execute(
-            ghost.machine,
-            workload,
-            cancelled=stop,
-            packet_bytes=4096,
-            seed=seed,
-            sampling=True,
-            mark_after_ns=congested_after_ns,
-        )
-        pair = result.raw["sample_src"].astype(np.int64) * ghost.nodes + result.raw["sample_dst"]
-        roots, south = {"all": diagnose(congestion_of(ghost.machine, result, 0))}, None
-        for one in ghost.faces[case["mapping"]]:
-            phase = np.isin(pair, one.src * ghost.nodes + one.dst)
-            direction, seen = DIRECTIONS[one.axis, one.sign], congestion_of(ghost.machine, result, 0, phase)
-            roots[direction] = diagnose(seen)
-            if direction == "south" and case["mapping"] == "tiled":
-                south = south_grid(seen, ghost.mappings["tiled"])
+        result, seen = ghost.run(case["mapping"], case["strategy"], seed, stop, congested_after_ns)
+        roots = {phase: diagnose(one) for phase, one in seen.items()}
+        tiles = case["mapping"] == "tiled"
+        south = south_grid(seen["south"], ghost.mappings["tiled"]) if tiles else None
         ends = {name: sum(root.cause == "communication-pattern" for root in found) for name, found in roots.items()}
         return [
             {

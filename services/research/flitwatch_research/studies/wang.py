@@ -238,6 +238,26 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     return answer
 
 
+def beside_over_alone(
+    application: str,
+    placement: str,
+    routing: str,
+    kind: str,
+    load_gib_per_s: float,
+    topology: str = "theta",
+    ranks: int | None = None,
+    seed: int = 1,
+) -> float:
+    """A cell of figures 8 to 10, one draw: the slowest rank's time beside background traffic over that of the job alone."""
+    machine = _machine(fabric_of(topology), routing, 2048)
+    case = {"application": application, "placement": placement, "load_gib_per_s": load_gib_per_s}
+    slowest = [
+        float(_draw({**case, "background": one}, machine, 0, seed, lambda: False, 2048, ranks)["time_ms"].max())
+        for one in (kind, "none")
+    ]
+    return slowest[0] / slowest[1]
+
+
 def run_table2(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Table II: bytes that the background sends at one moment where each node has begun a message, or a burst, at once.
 

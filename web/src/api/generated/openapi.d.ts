@@ -2210,6 +2210,7 @@ export interface components {
             /**
              * Sizes
              * @default [
+             *       8192,
              *       32768
              *     ]
              */
@@ -3380,6 +3381,7 @@ export interface components {
              *       "latency_factor": 0.8,
              *       "stall_factor": 1.5,
              *       "sizes": [
+             *         8192,
              *         32768
              *       ]
              *     }

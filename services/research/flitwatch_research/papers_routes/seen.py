@@ -1,0 +1,50 @@
+"""What packets saw in chapter 5's simulations, kept for the congested fraction plots (figures 5.2 to 5.13): a byte a link and value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.diagnosis import CongestionMap
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_simulation.loop.machine import Carried
+
+FOLDER = Path("docs/papers-routes")
+#: Values in steps of the largest; the last one stands for an unknown fraction.
+STEPS, UNKNOWN = 254, 255
+
+
+def keep_seen(name: str, topology: str, carried: Carried, folder: Path = FOLDER) -> None:
+    """Keep a run's congested fractions and uses as `seen-NAME.npz`."""
+    use = use_of(fabric_of(topology), carried)
+    most = float(use.max(initial=0.0))
+    fraction = np.where(np.isfinite(carried.congested), np.rint(np.nan_to_num(carried.congested) * STEPS), UNKNOWN)
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(
+        folder / f"seen-{name}.npz",
+        topology=topology,
+        most=most,
+        fraction=fraction.astype(np.uint8),
+        use=np.rint(use * (STEPS / most if most > 0 else 0.0)).astype(np.uint8),
+    )
+
+
+def seen(name: str, folder: Path = FOLDER) -> CongestionMap:
+    """What `keep_seen` kept."""
+    with np.load(folder / f"seen-{name}.npz") as kept:
+        fraction = np.where(kept["fraction"] == UNKNOWN, np.nan, kept["fraction"] / STEPS)
+        return CongestionMap(fabric_of(str(kept["topology"])), fraction, kept["use"] * (float(kept["most"]) / STEPS))
+
+
+def was_kept(name: str, folder: Path = FOLDER) -> bool:
+    """Whether there is something to draw."""
+    return (folder / f"seen-{name}.npz").exists()
+
+
+def use_of(fabric: Fabric, carried: Carried) -> NDArray[np.float64]:
+    """(links,) bytes of all jobs over what each link could carry until the timed jobs ended."""
+    capacity = np.asarray(fabric.links.bandwidth_bps, float) / 8 * carried.time_s
+    return carried.link_bytes / capacity
