@@ -37,7 +37,7 @@ DISCOVERY_S, DEVICE_S = 600, 60
 #: Devices that a warning names.
 _NAMED = 5
 #: The tools put their process id into their messages.
-_PROCESS = re.compile(r"\[\d+\]\s*")
+_PROCESS = re.compile(r"\[[0-9]+\]\s*")
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ TOPOLOGY_PATHS = ("/lldp", "/interfaces/interface/ethernet/state/port-speed")
 _MOST_DEPTH = 64
 _NO_COUNTERS = frozenset({"name", "queue-management-profile", "last-clear"})
 #: Queues have names; those of nearly all switches end in their number: `3`, `UC3`, `Ethernet8:3`, `TC3`.
-_NUMBER = re.compile(r"(?:.*\D)?(\d{1,3})")
+_NUMBER = re.compile(r"(?:.*\D)?([0-9]{1,3})")
 
 
 def leaves(path: Path, value: object) -> Iterator[tuple[Path, object]]:

@@ -18,7 +18,7 @@ from flitwatch_ingest.sources.ethernet import Reading
 COUNTERS, PORT_NAMES, QUEUE_NAMES = "COUNTERS", "COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP"
 QUEUE_TYPES = "COUNTERS_QUEUE_TYPE_MAP"
 MAPS = (PORT_NAMES, QUEUE_NAMES, QUEUE_TYPES)
-_QUEUE = re.compile(r"(.+):(\d{1,3})")
+_QUEUE = re.compile(r"(.+):([0-9]{1,3})")
 _UNICAST = ("", "SAI_QUEUE_TYPE_UNICAST", "SAI_QUEUE_TYPE_ALL")
 
 
