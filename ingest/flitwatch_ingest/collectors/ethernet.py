@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import orjson
 
@@ -24,6 +24,11 @@ from flitwatch_ingest.sources.rejection import Rejection
 #: Counters that a dead letter of their own names, in all.
 MOST_NAMED = 1_000
 _NAMED_SWITCHES = 5
+#: A change of neighbours seldom comes alone: the topology is looked at so long after the last look, at the earliest.
+_SETTLE_S = 30.0
+
+
+Answer = TypeVar("Answer")
 
 
 class BadAnswer(BadInput):
@@ -47,8 +52,24 @@ class Source(Protocol):
     def describe(self) -> Switch:
         """Its name, ports and neighbours; raises Unavailable or BadInput."""
 
-    def count(self) -> Reading:
-        """Its counters; raises Unavailable or BadInput."""
+    def count(self) -> list[Reading]:
+        """Its counters: one reading of a switch that is asked, those that have come of one that sends; raises Unavailable or BadInput."""
+
+    @property
+    def moved(self) -> bool:
+        """Whether it said that its neighbours changed since it was described."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class Asked:
+    """A source that says nothing by itself."""
+
+    moved = False
+
+    def close(self) -> None:
+        """Nothing is held between questions."""
 
 
 def password_of(path: Path) -> str:
@@ -64,7 +85,7 @@ def password_of(path: Path) -> str:
 
 @dataclass
 class Round:
-    """What one reading of all switches found: by reason, the places of those that gave nothing."""
+    """What one reading of all switches found: by reason, the places of those that gave nothing; by place, how often one stopped sending."""
 
     switches: int = 0
     ports: int = 0
@@ -72,6 +93,7 @@ class Round:
     tally: Tally = field(default_factory=Tally)
     bad: int = 0
     failed: dict[str, list[str]] = field(default_factory=dict)
+    breaks: dict[str, int] = field(default_factory=dict)
     error: FlitwatchError | None = None
 
     def fail(self, place: str, problem: FlitwatchError) -> None:
@@ -138,7 +160,7 @@ class EthernetCollector:
         found = found if found is not None else Round()
         for source, answer in self._ask(lambda one: one.count()):
             self._publisher.heartbeat.beat()
-            if not isinstance(answer, Reading):
+            if not isinstance(answer, list):
                 self._keep(found, source, answer)
                 continue
             switch = self._name_of(source)
@@ -146,13 +168,9 @@ class EthernetCollector:
                 self._keep(found, source, switch)
                 continue
             found.switches += 1
-            found.ports += len(answer.ports)
-            for topic, port, record in records_of(answer, switch, found.tally):
-                self._publisher.publish(topic, orjson.dumps(record), self._source, key=f"{switch} {port}")
-                found.records += 1
-            for name, value in answer.bad.items():
-                found.bad += 1
-                self._reject(f"{source.place} {name}", "its value is no count", name, value)
+            found.ports += len({port for reading in answer for port in reading.ports})
+            for reading in answer:
+                self._publish(source.place, switch, reading, found)
         for name, first in found.tally.first.items():
             self._reject(f"counter {name}", "the catalogue does not know this counter", name, first)
         self._settle()
@@ -171,7 +189,8 @@ class EthernetCollector:
         while not stop.is_set():
             begun = time.monotonic()
             found = Round()
-            if begun >= next_discovery:
+            moved = any(source.moved for source in self._sources) and begun >= next_discovery - discovery_s + _SETTLE_S
+            if begun >= next_discovery or moved:
                 try:
                     store(self.discover(found))
                     next_discovery = begun + discovery_s
@@ -183,10 +202,21 @@ class EthernetCollector:
             said = lines
             self._publisher.heartbeat.wait(stop, max(0.0, interval_s - (time.monotonic() - begun)))
 
-    def _ask(
-        self, question: Callable[[Source], Switch | Reading]
-    ) -> list[tuple[Source, Switch | Reading | FlitwatchError]]:
-        def one(source: Source) -> tuple[Source, Switch | Reading | FlitwatchError]:
+    def _publish(self, place: str, switch: str, reading: Reading, found: Round) -> None:
+        for topic, port, record in records_of(reading, switch, found.tally):
+            self._publisher.publish(topic, orjson.dumps(record), self._source, key=f"{switch} {port}")
+            found.records += 1
+        for name, value in reading.bad.items():
+            found.bad += 1
+            self._reject(f"{place} {name}", "its value is no count", name, value)
+        for reason, body in reading.broken:
+            found.bad += 1
+            self._reject(place, reason, place, body)
+        if reading.breaks:
+            found.breaks[place] = found.breaks.get(place, 0) + reading.breaks
+
+    def _ask(self, question: Callable[[Source], Answer]) -> list[tuple[Source, Answer | FlitwatchError]]:
+        def one(source: Source) -> tuple[Source, Answer | FlitwatchError]:
             try:
                 return source, question(source)
             except (BadInput, Unavailable) as problem:
@@ -205,7 +235,7 @@ class EthernetCollector:
                 return problem
         return known.name
 
-    def _keep(self, found: Round, source: Source, problem: Switch | Reading | FlitwatchError) -> None:
+    def _keep(self, found: Round, source: Source, problem: object) -> None:
         assert isinstance(problem, FlitwatchError)
         if source.place not in {place for places in found.failed.values() for place in places}:
             found.fail(source.place, problem)
@@ -235,6 +265,8 @@ def warnings_of(found: Round) -> list[str]:
         others = f" and {len(places) - _NAMED_SWITCHES} more" if len(places) > _NAMED_SWITCHES else ""
         at = f" ({', '.join(sorted(places)[:_NAMED_SWITCHES])}{others})" if places else ""
         lines.append(f"{why}{at}")
+    for place, times in sorted(found.breaks.items())[:_NAMED_SWITCHES]:
+        lines.append(f"{place}: stopped sending {times} times, and was asked again")
     if found.tally.unknown:
         names = ", ".join(sorted(found.tally.unknown)[:_NAMED_SWITCHES])
         lines.append(f"{len(found.tally.unknown)} counters that the catalogue does not know: {names}")

@@ -27,6 +27,8 @@ _UNUSED = re.compile(
     r"|(in|out)-(maximum-size|oversize|undersize|jabber|fragment|8021q|distribution|mac-control|crc|block|carrier)[a-z0-9-]*|in-(fcs-errors|unknown-protos)"
 )
 
+_LONGEST_NAME = 200
+
 Counted = Mapping[str, int]
 Record = dict[str, float | int | str]
 
@@ -40,17 +42,21 @@ class Reading:
     at_s : float                 Unix time
     ports : {port: {name: count}}
     bad : {name: value}          of counters whose value is no count
+    broken : list of (reason, body)   messages that cannot be read, of a switch that sends by itself
+    breaks : int                 times that it stopped sending, and was asked again, before this
     """
 
     at_s: float
     ports: dict[str, dict[str, int]] = field(default_factory=dict)
     bad: dict[str, str] = field(default_factory=dict)
+    broken: list[tuple[str, bytes]] = field(default_factory=list)
+    breaks: int = 0
 
     def add(self, port: str, name: str, value: object) -> None:
         """One counter of a port; what is no count is kept apart."""
         count = numerals.whole(str(value))
-        if count is None:
-            self.bad[name] = str(value)[:200]
+        if count is None or max(len(port), len(name)) > _LONGEST_NAME:
+            self.bad[name[:_LONGEST_NAME]] = str(value)[:200]
             return
         self.ports.setdefault(port, {})[name] = count
 
