@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from domain.test_lldp import openconfig
-from fixtures.ethernet import PORTS, SWITCHES, Tables, alias, application, counters
+from fixtures.ethernet import PORTS, SWITCHES, Tables, alias, application, counters, mac
 from fixtures.gnmi_streams import GnmiServer, Notification, OpenConfigSwitch, SonicTelemetry
 from ingest.test_collect_gnmi import collect
 from ingest.test_collect_sonic import CABLED, by_port, counted, queued
@@ -34,7 +34,7 @@ def databases(switch: str, second: int) -> dict[str, Tables]:
     return {
         "COUNTERS_DB": counters(counted(second), queued(second)),
         "APPL_DB": application(switch),
-        "CONFIG_DB": {"DEVICE_METADATA|localhost": {"hostname": switch, "mac": "1c:34:da:00:00:01"}},
+        "CONFIG_DB": {"DEVICE_METADATA|localhost": {"hostname": switch, "mac": mac(switch)}},
     }
 
 
