@@ -5,7 +5,7 @@ describe("words of counters", () => {
   it("speaks of pauses and bytes on Ethernet, and of no flit", () => {
     const words = Object.values(wordsOf({ technology: "ethernet" }));
     expect(words.join(" ")).not.toMatch(/flit|stall|cycle/);
-    expect(wordsOf({ technology: "ethernet" }).ratio).toBe("µs paused per byte");
+    expect(wordsOf({ technology: "ethernet" }).ratio).toBe("pause, µs/byte");
   });
 
   it("speaks of flits elsewhere, and where nothing is known", () => {

@@ -17,7 +17,7 @@ const ETHERNET: Words = {
   flits: "bytes",
   perSecond: "bytes per second",
   stalls: "µs paused",
-  ratio: "µs paused per byte",
+  ratio: "pause, µs/byte",
 };
 
 export const wordsOf = (fabric: { technology: string | null } | null): Words =>
