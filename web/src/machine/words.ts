@@ -4,6 +4,8 @@ export interface Words {
   perSecond: string;
   stalls: string;
   ratio: string;
+  /** Behind a ratio. */
+  unit: string;
 }
 
 const CELLS: Words = {
@@ -11,6 +13,7 @@ const CELLS: Words = {
   perSecond: "flits per second",
   stalls: "stall cycles",
   ratio: "stalls per flit",
+  unit: "per flit",
 };
 
 const ETHERNET: Words = {
@@ -18,6 +21,7 @@ const ETHERNET: Words = {
   perSecond: "bytes per second",
   stalls: "µs paused",
   ratio: "pause, µs/byte",
+  unit: "µs/byte",
 };
 
 export const wordsOf = (fabric: { technology: string | null } | null): Words =>

@@ -172,7 +172,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     job.user && `user ${job.user}`,
     job.nodes !== null && plural(job.nodes, "node"),
     routers.length > 0 &&
-      `${plural(routers.length, "router")}${groups.length ? ` in ${plural(groups.length, "group")}` : ""}`,
+      `${plural(routers.length, "router")}${groups.length && fabric?.kind === "dragonfly" ? ` in ${plural(groups.length, "group")}` : ""}`,
     start !== null && `started ${momentText(start, now)} ${ZONE}`,
     job.state.toLowerCase(),
   ]
