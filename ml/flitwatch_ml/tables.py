@@ -49,7 +49,8 @@ def _rows(path: Path, columns: tuple[str, ...], more: bool = False) -> Iterator[
 def _number(text: str, where: str, name: str) -> float:
     value = numerals.real(text.strip())
     if value is None:
-        raise BadInput(f"{name} is not a finite number: {text[:40]!r}", where=where)
+        what = "a finite number" if numerals.is_infinite_or_nan(text) else "a number"
+        raise BadInput(f"{name} is not {what}: {text[:40]!r}", where=where)
     if value and not 1 / LARGEST <= abs(value) <= LARGEST:
         raise BadInput(f"{name} cannot be as large or as small as {text[:40]!r}", where=where)
     return value

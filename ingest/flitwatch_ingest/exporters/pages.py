@@ -43,7 +43,6 @@ _MICROSECONDS, _MILLISECONDS = 10**14, 10**11
 #: No counter is wider than 64 bits.
 _LARGEST = 1 << 64
 #: What a cell says where there is no value.
-_INFINITY = frozenset({"inf", "infinity"})
 _NOTHING = frozenset({"", "na", "n/a", "nan", "null", "none"})
 
 
@@ -169,4 +168,4 @@ def _value(value: object) -> float | None:
     number = numerals.whole(text, least=-_LARGEST, most=_LARGEST - 1)
     if number is not None:
         return number
-    return math.inf if text.lstrip("+-").lower() in _INFINITY else numerals.real(text)
+    return math.inf if numerals.is_infinite_or_nan(text) else numerals.real(text)

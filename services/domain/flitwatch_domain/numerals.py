@@ -14,6 +14,8 @@ _WHOLE = re.compile(r"[-+]?[0-9]{1,20}")
 _HEXADECIMAL = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 _REAL = re.compile(r"[-+]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][-+]?[0-9]{1,4})?")
 
+_NOT_FINITE = frozenset({"nan", "inf", "infinity"})
+
 
 def whole(text: str, least: int = 0, most: int = (1 << 64) - 1) -> int | None:
     """The integer that a text is, from `least` to `most`; None where it is none, or lies outside of them."""
@@ -29,6 +31,11 @@ def whole_or_hexadecimal(text: str, most: int = (1 << 64) - 1) -> int | None:
         return whole(text, 0, most)
     number = int(text, 16)
     return number if number <= most else None
+
+
+def is_infinite_or_nan(text: str) -> bool:
+    """Whether a text is one of the words that `float` takes for what is no finite number."""
+    return text.strip().lstrip("+-").lower() in _NOT_FINITE
 
 
 def real(text: str) -> float | None:

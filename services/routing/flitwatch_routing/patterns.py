@@ -374,8 +374,8 @@ def read_csv(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traf
 
 
 def _amount(text: str) -> float | None:
-    # Infinity is refused by name.
-    return float("inf") if text.strip().lower() == "inf" else numerals.real(text.strip())
+    # What is not finite is refused by name.
+    return float("inf") if numerals.is_infinite_or_nan(text) else numerals.real(text.strip())
 
 
 def _row(row: list[str], header: list[str], find: Find, where: str) -> tuple[int, int, float, float]:

@@ -258,7 +258,9 @@ def _whole(text: str, where: str) -> int:
 def _amount(text: str, where: str, what: str = "bytes") -> float:
     value = numerals.real(text.strip())
     if value is None:
-        raise BadInput(f"{text[:40]!r} is not a finite number", where=where)
+        if numerals.is_infinite_or_nan(text):
+            raise BadInput(f"{what} must be a finite number from 0, not {text[:40]!r}", where=where)
+        raise BadInput(f"{text[:40]!r} is not a number", where=where)
     if value < 0:
         raise BadInput(f"{what} must be a finite number from 0, not {text[:40]!r}", where=where)
     if value > MOST_BYTES:
