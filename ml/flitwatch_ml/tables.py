@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.packed import open_text
 from flitwatch_ml.folds import distinct_runs
@@ -44,14 +44,10 @@ def _rows(path: Path, columns: tuple[str, ...], more: bool = False) -> Iterator[
 
 
 def _number(text: str, where: str, name: str) -> float:
-    try:
-        if not text.isascii() or "_" in text:
-            raise ValueError
-        value = float(text)
-    except ValueError:
-        raise BadInput(f"{name} is not a number: {text[:40]!r}", where=where) from None
-    if not math.isfinite(value):
-        raise BadInput(f"{name} is not a finite number: {text[:40]!r}", where=where)
+    value = numerals.real(text.strip())
+    if value is None:
+        what = "a finite number" if numerals.is_infinite_or_nan(text) else "a number"
+        raise BadInput(f"{name} is not {what}: {text[:40]!r}", where=where)
     if value and not 1 / LARGEST <= abs(value) <= LARGEST:
         raise BadInput(f"{name} cannot be as large or as small as {text[:40]!r}", where=where)
     return value

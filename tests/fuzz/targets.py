@@ -115,7 +115,9 @@ def openconfig_values(data: bytes) -> None:
         document = orjson.loads(data)
     except orjson.JSONDecodeError:
         return
-    _ethernet(openconfig.reading_of([((), document)], 1.0))
+    reading = ethernet.Reading(1.0)
+    openconfig.add_counters(reading, [((), document)])
+    _ethernet(reading)
     openconfig.switch_of([((), document)], "fuzz")
 
 

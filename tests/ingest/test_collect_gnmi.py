@@ -24,7 +24,8 @@ from pygnmi.spec.v080 import gnmi_pb2, gnmi_pb2_grpc
 
 from flitwatch_db import connect
 from flitwatch_domain.importers.lldp import fabric_of
-from flitwatch_ingest.sources.openconfig import reading_of, switch_of
+from flitwatch_ingest.sources.ethernet import Reading
+from flitwatch_ingest.sources.openconfig import add_counters, switch_of
 from flitwatch_ingest.writer.drain import drain
 
 
@@ -145,7 +146,8 @@ def test_json_of_whole_trees_and_leaves_are_the_same() -> None:
     at = (("interfaces", {}), ("interface", {"name": "Ethernet0"}), ("state", {}), ("counters", {}))
     single = [((*at, ("out-octets", {})), 12), ((*at, ("in-octets", {})), "bad")]
     for updates in (whole, single):
-        reading = reading_of(updates, 1.0)
+        reading = Reading(1.0)
+        add_counters(reading, updates)
         assert reading.ports == {"Ethernet0": {"out-octets": 12}} and reading.bad == {"in-octets": "bad"}
 
 

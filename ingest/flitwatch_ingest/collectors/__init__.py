@@ -10,7 +10,7 @@ Open
 - `ldms_csv`, `ncl` and `sacct` for producers of files;
 - `infiniband` for a subnet, read from one host: discovery, a round of all its devices, what is published of them;
 - `ufm` for a subnet's topology from UFM's REST interface;
-- `ethernet` for switches that are asked one by one, `sonic` and `gnmi` for what answers: Redis, dumps, OpenConfig's trees;
+- `ethernet` for switches that are asked one by one, `sonic` and `gnmi` for what answers: Redis, dumps, gNMI; `gnmi_stream` for switches that send by themselves;
 - `rounds` for the loop of those that ask, `answers` for an answer that cannot be read;
 - `secret_file` for a password or token in a file;
 - `devices` for which ports of a subnet are asked, `conversations` for asking many devices at a time, `umad` for the library that carries it.

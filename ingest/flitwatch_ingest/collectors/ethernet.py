@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import orjson
 
@@ -24,6 +26,10 @@ from flitwatch_ingest.sources.rejection import Rejection
 
 #: Counters that a dead letter of their own names, in all.
 MOST_LETTERS = 1_000
+#: A change of neighbours seldom comes alone: the topology is looked at so long after the last look, at the earliest.
+_SETTLE_S = 30.0
+
+Answer = TypeVar("Answer")
 
 
 class Source(Protocol):
@@ -36,8 +42,24 @@ class Source(Protocol):
     def describe(self) -> Switch:
         """Its name, ports and neighbours; raises Unavailable or BadInput."""
 
-    def count(self) -> Reading:
-        """Its counters; raises Unavailable or BadInput."""
+    def count(self) -> list[Reading]:
+        """Its counters: one reading of a switch that is asked, those that have come of one that sends; raises Unavailable or BadInput."""
+
+    @property
+    def moved(self) -> bool:
+        """Whether it said that its neighbours changed since it was described."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class Asked:
+    """A source that says nothing by itself."""
+
+    moved = False
+
+    def close(self) -> None:
+        """Nothing is held between questions."""
 
 
 def password_of(path: Path) -> str:
@@ -53,7 +75,7 @@ def password_of(path: Path) -> str:
 
 @dataclass
 class Round:
-    """What one reading of all switches found: by reason, the places of those that gave nothing."""
+    """What one reading of all switches found: by reason, the places of those that gave nothing; by place, how often one stopped sending."""
 
     switches: int = 0
     ports: int = 0
@@ -61,6 +83,7 @@ class Round:
     tally: Tally = field(default_factory=Tally)
     bad: int = 0
     failed: dict[str, list[str]] = field(default_factory=dict)
+    breaks: dict[str, int] = field(default_factory=dict)
     error: FlitwatchError | None = None
 
     def fail(self, place: str, problem: FlitwatchError) -> None:
@@ -127,7 +150,7 @@ class EthernetCollector:
         found = found if found is not None else Round()
         for source, answer in self._ask(lambda one: one.count()):
             self._publisher.heartbeat.beat()
-            if not isinstance(answer, Reading):
+            if not isinstance(answer, list):
                 self._keep(found, source, answer)
                 continue
             switch = self._name_of(source)
@@ -135,13 +158,9 @@ class EthernetCollector:
                 self._keep(found, source, switch)
                 continue
             found.switches += 1
-            found.ports += len(answer.ports)
-            for topic, port, record in records_of(answer, switch, found.tally):
-                self._publisher.publish(topic, orjson.dumps(record), self._source, key=f"{switch} {port}")
-                found.records += 1
-            for name, value in answer.bad.items():
-                found.bad += 1
-                self._reject(f"{source.place} {name}", "its value is no count", name, value)
+            found.ports += len({port for reading in answer for port in reading.ports})
+            for reading in answer:
+                self._publish(source.place, switch, reading, found)
         for name, first in found.tally.first.items():
             self._reject(f"counter {name}", "the catalogue does not know this counter", name, first)
         self._settle()
@@ -156,15 +175,16 @@ class EthernetCollector:
         store: Callable[[Fabric], None],
     ) -> None:
         """Read every `interval_s`, and the topology anew every `discovery_s`, until `stop` is set; what does not answer is asked again."""
-        said = set[str]()
+        said, looked_s = set[str](), -math.inf
 
         def look(due: bool) -> bool:
-            nonlocal said
-            found, discovered = Round(), False
-            if due:
+            nonlocal said, looked_s
+            found, discovered, begun = Round(), False, time.monotonic()
+            moved = any(source.moved for source in self._sources) and begun >= looked_s + _SETTLE_S
+            if due or moved:
                 try:
                     store(self.discover(found))
-                    discovered = True
+                    discovered, looked_s = True, begun
                 except (BadInput, Unavailable) as problem:
                     found.failed.setdefault(f"waiting for the topology: {problem.message}", [])
             lines = set(warnings_of(self.read(found)))
@@ -175,10 +195,21 @@ class EthernetCollector:
 
         ask_again(stop, self._publisher.heartbeat, interval_s, look, discovery_s)
 
-    def _ask(
-        self, question: Callable[[Source], Switch | Reading]
-    ) -> list[tuple[Source, Switch | Reading | FlitwatchError]]:
-        def one(source: Source) -> tuple[Source, Switch | Reading | FlitwatchError]:
+    def _publish(self, place: str, switch: str, reading: Reading, found: Round) -> None:
+        for topic, port, record in records_of(reading, switch, found.tally):
+            self._publisher.publish(topic, orjson.dumps(record), self._source, key=f"{switch} {port}")
+            found.records += 1
+        for name, value in reading.bad.items():
+            found.bad += 1
+            self._reject(f"{place} {name}", "its value is no count", name, value)
+        for reason, body in reading.broken:
+            found.bad += 1
+            self._reject(place, reason, place, body)
+        if reading.breaks:
+            found.breaks[place] = found.breaks.get(place, 0) + reading.breaks
+
+    def _ask(self, question: Callable[[Source], Answer]) -> list[tuple[Source, Answer | FlitwatchError]]:
+        def one(source: Source) -> tuple[Source, Answer | FlitwatchError]:
             try:
                 return source, question(source)
             except (BadInput, Unavailable) as problem:
@@ -197,7 +228,7 @@ class EthernetCollector:
                 return problem
         return known.name
 
-    def _keep(self, found: Round, source: Source, problem: Switch | Reading | FlitwatchError) -> None:
+    def _keep(self, found: Round, source: Source, problem: object) -> None:
         assert isinstance(problem, FlitwatchError)
         if source.place not in {place for places in found.failed.values() for place in places}:
             found.fail(source.place, problem)
@@ -225,6 +256,8 @@ def warnings_of(found: Round) -> list[str]:
     lines = []
     for why, places in sorted(found.failed.items()):
         lines.append(f"{why} ({named(places)})" if places else why)
+    for place, times in sorted(found.breaks.items())[:MOST_NAMED]:
+        lines.append(f"{place}: stopped sending {times} times, and was asked again")
     if found.tally.unknown:
         names = ", ".join(sorted(found.tally.unknown)[:MOST_NAMED])
         lines.append(f"{len(found.tally.unknown)} counters that the catalogue does not know: {names}")

@@ -1,43 +1,163 @@
-"""Switches that speak gNMI, asked for OpenConfig's trees by Subscribe with mode ONCE.
+"""Switches that speak gNMI, asked for OpenConfig's trees by Subscribe with mode ONCE, or for SONiC's databases by POLL.
 
 Protocol: openconfig/reference, rpc/gnmi/gnmi-specification.md; messages by pygnmi, the public client library; user and password are metadata of each call.
 """
 
 from __future__ import annotations
 
-import itertools
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path as File
+from typing import Protocol
 
 import grpc
 import orjson
 from pygnmi.spec.v080 import gnmi_pb2, gnmi_pb2_grpc
 
+from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
+from flitwatch_domain.importers import sonic as tables_of_sonic
 from flitwatch_domain.importers.lldp import Switch
 from flitwatch_ingest.collectors.answers import BadAnswer
-from flitwatch_ingest.sources import openconfig
+from flitwatch_ingest.collectors.ethernet import Asked
+from flitwatch_ingest.sources import openconfig, sonic_gnmi
 from flitwatch_ingest.sources.ethernet import Reading
 from flitwatch_ingest.sources.openconfig import Path
 
 TIMEOUT_S = 30.0
 #: A switch of 1,024 ports with 20 queues each is some 10 MB.
 MOST_MESSAGE_BYTES = 64 << 20
-_MOST_UPDATES = 2_000_000
+MOST_UPDATES = 2_000_000
 _LOCAL = frozenset({"127.0.0.1", "[::1]", "localhost"})
 _ENCODINGS = {"json_ietf": gnmi_pb2.JSON_IETF, "json": gnmi_pb2.JSON, "proto": gnmi_pb2.PROTO}
 ENCODINGS = tuple(_ENCODINGS)
 _ADVICE = {
     grpc.StatusCode.UNAUTHENTICATED: "Check --user and --password-file.",
     grpc.StatusCode.PERMISSION_DENIED: "The user may not read: give it a role that may.",
-    grpc.StatusCode.UNIMPLEMENTED: "The switch has no OpenConfig by gNMI, or not this encoding: try another --encoding.",
-    grpc.StatusCode.INVALID_ARGUMENT: "The switch does not know a path, or not this encoding: try another --encoding.",
+    grpc.StatusCode.UNIMPLEMENTED: "The switch has none of these trees, or not this encoding: try another --trees or --encoding.",
+    grpc.StatusCode.INVALID_ARGUMENT: "The switch does not know a path, or not this encoding: try another --trees or --encoding.",
+    grpc.StatusCode.NOT_FOUND: "The switch does not have these trees: try another --trees.",
     grpc.StatusCode.UNAVAILABLE: "Is this the address of the switch's gNMI, and its certificate in --ca-file?",
 }
 
 
-class GnmiSwitch:
+class Absent(Unavailable):
+    """The switch answers, and does not have what was asked for."""
+
+
+class Trees(Protocol):
+    """What is asked of a switch, and what its answers mean."""
+
+    def describe(self, ask: Ask, name: str) -> Switch:
+        """The switch and its neighbours; `name` is its name where it says none."""
+
+    def count(self, ask: Ask, reading: Reading) -> None:
+        """Add all counters to a reading."""
+
+    def streams(self, ask: Ask) -> tuple[Request, Request]:
+        """What to subscribe to for counters, and for word that neighbours changed."""
+
+    def take(self, reading: Reading, updates: Sequence[Update]) -> None:
+        """Add a message of the counters' stream to a reading."""
+
+    def matters(self, path: Path) -> bool:
+        """Whether a change at this path is one of the neighbours."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Paths of one subscription; the target of their prefix, and whether the server answers ONCE (else it is polled)."""
+
+    paths: tuple[str, ...]
+    target: str = ""
+    once: bool = True
+
+
+Update = tuple[Path, object]
+#: Sends a request, and returns the updates up to the end of the first answer.
+Ask = Callable[[Request], list[Update]]
+
+
+class OpenConfig:
+    """OpenConfig's trees."""
+
+    def describe(self, ask: Ask, name: str) -> Switch:
+        """As `Trees`."""
+        return openconfig.switch_of(ask(Request(openconfig.TOPOLOGY_PATHS)), name)
+
+    def count(self, ask: Ask, reading: Reading) -> None:
+        """As `Trees`."""
+        self.take(reading, ask(Request(openconfig.COUNTER_PATHS)))
+
+    def streams(self, ask: Ask) -> tuple[Request, Request]:
+        """As `Trees`."""
+        return Request(openconfig.COUNTER_PATHS), Request(openconfig.TOPOLOGY_PATHS[:1])
+
+    def take(self, reading: Reading, updates: Sequence[Update]) -> None:
+        """As `Trees`."""
+        openconfig.add_counters(reading, updates)
+
+    def matters(self, path: Path) -> bool:
+        """As `Trees`: ages and counters of LLDP change all the time."""
+        names = {name for name, _ in path}
+        return "neighbors" in names and not names & {"age", "last-update", "ttl", "counters"}
+
+
+class Sonic:
+    """SONiC's databases; its server answers no ONCE, so it is polled."""
+
+    def __init__(self) -> None:
+        self._names: sonic_gnmi.Names | None = None
+
+    def describe(self, ask: Ask, name: str) -> Switch:
+        """As `Trees`."""
+        updates = ask(self._request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
+        updates += ask(self._request(sonic_gnmi.NAME_PATHS, sonic_gnmi.CONFIG_DB))
+        with suppress(Absent):  # a switch without cables has no such table
+            updates += ask(self._request(sonic_gnmi.NEIGHBOUR_PATHS, sonic_gnmi.APPL_DB))
+        return tables_of_sonic.switch_of(sonic_gnmi.tables(updates), name)
+
+    def count(self, ask: Ask, reading: Reading) -> None:
+        """As `Trees`."""
+        request = self.streams(ask)[0]
+        sonic_gnmi.add_counters(reading, ask(request), self._named(ask))
+
+    def streams(self, ask: Ask) -> tuple[Request, Request]:
+        """As `Trees`; what the ports and queues are called is asked anew."""
+        updates = ask(self._request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
+        updates += ask(self._request(sonic_gnmi.MAP_PATHS, sonic_gnmi.COUNTERS_DB))
+        self._names = sonic_gnmi.names_of(sonic_gnmi.tables(updates))
+        return (
+            self._request((sonic_gnmi.PORT_PATH, sonic_gnmi.QUEUE_PATH), sonic_gnmi.COUNTERS_DB),
+            self._request(sonic_gnmi.NEIGHBOUR_PATHS, sonic_gnmi.APPL_DB),
+        )
+
+    def take(self, reading: Reading, updates: Sequence[Update]) -> None:
+        """As `Trees`."""
+        sonic_gnmi.add_counters(reading, updates, self._names or sonic_gnmi.Names())
+
+    def matters(self, path: Path) -> bool:
+        """As `Trees`."""
+        return True
+
+    def _named(self, ask: Ask) -> sonic_gnmi.Names:
+        if self._names is None:
+            self.streams(ask)
+        return self._names or sonic_gnmi.Names()
+
+    @staticmethod
+    def _request(paths: Sequence[str], target: str) -> Request:
+        return Request(tuple(paths), target, once=False)
+
+
+#: By the name of `--trees`.
+TREES: dict[str, Callable[[], Trees]] = {"openconfig": OpenConfig, "sonic": Sonic}
+
+
+class GnmiSwitch(Asked):
     """A switch by gNMI.
 
     Parameters
@@ -51,6 +171,8 @@ class GnmiSwitch:
         Without TLS.
     encoding : str
         One of `ENCODINGS`.
+    trees : Trees, optional
+        What is asked for (default: `OpenConfig`).
 
     Raises
     ------
@@ -66,15 +188,17 @@ class GnmiSwitch:
         ca: File | None = None,
         plain: bool = False,
         encoding: str = "json_ietf",
+        trees: Trees | None = None,
     ) -> None:
         host, _, port = target.rpartition(":")
-        if not host or "/" in target or not (port.isascii() and port.isdigit() and 0 < int(port) < 65536):
+        if not host or "/" in target or numerals.whole(port, least=1, most=(1 << 16) - 1) is None:
             raise BadRequest(f"{target!r} is not the address of a switch's gNMI", advice="Say HOST:PORT.")
         if plain and password and host not in _LOCAL:
             raise BadRequest(
                 "without TLS anybody on the way can read the password", advice="Leave --insecure-network out."
             )
         self.place = target
+        self.trees = trees or OpenConfig()
         self._host = host
         self._plain = plain
         self._encoding = _ENCODINGS[encoding]
@@ -83,46 +207,109 @@ class GnmiSwitch:
 
     def describe(self) -> Switch:
         """As `Source`."""
-        updates, _ = self._once(openconfig.TOPOLOGY_PATHS)
-        return openconfig.switch_of(updates, self._host)
+        return self.trees.describe(lambda request: self.ask(request)[0], self._host)
 
-    def count(self) -> Reading:
+    def count(self) -> list[Reading]:
         """As `Source`; the time is the latest that the switch says."""
-        updates, at_s = self._once(openconfig.COUNTER_PATHS)
-        return openconfig.reading_of(updates, at_s)
+        latest_s = 0.0
 
-    def _once(self, paths: Sequence[str]) -> tuple[list[tuple[Path, object]], float]:
-        wanted = gnmi_pb2.SubscriptionList(mode=gnmi_pb2.SubscriptionList.ONCE, encoding=self._encoding)
-        for path in paths:
-            wanted.subscription.add(path=_path_of(path))
-        found: list[tuple[Path, object]] = []
-        latest_ns = 0
+        def ask(request: Request) -> list[Update]:
+            nonlocal latest_s
+            updates, at_s = self.ask(request)
+            latest_s = max(latest_s, at_s)
+            return updates
+
+        reading = Reading(0.0)
+        self.trees.count(ask, reading)
+        reading.at_s = latest_s
+        return [reading]
+
+    def ask(self, request: Request) -> tuple[list[Update], float]:
+        """The updates up to the end of the first answer, and the time that the switch gives them.
+
+        Raises
+        ------
+        Unavailable, BadAnswer
+        """
+        wanted = self._wanted(
+            request, gnmi_pb2.SubscriptionList.ONCE if request.once else gnmi_pb2.SubscriptionList.POLL
+        )
+        found: list[Update] = []
+        at_s = time.time()
+        with self.subscribed(wanted, TIMEOUT_S) as answers:
+            for answer in answers:
+                if answer.sync_response:
+                    return found, at_s
+                at_s = self.time_of(answer.update)
+                found += self.updates(answer.update)
+                if len(found) > MOST_UPDATES:
+                    raise Unavailable(f"{self.place}: sends more than {MOST_UPDATES:,} values")
+        return found, at_s
+
+    def streaming(self, request: Request, every_s: float | None) -> gnmi_pb2.SubscriptionList:
+        """The subscription by which a switch sends by itself: every so many seconds, or (None) what changes."""
+        wanted = self._wanted(request, gnmi_pb2.SubscriptionList.STREAM)
+        for one in wanted.subscription:
+            one.mode = gnmi_pb2.ON_CHANGE if every_s is None else gnmi_pb2.SAMPLE
+            one.sample_interval = 0 if every_s is None else int(every_s * 1e9)
+        return wanted
+
+    @contextmanager
+    def subscribed(
+        self,
+        wanted: gnmi_pb2.SubscriptionList,
+        timeout_s: float | None,
+        begun: Callable[[grpc.Call], None] | None = None,
+    ) -> Iterator[Iterator[gnmi_pb2.SubscribeResponse]]:
+        """The answers to a subscription; `begun` gets the call, which another thread may cancel.
+
+        Raises
+        ------
+        Unavailable
+        """
+        ended = threading.Event()
+
+        def requests() -> Iterator[gnmi_pb2.SubscribeRequest]:
+            # The end of the requests would end a poll.
+            yield gnmi_pb2.SubscribeRequest(subscribe=wanted)
+            ended.wait()
+
         with self._channel() as channel:
-            stub = gnmi_pb2_grpc.gNMIStub(channel)
-            call = stub.Subscribe(
-                _held(gnmi_pb2.SubscribeRequest(subscribe=wanted)), timeout=TIMEOUT_S, metadata=self._shown
-            )
+            call = gnmi_pb2_grpc.gNMIStub(channel).Subscribe(requests(), timeout=timeout_s, metadata=self._shown)
+            if begun is not None:
+                begun(call)
             try:
-                for answer in call:
-                    if answer.sync_response:
-                        break
-                    latest_ns = max(latest_ns, answer.update.timestamp)
-                    found += self._updates(answer.update)
-                    if len(found) > _MOST_UPDATES:
-                        raise Unavailable(f"{self.place}: sends more than {_MOST_UPDATES:,} values")
+                yield call
             except grpc.RpcError as problem:
                 raise self._away(problem) from None
             finally:
+                ended.set()
                 call.cancel()
-        now_s = time.time()
-        # A switch whose clock is wrong, or that says none, counts by this host's.
-        at_s = latest_ns / 1e9
-        return found, at_s if abs(now_s - at_s) < TIMEOUT_S else now_s
 
-    def _updates(self, notification: gnmi_pb2.Notification) -> Iterator[tuple[Path, object]]:
+    def time_of(self, notification: gnmi_pb2.Notification) -> float:
+        """The switch's time; a switch whose clock is wrong, or that says none, counts by this host's."""
+        now_s = time.time()
+        at_s = notification.timestamp / 1e9
+        return at_s if abs(now_s - at_s) < TIMEOUT_S else now_s
+
+    def _wanted(self, request: Request, mode: int) -> gnmi_pb2.SubscriptionList:
+        wanted = gnmi_pb2.SubscriptionList(mode=mode, encoding=self._encoding)
+        if request.target:
+            wanted.prefix.target = request.target
+        for path in request.paths:
+            wanted.subscription.add(path=_path_of(path))
+        return wanted
+
+    def updates(self, notification: gnmi_pb2.Notification) -> Iterator[Update]:
+        """Paths and values; raises BadAnswer for what is no JSON."""
         prefix = _elements(notification.prefix)
         for update in notification.update:
             yield (*prefix, *_elements(update.path)), self._value(update.val)
+
+    def deleted(self, notification: gnmi_pb2.Notification) -> list[Path]:
+        """Paths that are no more."""
+        prefix = _elements(notification.prefix)
+        return [(*prefix, *_elements(path)) for path in notification.delete]
 
     def _value(self, value: gnmi_pb2.TypedValue) -> object:
         kind = value.WhichOneof("value")
@@ -144,14 +331,8 @@ class GnmiSwitch:
         code = problem.code() if isinstance(problem, grpc.Call) else None
         details = problem.details() if isinstance(problem, grpc.Call) else None
         text = " ".join(str(details or problem).split())[:300]
-        return Unavailable(
-            f"{self.place}: {text}", advice=_ADVICE.get(code, "Is this the address of the switch's gNMI?")
-        )
-
-
-def _held(request: gnmi_pb2.SubscribeRequest) -> Iterator[gnmi_pb2.SubscribeRequest]:
-    """The one request of a stream."""
-    return itertools.chain([request])
+        kind = Absent if code is grpc.StatusCode.NOT_FOUND else Unavailable
+        return kind(f"{self.place}: {text}", advice=_ADVICE.get(code, "Is this the address of the switch's gNMI?"))
 
 
 def _path_of(text: str) -> gnmi_pb2.Path:

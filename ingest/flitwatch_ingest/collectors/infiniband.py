@@ -36,7 +36,7 @@ _DATA = ("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts")
 _PLACES = ("/usr/sbin", "/sbin")
 DISCOVERY_S, DEVICE_S = 600, 60
 #: The tools put their process id into their messages.
-_PROCESS = re.compile(r"\[\d+\]\s*")
+_PROCESS = re.compile(r"\[[0-9]+\]\s*")
 
 
 @dataclass(frozen=True)

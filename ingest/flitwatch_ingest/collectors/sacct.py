@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import orjson
 
+from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput, MissingDependency, Unavailable
 from flitwatch_domain.jobs import Job
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
@@ -121,7 +122,7 @@ class SacctCollector:
         window = ["--starttime", f"now-{int(back_s) + 1}seconds"]
         out = self._ask(["--allusers", "--allocations", "--noheader", "--parsable2", "--format", "JobIDRaw", *window])
         ids = {line.strip() for line in out.decode("utf-8", errors="replace").splitlines()}
-        return sorted((text for text in ids if text.isdigit()), key=int)
+        return sorted((text for text in ids if numerals.whole(text) is not None), key=int)
 
     def _details(self, ids: Sequence[str]) -> tuple[list[Job], list[Rejection]]:
         fields = ["--format", ",".join(_FIELDS), "--parsable2", f"--delimiter={_DELIMITER}"]

@@ -22,7 +22,7 @@ from flitwatch_domain.importers.read import default_name
 from flitwatch_domain.importers.sonic import Tables
 from flitwatch_domain.importers.text import read_bytes
 from flitwatch_ingest.collectors.answers import BadAnswer
-from flitwatch_ingest.collectors.ethernet import Source
+from flitwatch_ingest.collectors.ethernet import Asked, Source
 from flitwatch_ingest.sources import sonic
 from flitwatch_ingest.sources.ethernet import Reading
 
@@ -47,7 +47,7 @@ def source_of(place: str, user: str | None, password: str | None, ca: Path | Non
     return RedisSwitch(place, user, password, ca)
 
 
-class DumpedSwitch:
+class DumpedSwitch(Asked):
     """A switch by dumps of its databases: a file with one or several, or a folder with a file a database.
 
     The counters are of the time at which the file with them was written last.
@@ -66,11 +66,11 @@ class DumpedSwitch:
         tables, _ = self._tables()
         return tables_of_sonic.switch_of(tables, default_name(self._path))
 
-    def count(self) -> Reading:
+    def count(self) -> list[Reading]:
         """As `Source`."""
         tables, at_s = self._tables()
         try:
-            return sonic.reading_of(tables, at_s, self.place)
+            return [sonic.reading_of(tables, at_s, self.place)]
         except BadInput as bad:
             raise BadAnswer(
                 bad.reason, body=str(sorted(tables)[:20]).encode(), where=bad.where, advice=bad.advice
@@ -97,7 +97,7 @@ class DumpedSwitch:
         return found, at_s
 
 
-class RedisSwitch:
+class RedisSwitch(Asked):
     """A switch by its Redis."""
 
     def __init__(self, url: str, user: str | None, password: str | None, ca: Path | None) -> None:
@@ -152,7 +152,7 @@ class RedisSwitch:
             raise self._away(problem) from None
         return tables_of_sonic.switch_of(tables, self._name or self.place)
 
-    def count(self) -> Reading:
+    def count(self) -> list[Reading]:
         """As `Source`."""
         try:
             with self._client(COUNTERS) as client:
@@ -164,7 +164,7 @@ class RedisSwitch:
                 at_s = (begun + time.time()) / 2
         except (RedisError, OSError) as problem:
             raise self._away(problem) from None
-        return sonic.reading_of(tables, at_s, self.place)
+        return [sonic.reading_of(tables, at_s, self.place)]
 
     def _client(self, database: int) -> redis.Redis:
         return redis.Redis(db=database, **self._options)

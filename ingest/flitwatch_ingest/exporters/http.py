@@ -14,6 +14,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
 from flitwatch_ingest.exporters import otlp, remote_write
 from flitwatch_ingest.exporters.intake import Intake, TakenSamples
@@ -139,7 +140,7 @@ class Door:
 
 async def _body(request: Request) -> bytes:
     said = request.headers.get("content-length", "")
-    if said.isdigit() and int(said) > MOST_BYTES:
+    if (numerals.whole(said.strip(), most=1 << 63) or 0) > MOST_BYTES:
         raise Refused(413, "too_large", f"the body has {said} bytes, at most {MOST_BYTES}")
     parts, length = [], 0
     try:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 import orjson
 from prometheus_client.parser import text_string_to_metric_families
 
+from flitwatch_domain import numerals
 from flitwatch_ingest.exporters.limits import MOST_LABEL_BYTES, NAME, Refused, labels_of
 from flitwatch_ingest.exporters.sample import Sample
 
@@ -78,7 +79,13 @@ def samples_of(body: bytes, instance: str, now_ms: int, maps: Callable[[str], bo
 
 def _lines_of_prometheus(page: str, instance: str, now_ms: int) -> Iterator[Sample]:
     # Types are left out: the parser would give a counter the ending that its exporter did not.
-    untyped = "".join(line for line in page.splitlines(keepends=True) if not line.startswith("# TYPE"))
+    lines = page.splitlines(keepends=True)
+    for number, line in enumerate(lines, 1):
+        # The parser takes 1_000 and digits of other scripts; behind the labels stand a value and a time, and nothing else.
+        behind = line.rpartition("}")[2] if "}" in line else " ".join(line.split()[1:])
+        if not line.startswith("#") and ("_" in behind or not behind.isascii()):
+            raise ValueError(f"line {number} has {behind.strip()[:40]!r}, which is no number")
+    untyped = "".join(line for line in lines if not line.startswith("# TYPE"))
     for family in text_string_to_metric_families(untyped):
         for sample in family.samples:
             pairs = {"instance": instance, **sample.labels, NAME: sample.name}
@@ -130,6 +137,8 @@ def _rows(
                     owner[_RENAMED.get(key, key)] = str(value).strip()[:MOST_LABEL_BYTES]
             elif column and (wanted.setdefault(column, maps(column)) or column not in skipped):
                 number = _value(value)
+                if number is None and wanted[column] and any(char.isdigit() for char in str(value)):
+                    raise ValueError(f"{column} is {str(value)[:40]!r}, which is no number")
                 if number is not None:
                     counted.append((column, number))
                     skipped.add(column)
@@ -156,13 +165,7 @@ def _value(value: object) -> float | None:
     text = str(value).strip() if value is not None else ""
     if text.lower() in _NOTHING:
         return None
-    try:
-        number = int(text)
-    except ValueError:
-        pass
-    else:
-        return number if abs(number) < _LARGEST else math.inf
-    try:
-        return float(text)
-    except ValueError:
-        return None
+    number = numerals.whole(text, least=-_LARGEST, most=_LARGEST - 1)
+    if number is not None:
+        return number
+    return math.inf if numerals.is_infinite_or_nan(text) else numerals.real(text)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from flitwatch_domain import numerals
 from flitwatch_domain.counters import identify
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Technology
@@ -29,7 +30,7 @@ _TOPICS = {
 #: Counters that the catalogue does not know: kept as they came.
 OTHER_TOPIC = ldms_topic("prometheus")
 _FIELD = re.compile(r"\{(\w+)\}")
-_TCP_PORT = re.compile(r":\d{1,5}$")
+_TCP_PORT = re.compile(r":[0-9]{1,5}$")
 
 Role = Literal["host", "node", "device", "guid", "lid", "port"]
 
@@ -260,11 +261,7 @@ def _first(rules: Iterable[str | LabelPart], labels: Mapping[str, str]) -> str:
 
 
 def _number(text: str) -> int | None:
-    try:
-        number = int(text, 0)
-    except ValueError:
-        return None
-    return number if 0 <= number < 1 << 16 else None
+    return numerals.whole_or_hexadecimal(text, most=(1 << 16) - 1)
 
 
 def _names(rules: Iterable[Any]) -> list[str]:

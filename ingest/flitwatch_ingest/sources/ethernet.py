@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from flitwatch_domain import numerals
 from flitwatch_domain.counters import identify
 from flitwatch_domain.fabric import Technology
 from flitwatch_stream.topics import ldms_topic
@@ -20,13 +21,13 @@ OTHER_TOPIC = ldms_topic("ethernet_other")
 #: What a switch says beside counters that are worth keeping: sizes of packets, error correction, levels of buffers, and the watchdog's settings.
 _UNUSED = re.compile(
     r"SAI_PORT_STAT_(ETHER|IP|IPV6|LLR|IF_(IN|OUT)_(BROADCAST|MULTICAST|UNKNOWN|VLAN|FEC|FABRIC)|TRIM|TX_TRIM|EEE|OIF)_?.*"
-    r"|EST_PORT_STAT_PFC_\d_(ON2OFF_RX_PKTS|RECENT_PAUSE_TIMESTAMP|RECENT_PAUSE_TIME_US)"
+    r"|EST_PORT_STAT_PFC_[0-9]_(ON2OFF_RX_PKTS|RECENT_PAUSE_TIMESTAMP|RECENT_PAUSE_TIME_US)"
     r"|.*(WATERMARK|OCCUPANCY|CURR_|_ATTR_|_last|CREDIT_WD|TRIM).*|PFC_WD_.*|DEBUG_.*|SAI_QUEUE_STAT_(GREEN|YELLOW|RED)_.*"
-    r"|(in|out)-(unicast|broadcast|multicast)-pkts|last-clear|carrier-transitions|(max|avg)-queue-len-\d+|resets|interface-transitions|link-transitions"
+    r"|(in|out)-(unicast|broadcast|multicast)-pkts|last-clear|carrier-transitions|(max|avg)-queue-len-[0-9]+|resets|interface-transitions|link-transitions"
     r"|(in|out)-(maximum-size|oversize|undersize|jabber|fragment|8021q|distribution|mac-control|crc|block|carrier)[a-z0-9-]*|in-(fcs-errors|unknown-protos)"
 )
-#: Counters of 64 bits.
-_LARGEST = (1 << 64) - 1
+
+_LONGEST_NAME = 200
 
 Counted = Mapping[str, int]
 Record = dict[str, float | int | str]
@@ -41,20 +42,21 @@ class Reading:
     at_s : float                 Unix time
     ports : {port: {name: count}}
     bad : {name: value}          of counters whose value is no count
+    broken : list of (reason, body)   messages that cannot be read, of a switch that sends by itself
+    breaks : int                 times that it stopped sending, and was asked again, before this
     """
 
     at_s: float
     ports: dict[str, dict[str, int]] = field(default_factory=dict)
     bad: dict[str, str] = field(default_factory=dict)
+    broken: list[tuple[str, bytes]] = field(default_factory=list)
+    breaks: int = 0
 
     def add(self, port: str, name: str, value: object) -> None:
         """One counter of a port; what is no count is kept apart."""
-        try:
-            count = int(str(value))
-        except ValueError:
-            count = -1
-        if not 0 <= count <= _LARGEST:
-            self.bad[name] = str(value)[:200]
+        count = numerals.whole(str(value))
+        if count is None or max(len(port), len(name)) > _LONGEST_NAME:
+            self.bad[name[:_LONGEST_NAME]] = str(value)[:200]
             return
         self.ports.setdefault(port, {})[name] = count
 

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import orjson
 
-from flitwatch_domain import hostlist
+from flitwatch_domain import hostlist, numerals
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
@@ -108,14 +108,8 @@ def job_number(value: Any) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64:
         return value
     text = value.strip() if isinstance(value, str) else ""
-    number = None
-    if text.isascii() and text.isdigit() and len(text) <= 20:
-        number = int(text)
-    elif (
-        text[:2].lower() == "0x" and 2 < len(text) <= 18 and all(char in "0123456789abcdefABCDEF" for char in text[2:])
-    ):
-        number = int(text, 16)
-    elif text[:1] in ("ƒ", "f") and 1 < len(text) <= 12 and all(char in _BASE58 for char in text[1:]):
+    number = numerals.whole_or_hexadecimal(text)
+    if text[:1] in ("ƒ", "f") and 1 < len(text) <= 12 and all(char in _BASE58 for char in text[1:]):
         number = 0
         for char in text[1:]:
             number = number * 58 + _BASE58[char]

@@ -21,8 +21,8 @@ from flitwatch_ingest.schemas.rows import GUIDS
 from flitwatch_ingest.sources.ldms_fast import Template
 from flitwatch_ingest.sources.rejection import Rejection
 
-_EPOCH = re.compile(r"(.+)\.(\d{9,11})")
-_SIDE = re.compile(r".+\.(HEADER|KIND)(\.\d{9,11})?")
+_EPOCH = re.compile(r"(.+)\.([0-9]{9,11})")
+_SIDE = re.compile(r".+\.(HEADER|KIND)(\.[0-9]{9,11})?")
 _INTEGER = re.compile(rb"-?\d{1,20}")
 _FLOAT = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _NO_NUMBER = frozenset({b"nan", b"-nan", b"inf", b"-inf", b"+inf"})

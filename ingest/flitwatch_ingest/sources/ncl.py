@@ -22,7 +22,7 @@ from flitwatch_ingest.sources import ncl_yaml
 from flitwatch_ingest.sources.ncl_run import NclRun, RunFacts, read_run_json
 from flitwatch_ingest.sources.rejection import Rejection
 
-_BIN = re.compile(r"(.+)\.counters\.(\d{1,9})\.bin")
+_BIN = re.compile(r"(.+)\.counters\.([0-9]{1,9})\.bin")
 _MOST_RANKS, _MOST_COUNTERS, _LONGEST_STEP_NS = 1_000_000, 10_000, 10 * 86400 * 10**9
 #: No counter of an Aries runs faster than this: 48 tiles of 8 channels, or a NIC's bytes, stay below it.
 _MOST_COUNTS_PER_NS = 320.0

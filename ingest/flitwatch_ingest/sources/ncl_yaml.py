@@ -24,10 +24,10 @@ from flitwatch_ingest.sources.rejection import Rejection
 if TYPE_CHECKING:
     from flitwatch_ingest.sources.ncl_run import NclRun
 
-_FILE = re.compile(r"(.+)\.(nettiles|proctiles)\.(\d{1,9})\.yaml")
-_RUNTIME = re.compile(r"- runtime rank (\d{1,7}) \(ns\): (\d{1,18})")
+_FILE = re.compile(r"(.+)\.(nettiles|proctiles)\.([0-9]{1,9})\.yaml")
+_RUNTIME = re.compile(r"- runtime rank ([0-9]{1,7}) \(ns\): ([0-9]{1,18})")
 _COLUMN = re.compile(r'- \[\s*"?([^",\]]+)"?\s*,\s*int(?:32|64|128)\s*\]')
-_TILE_COUNTER = re.compile(r"AR_RTR_(PT_)?(\d)_(\d)_(.+)")
+_TILE_COUNTER = re.compile(r"AR_RTR_(PT_)?([0-9])_([0-9])_(.+)")
 _MOST_BYTES = 2**28
 
 

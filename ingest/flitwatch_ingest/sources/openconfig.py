@@ -29,7 +29,7 @@ TOPOLOGY_PATHS = ("/lldp", "/interfaces/interface/ethernet/state/port-speed")
 _MOST_DEPTH = 64
 _NO_COUNTERS = frozenset({"name", "queue-management-profile", "last-clear"})
 #: Queues have names; those of nearly all switches end in their number: `3`, `UC3`, `Ethernet8:3`, `TC3`.
-_NUMBER = re.compile(r"(?:.*\D)?(\d{1,3})")
+_NUMBER = re.compile(r"(?:.*\D)?([0-9]{1,3})")
 
 
 def leaves(path: Path, value: object) -> Iterator[tuple[Path, object]]:
@@ -53,9 +53,8 @@ def _keys(entry: dict[str, Any]) -> dict[str, str]:
     return {key: str(plain[key]) for key in ("name", "interface-id", "id") if isinstance(plain.get(key), str | int)}
 
 
-def reading_of(updates: Iterable[tuple[Path, object]], at_s: float) -> Reading:
-    """The counters of all ports; a queue's number is the last one in its name."""
-    reading = Reading(at_s)
+def add_counters(reading: Reading, updates: Iterable[tuple[Path, object]]) -> None:
+    """Add the counters of all ports; a queue's number is the last one in its name."""
     for path, value in updates:
         for at, leaf in leaves(path, value):
             names = [name for name, _ in at]
@@ -67,7 +66,6 @@ def reading_of(updates: Iterable[tuple[Path, object]], at_s: float) -> Reading:
                 match = _NUMBER.fullmatch(keys.get("name", ""))
                 if port and match and int(match.group(1)) < LANES:
                     _add(reading, port, names[-1], f"-{int(match.group(1))}", leaf)
-    return reading
 
 
 def _add(reading: Reading, port: str, name: str, queue: str, leaf: object) -> None:

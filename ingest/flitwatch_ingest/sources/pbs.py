@@ -23,13 +23,15 @@ from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.incarnations import Found
 from flitwatch_ingest.sources.rejection import Rejection
 
-_RECORD = re.compile(r"(\d\d/\d\d/\d{4} \d\d:\d\d:\d\d);([A-Za-z]);([^;]*);?(.*)", re.DOTALL)
-_ID = re.compile(r"(\d{1,18})(?:\[(\d{0,9})\])?(?:\.([A-Za-z0-9][\w.-]*))?")
+_RECORD = re.compile(
+    r"([0-9][0-9]/[0-9][0-9]/[0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9][0-9]);([A-Za-z]);([^;]*);?(.*)", re.DOTALL
+)
+_ID = re.compile(r"([0-9]{1,18})(?:\[([0-9]{0,9})\])?(?:\.([A-Za-z0-9][\w.-]*))?")
 #: Values with spaces stand in quotes.
 _ATTRIBUTE = re.compile(r'(?:(?<=\s)|^)([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
-_STATUS = re.compile(r"-?\d{1,9}")
+_STATUS = re.compile(r"-?[0-9]{1,9}")
 #: A chunk of exec_vnode begins with a name; a vnode of a host with several is `host[2]`.
-_VNODE = re.compile(r"([^:()+\[\]]+)(?:\[\d+\])?(?::[^()+]*)?")
+_VNODE = re.compile(r"([^:()+\[\]]+)(?:\[[0-9]+\])?(?::[^()+]*)?")
 _TYPES = frozenset("QSRDAE")
 #: A record of a job of 100,000 hosts has a few megabytes.
 _LONGEST_LINE = 16_000_000

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+from flitwatch_domain import numerals
 from flitwatch_domain.counters import LANES
 
-_HEAD = re.compile(r"#\s*Port\w*( extended)? counters:.*\bport\s+(\d+)(?: \(CapMask: (0x\w+)\))?", re.IGNORECASE)
-_VALUE = re.compile(r"(\w+):\.*(0x[0-9a-fA-F]+|\d+)\s*$")
+_HEAD = re.compile(
+    r"#\s*Port\w*( extended)? counters:.*\bport\s+([0-9]+)(?: \(CapMask: (0x[0-9a-fA-F]+)\))?", re.IGNORECASE
+)
+_VALUE = re.compile(r"(\w+):\.*(0x[0-9a-fA-F]+|[0-9]+)\s*$")
 #: Fields that say what was asked, and count nothing.
 _ASKED = frozenset({"PortSelect", "CounterSelect", "CounterSelect2"})
 #: libibmad takes PortCounters' QP1Dropped from where VL15Dropped stands. Without the capability there are no waits, and perfquery prints 0.
@@ -49,7 +52,9 @@ def parse(text: str) -> dict[int, Counters]:
             waits = int(head.group(3) or "-1", 0) & _WAITS
             absent = _ASKED if head.group(1) else _FALSE if waits else _FALSE | {"PortXmitWait"}
         elif port is not None and (value := _VALUE.match(line)) and value.group(1) not in absent:
-            port[value.group(1)] = int(value.group(2), 0)
+            count = numerals.whole_or_hexadecimal(value.group(2))
+            if count is not None:
+                port[value.group(1)] = count
     return found
 
 

@@ -6,17 +6,17 @@ import re
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
-from flitwatch_domain import hostlist
+from flitwatch_domain import hostlist, numerals
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
 
 _NOTHING = frozenset({"", "unknown", "none", "none assigned", "n/a", "(null)", "invalid"})
-_EPOCH = re.compile(r"\d{9,11}(?:\.\d+)?")
+_EPOCH = re.compile(r"[0-9]{9,11}(?:\.[0-9]+)?")
 #: Slurm's NO_VAL and INFINITE of 32 and 64 bits, and 0: what a time is that never came.
 NO_TIMES = frozenset({0, 0xFFFFFFFE, 0xFFFFFFFF, 2**64 - 2, 2**64 - 1})
-_ELAPSED = re.compile(r"(?:(?:(\d{1,6})-)?(\d{1,4}):)?(\d{1,4}):(\d{2})(?:\.\d+)?")
+_ELAPSED = re.compile(r"(?:(?:([0-9]{1,6})-)?([0-9]{1,4}):)?([0-9]{1,4}):([0-9]{2})(?:\.[0-9]+)?")
 _STATE = re.compile(r"([A-Z][A-Z_]+)(?: by \S+)?\+?")
-_EXIT = re.compile(r"\d{1,3}:\d{1,3}")
+_EXIT = re.compile(r"[0-9]{1,3}:[0-9]{1,3}")
 #: Slurm's job states (squeue's documentation, JOB STATE CODES).
 STATES = frozenset(
     {
@@ -51,12 +51,12 @@ def times_s(text: str, zone: ZoneInfo | None) -> tuple[float, ...]:
     if is_nothing(text):
         return ()
     text = text.strip()
-    if text.isascii() and text.isdigit() and len(text) < 21 and int(text) in NO_TIMES:
+    if numerals.whole(text) in NO_TIMES:
         return ()
     if _EPOCH.fullmatch(text):
         return (_plausible(float(text), text),)
     try:
-        moment = datetime.fromisoformat(text)
+        moment = datetime.fromisoformat(text if text.isascii() else "")
     except ValueError:
         raise BadInput(f"{text[:40]!r} is not a time") from None
     folds: tuple[datetime, ...] = (moment,)
@@ -74,13 +74,14 @@ def times_s(text: str, zone: ZoneInfo | None) -> tuple[float, ...]:
 def elapsed_s(text: str) -> float | None:
     """Seconds of Elapsed, [DD-[HH:]]MM:SS, or of ElapsedRaw; None where it says nothing or is neither."""
     text = text.strip()
-    if text.isascii() and text.isdigit() and len(text) < 12:
-        return float(text)
+    seconds = numerals.whole(text, most=10**11)
+    if seconds is not None:
+        return float(seconds)
     match = _ELAPSED.fullmatch(text)
     if match is None:
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+    days, hours, minutes, rest = (int(part or 0) for part in match.groups())
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + rest)
 
 
 def _plausible(seconds: float, text: str) -> float:
@@ -111,9 +112,10 @@ def count(text: str) -> int | None:
     text = text.strip()
     if is_nothing(text):
         return None
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    number = numerals.whole(text, most=10**9 - 1)
+    if number is None:
         raise BadInput(f"{text[:40]!r} is not a number of nodes")
-    return int(text)
+    return number
 
 
 def node_list(text: str) -> str | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job, JobStep, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
@@ -142,14 +143,21 @@ def _job_id(entry: dict[str, Any]) -> str:
     array, het = entry.get("array") or {}, entry.get("het") or {}
     task = _number(array.get("task_id"))
     pending = array.get("task") or ""
-    job_id = str(int(entry["job_id"]))
+    job_id = str(_identity(entry["job_id"]))
     if array.get("job_id"):
         which = str(task) if task is not None else f"[{pending}]" if pending else None
-        job_id = f"{int(array['job_id'])}_{which}" if which is not None else job_id
+        job_id = f"{_identity(array['job_id'])}_{which}" if which is not None else job_id
     if het.get("job_id"):
-        job_id = f"{int(het['job_id'])}+{_number(het.get('job_offset')) or 0}"
+        job_id = f"{_identity(het['job_id'])}+{_number(het.get('job_offset')) or 0}"
     split_job_id(job_id)
     return job_id
+
+
+def _identity(value: Any) -> int:
+    found = numerals.whole(value) if isinstance(value, str) else _number(value)
+    if found is None:
+        raise BadInput(f"{str(value)[:40]!r} is not the number of a job")
+    return found
 
 
 def _step(step: dict[str, Any]) -> JobStep:

@@ -14,6 +14,7 @@ from itertools import chain, combinations_with_replacement
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job, JobStep, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
@@ -308,7 +309,7 @@ def _job_or_step(text: str) -> str:
 
 
 def _whole(text: str) -> None:
-    if text.strip() and not text.strip().isdigit():
+    if text.strip() and numerals.whole(text.strip()) is None:
         raise BadInput(f"{text[:40]!r} is not a whole number")
 
 

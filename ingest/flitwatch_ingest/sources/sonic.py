@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from flitwatch_domain import numerals
 from flitwatch_domain.counters import LANES
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.sonic import Tables
@@ -18,7 +19,7 @@ from flitwatch_ingest.sources.ethernet import Reading
 COUNTERS, PORT_NAMES, QUEUE_NAMES = "COUNTERS", "COUNTERS_PORT_NAME_MAP", "COUNTERS_QUEUE_NAME_MAP"
 QUEUE_TYPES = "COUNTERS_QUEUE_TYPE_MAP"
 MAPS = (PORT_NAMES, QUEUE_NAMES, QUEUE_TYPES)
-_QUEUE = re.compile(r"(.+):(\d{1,3})")
+_QUEUE = re.compile(r"(.+):([0-9]{1,3})")
 _UNICAST = ("", "SAI_QUEUE_TYPE_UNICAST", "SAI_QUEUE_TYPE_ALL")
 
 
@@ -38,12 +39,12 @@ def reading_of(tables: Tables, at_s: float, where: str) -> Reading:
     reading = Reading(at_s)
     for port, oid in names.items():
         for name, value in tables.get(f"{COUNTERS}:{oid}", {}).items():
-            _add(reading, port, name, value)
+            add(reading, port, name, value)
     for port, queue, oid in queues_of(tables):
         if port not in names:
             continue
         for name, value in tables.get(f"{COUNTERS}:{oid}", {}).items():
-            _add(reading, port, f"{name}_{queue}" if name.startswith("SAI_QUEUE_STAT_") else name, value)
+            add(reading, port, name, value, str(queue))
     return reading
 
 
@@ -52,13 +53,26 @@ def queues_of(tables: Tables) -> Iterable[tuple[str, int, str]]:
     types = tables.get(QUEUE_TYPES, {})
     for name, oid in tables.get(QUEUE_NAMES, {}).items():
         match = _QUEUE.fullmatch(name)
-        if match and int(match.group(2)) < LANES and types.get(oid, "") in _UNICAST:
+        if match and is_lane(match.group(2)) and is_unicast(types.get(oid, "")):
             yield match.group(1), int(match.group(2)), oid
 
 
-def _add(reading: Reading, port: str, name: str, value: str) -> None:
+def is_lane(queue: str) -> bool:
+    """Whether a queue's number is one that tables hold."""
+    return numerals.whole(queue, most=LANES - 1) is not None
+
+
+def is_unicast(kind: str) -> bool:
+    """Whether a queue's type, where it is known, is one for unicast."""
+    return kind in _UNICAST
+
+
+def add(reading: Reading, port: str, name: str, value: object, queue: str = "") -> None:
+    """A field of a port, or of one of its queues, as the counter that it is; settings and states count nothing."""
     # Beside counters stand the watchdog's settings and states, which are words, and estimates with a point.
-    if name.startswith(("SAI_PORT_STAT_", "SAI_QUEUE_STAT_")):
+    if name.startswith("SAI_QUEUE_STAT_"):
+        reading.add(port, f"{name}_{queue}" if queue else name, value)
+    elif name.startswith("SAI_PORT_STAT_"):
         reading.add(port, name, value)
     elif name.startswith("EST_PORT_STAT_PFC_") and name.endswith("_RX_PAUSE_DURATION_US"):
-        reading.add(port, name, value.partition(".")[0])
+        reading.add(port, name, str(value).partition(".")[0])

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import IO
 
+from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
@@ -20,8 +21,8 @@ from flitwatch_ingest.sources.incarnations import Found
 from flitwatch_ingest.sources.rejection import Rejection
 
 _LABEL = re.compile(r";\s*(\w+)\s*:\s*(.*)")
-_NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{1,9})?")
 _FIELDS = 18
+_LARGEST = 1e12
 _LONGEST_LINE = 10_000
 _STATES = {-1: "UNKNOWN", 0: "FAILED", 1: "COMPLETED", 5: "CANCELLED"}
 _PARTS = (2, 3, 4)
@@ -98,8 +99,9 @@ def _opened(lines: IO[bytes], where: str) -> tuple[Header, Iterator[tuple[int, b
     numbered = enumerate(lines, start=1)
     for number, raw in numbered:
         label = _LABEL.fullmatch(raw.decode("utf-8", errors="replace").strip())
-        if label and label.group(2).strip().isascii() and label.group(2).strip().isdigit():
-            labels[label.group(1)] = int(label.group(2)[:18])
+        value = numerals.whole(label.group(2).strip(), most=10**18) if label else None
+        if label and value is not None:
+            labels[label.group(1)] = value
         if raw.strip() and not raw.lstrip().startswith(b";"):
             first = [(number, raw)]
             break
@@ -120,10 +122,12 @@ def _values(raw: bytes) -> list[float]:
     cells = raw[:_LONGEST_LINE].decode("ascii", errors="replace").split()
     if len(cells) != _FIELDS:
         raise BadInput(f"has {len(cells)} fields, the format {_FIELDS}")
-    bad = next((cell for cell in cells if _NUMBER.fullmatch(cell) is None), None)
-    if bad is not None:
+    values = [numerals.real(cell) for cell in cells]
+    found = [value for value in values if value is not None and abs(value) < _LARGEST]
+    if len(found) != len(values):
+        bad = next(cell for cell, value in zip(cells, values, strict=True) if value is None or abs(value) >= _LARGEST)
         raise BadInput(f"{bad[:40]!r} is not a number")
-    return [float(cell) for cell in cells]
+    return found
 
 
 class SwfReader:

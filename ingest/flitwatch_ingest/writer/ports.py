@@ -12,12 +12,12 @@ from flitwatch_domain.guids import plain_guid
 from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.schemas.rows import ADAPTERS, GUIDS, HOSTS, INSTANCES, LIDS, PORTS, PRODUCERS, plain, suffix
 
-_LAST_NUMBER = re.compile(r"(\d+)(?!.*\d)")
+_LAST_NUMBER = re.compile(r"([0-9]+)(?!.*[0-9])")
 #: What openibd writes into node descriptions: HCA-1 is the kernel's adapter 0.
-_VENDOR_NUMBER = re.compile(r"HCA-(\d+)", re.IGNORECASE)
-_KERNEL_NUMBER = re.compile(r"mlx\d+_(\d+)", re.IGNORECASE)
+_VENDOR_NUMBER = re.compile(r"HCA-([0-9]+)", re.IGNORECASE)
+_KERNEL_NUMBER = re.compile(r"mlx[0-9]+_([0-9]+)", re.IGNORECASE)
 #: ca_name and port as sysclassib joins them.
-_JOINED = re.compile(r"(.+)\.(\d{1,3})")
+_JOINED = re.compile(r"(.+)\.([0-9]{1,3})")
 
 
 @dataclass(frozen=True)

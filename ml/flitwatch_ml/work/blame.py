@@ -134,4 +134,4 @@ def _ranked(ours: CalendarBlame, beside: CoRunning, times: Any, definition: Defi
 
 def in_words(reason: str, naming: Any) -> str:
     """A reason with its references to other users, {17}, as `naming` calls them."""
-    return re.sub(r"\{(\d+)\}", lambda found: str(naming(int(found[1]))), reason)
+    return re.sub(r"\{([0-9]+)\}", lambda found: str(naming(int(found[1]))), reason)

@@ -28,7 +28,7 @@ from flitwatch_domain.mailbox import Mailbox
 
 Kind = Literal["alertmanager", "webhook", "slack", "mail"]
 _URL_KINDS = ("alertmanager", "webhook", "slack")
-_SERVER = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:\[\]/@]+)(?::(\d{1,5}))?")
+_SERVER = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:\[\]/@]+)(?::([0-9]{1,5}))?")
 _SMTP = 25
 
 

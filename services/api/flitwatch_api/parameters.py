@@ -20,9 +20,9 @@ LATEST_S = 1 << 32
 MAX_WINDOW_S = 366 * 86_400
 MAX_ID = 2**63 - 1
 
-_SECONDS = re.compile(r"-?\d{1,12}(\.\d{1,9})?")
-_LOST_PLUS = re.compile(r"(T\d\d:\d\d.*) (\d\d:?\d\d)")
-_WINDOW = re.compile(r"(\d{1,9})(s|m|h|d)?")
+_SECONDS = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,9})?")
+_LOST_PLUS = re.compile(r"(T[0-9][0-9]:[0-9][0-9].*) ([0-9][0-9]:?[0-9][0-9])")
+_WINDOW = re.compile(r"([0-9]{1,9})(s|m|h|d)?")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
@@ -65,7 +65,7 @@ Time = Annotated[float, BeforeValidator(read_time), WithJsonSchema(_TIME_SCHEMA)
 Window = Annotated[
     int,
     BeforeValidator(read_window),
-    WithJsonSchema({"type": "string", "pattern": r"^\d{1,9}[smhd]?$", "examples": ["60s", "5m"]}),
+    WithJsonSchema({"type": "string", "pattern": r"^[0-9]{1,9}[smhd]?$", "examples": ["60s", "5m"]}),
 ]
 
 JobId = Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")]

@@ -17,7 +17,7 @@ from flitwatch_domain.task_models.base import words_of
 
 #: An origin of a portal: TLS unless on this machine; `*.` stands for all hosts below a name of two parts or more.
 _ORIGIN = re.compile(
-    r"(?:https://(?:\*\.[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z0-9-]+(?:\.[a-z0-9-]+)*)|http://(?:localhost|127\.0\.0\.1))(?::\d{1,5})?",
+    r"(?:https://(?:\*\.[a-z0-9-]+(?:\.[a-z0-9-]+)+|[a-z0-9-]+(?:\.[a-z0-9-]+)*)|http://(?:localhost|127\.0\.0\.1))(?::[0-9]{1,5})?",
     re.IGNORECASE,
 )
 _HERE, _ABOVE = Path(__file__).parent, Path(__file__).resolve().parents[3]

@@ -75,7 +75,7 @@ class Moment(click.ParamType):
         try:
             if value == "now":
                 return now
-            if value.replace(".", "", 1).isdigit():
+            if value.isascii() and value.replace(".", "", 1).isdigit():
                 return float(value)
             time = datetime.fromisoformat(value)
         except ValueError:

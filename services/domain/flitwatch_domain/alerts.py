@@ -27,7 +27,7 @@ Signal = Literal[
 Severity = Literal["info", "warning", "critical"]
 By = Literal["machine", "group", "class"]
 
-_DURATION = re.compile(r"(\d{1,7}(?:\.\d{1,3})?)(s|m|h|d)?")
+_DURATION = re.compile(r"([0-9]{1,7}(?:\.[0-9]{1,3})?)(s|m|h|d)?")
 _UNIT_S = {None: 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 #: A threshold lies within; beyond, a double no longer holds every whole number.
 MOST = 1e15

@@ -33,8 +33,8 @@ BLUE_BPS = 4.69 * 8 * 2**30
 TERMINAL_BPS = 16 * 8 * 2**30
 
 _CNAME = re.compile(
-    r"c(?P<cabinet>\d{1,6})-(?P<cabinet_row>\d{1,6})(?:c(?P<chassis>\d{1,6})(?:s(?P<slot>\d{1,6})"
-    r"(?:a(?P<aries>\d{1,6})(?:l(?P<tile_row>\d)(?P<tile_col>\d)|n(?P<nic>\d{1,6}))?|n(?P<node>\d{1,6})(?:a\d{1,6})?)?)?)?"
+    r"c(?P<cabinet>[0-9]{1,6})-(?P<cabinet_row>[0-9]{1,6})(?:c(?P<chassis>[0-9]{1,6})(?:s(?P<slot>[0-9]{1,6})"
+    r"(?:a(?P<aries>[0-9]{1,6})(?:l(?P<tile_row>[0-9])(?P<tile_col>[0-9])|n(?P<nic>[0-9]{1,6}))?|n(?P<node>[0-9]{1,6})(?:a[0-9]{1,6})?)?)?)?"
 )
 
 

@@ -105,8 +105,11 @@ DOORS = (
     Door(
         "gnmi",
         "gNMI",
-        "Topology by LLDP, ports and queues of Ethernet switches from OpenConfig's trees.",
-        ("flitwatch collect gnmi LEAF1:6030 SPINE1:6030 --user NAME --password-file gnmi.password --fabric {fabric}",),
+        "Topology by LLDP, ports and queues of Ethernet switches from OpenConfig's trees, or from SONiC's databases with PFC's pauses.",
+        (
+            "flitwatch collect gnmi LEAF1:6030 SPINE1:6030 --user NAME --password-file gnmi.password --fabric {fabric}",
+            "flitwatch collect gnmi LEAF1:50051 SPINE1:50051 --trees sonic --stream --user NAME --password-file gnmi.password --fabric {fabric}",
+        ),
         ("gNMI on the switches, and a user who may read", _DATABASE),
         sources=("gnmi",),
     ),

@@ -19,7 +19,7 @@ MOST_HOSTS = 200_000
 #: A name in the DNS is no longer; without a limit, a short text could name terabytes.
 MOST_NAME = 255
 
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 #: Of a name read backwards, which takes as long as the name; forwards every number in it would be tried.
 _LAST_NUMBER = re.compile(r"([0-9]{1,18})")
 #: A longer run of digits is text.

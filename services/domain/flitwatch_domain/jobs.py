@@ -9,7 +9,7 @@ from typing import TypedDict
 from flitwatch_domain.errors import BadInput
 
 # Flux numbers its jobs with 64 bits: up to 20 digits.
-_JOB_ID = re.compile(r"(\d{1,20})(?:_(\d{1,18}|\[[^\]]*\]))?(?:\+(\d{1,18}))?")
+_JOB_ID = re.compile(r"([0-9]{1,20})(?:_([0-9]{1,18}|\[[^\]]*\]))?(?:\+([0-9]{1,18}))?")
 #: Slurm's states of a job that will not change any more.
 FINAL_STATES = frozenset(
     {

@@ -19,15 +19,13 @@ from flitwatch_domain.importers import read_fabric
 from flitwatch_domain.importers.local import local_path
 
 #: What a request may write; what is within may still make no topology.
-NUMBERS_PATTERN = r"\d{1,6}(,\d{1,6}){0,15}"
-XGFT_PATTERN = (
-    rf"xgft:[1-8];{NUMBERS_PATTERN};{NUMBERS_PATTERN}(;\d{{1,5}}(\.\d{{1,4}})?(,\d{{1,5}}(\.\d{{1,4}})?){{0,15}})?"
-)
-TORUS_PATTERN = r"torus:\d{1,9}(,\d{1,9}){0,15}"
-DRAGONFLY_PATTERN = r"dragonfly:\d{1,4},\d{1,4},\d{1,4}(,\d{1,6})?"
+NUMBERS_PATTERN = r"[0-9]{1,6}(,[0-9]{1,6}){0,15}"
+XGFT_PATTERN = rf"xgft:[1-8];{NUMBERS_PATTERN};{NUMBERS_PATTERN}(;[0-9]{{1,5}}(\.[0-9]{{1,4}})?(,[0-9]{{1,5}}(\.[0-9]{{1,4}})?){{0,15}})?"
+TORUS_PATTERN = r"torus:[0-9]{1,9}(,[0-9]{1,9}){0,15}"
+DRAGONFLY_PATTERN = r"dragonfly:[0-9]{1,4},[0-9]{1,4},[0-9]{1,4}(,[0-9]{1,6})?"
 
-HYPERX_PATTERN = r"hyperx:\d{1,4}(,\d{1,4}){0,7};\d{1,4}(;\d{1,4})?"
-RAILS_PATTERN = r"rails:\d{1,3},\d{1,5},\d{1,5},\d{1,5}"
+HYPERX_PATTERN = r"hyperx:[0-9]{1,4}(,[0-9]{1,4}){0,7};[0-9]{1,4}(;[0-9]{1,4})?"
+RAILS_PATTERN = r"rails:[0-9]{1,3},[0-9]{1,5},[0-9]{1,5},[0-9]{1,5}"
 
 #: Machines by name.
 MACHINES: dict[str, Callable[[], Fabric]] = {
@@ -53,7 +51,7 @@ class TreeSizes(NamedTuple):
 
 def integers(text: str) -> list[int]:
     """Integers between commas; ValueError."""
-    if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
+    if not re.fullmatch(r"[0-9]{1,9}(,[0-9]{1,9})*", text):
         raise ValueError(f"{text!r} is not a list of positive integers")
     return [int(part) for part in text.split(",")]
 

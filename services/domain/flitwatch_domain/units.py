@@ -23,7 +23,7 @@ INFINIBAND_LANE_GBPS: dict[str, float] = {
     "XDR": 200.0,
 }
 
-_WIDTH_SPEED = re.compile(r"(\d{1,4})x([A-Z]+\d*)")
+_WIDTH_SPEED = re.compile(r"([0-9]{1,4})x([A-Z]+[0-9]*)")
 
 
 def infiniband_bandwidth_bps(text: str) -> float:

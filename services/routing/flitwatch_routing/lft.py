@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core.topology import parse_lft_dump
+from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers.text import read_bytes, read_utf8
@@ -33,10 +34,8 @@ def guids(fabric: Fabric) -> tuple[list[int], list[int]]:
 
 def _guid(text: object, otherwise: int) -> int:
     digits = str(text or "").lower().removeprefix("s-").removeprefix("h-").removeprefix("0x")
-    try:
-        return int(digits, 16)
-    except ValueError:
-        return otherwise
+    number = numerals.whole_or_hexadecimal(f"0x{digits}")
+    return otherwise if number is None else number
 
 
 def dump(fabric: Fabric, ports: Ints, lmc: int = 0, switch_ports: Ints | None = None) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Find, number_finder
 from flitwatch_domain.importers.local import local_path
@@ -372,17 +373,21 @@ def read_csv(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traf
     return found, np.array(packets, float) if header == _COUNTED else None
 
 
+def _amount(text: str) -> float | None:
+    # What is not finite is refused by name.
+    return float("inf") if numerals.is_infinite_or_nan(text) else numerals.real(text.strip())
+
+
 def _row(row: list[str], header: list[str], find: Find, where: str) -> tuple[int, int, float, float]:
     """Source, destination, bytes and packets, which are 0 where the header has none."""
     if len(row) != len(header):
         raise BadInput(f"{len(row)} fields instead of {','.join(header)}", where=where)
     row = row[:3] if header == _RECONSTRUCTED else row
     a, b = find(row[0], where), find(row[1], where)
-    try:
-        amount, packets = float(row[2]), float(row[3]) if row[3:] else 0.0
-    except ValueError:
+    amount, packets = _amount(row[2]), _amount(row[3]) if row[3:] else 0.0
+    if amount is None or packets is None:
         numbers = "a number" if len(row) == 3 else "two numbers"
-        raise BadInput(f"not two endpoints and {numbers}: {','.join(row)[:60]!r}", where=where) from None
+        raise BadInput(f"not two endpoints and {numbers}: {','.join(row)[:60]!r}", where=where)
     for name, text, value in zip(header[2:4], row[2:], (amount, packets), strict=False):
         if not 0 <= value < float("inf"):
             raise BadInput(f"{name} must be a finite number from 0, not {text!r}", where=where)

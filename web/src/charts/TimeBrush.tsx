@@ -32,6 +32,8 @@ export interface GapSpan {
 }
 
 interface Props {
+  /** Of the curves' values. */
+  unit: string;
   span: TimeWindow;
   series: TimelineSeries;
   marks: TimelineMark[];
@@ -215,12 +217,16 @@ function Band({
   );
 }
 
-type BackdropProps = Pick<Props, "span" | "gaps" | "countedShare" | "through" | "stale" | "series" | "onMark"> & {
+type BackdropProps = Pick<
+  Props,
+  "unit" | "span" | "gaps" | "countedShare" | "through" | "stale" | "series" | "onMark"
+> & {
   layout: TimelineLayout;
   width: number;
 };
 
 const Backdrop = memo(function Backdrop({
+  unit,
   span,
   gaps,
   countedShare,
@@ -270,7 +276,7 @@ const Backdrop = memo(function Backdrop({
         <text x={left + 4} y={12} className="key">
           <tspan className="key-high">— 95th percentile{narrow ? "" : " of routers"}</tspan>
           <tspan dx="10">— median</tspan>
-          {!narrow && <tspan dx="10">stalls per flit</tspan>}
+          {!narrow && <tspan dx="10">{unit}</tspan>}
           {countedShare !== null && countedShare < WHOLE && (
             <tspan dx="10" className="counted-share">
               {`counted in ${percent(countedShare)}${narrow ? "" : " of this time"}`}

@@ -28,11 +28,21 @@ function Steps({ title, label, colours, cuts, width }: StepsProps) {
   );
 }
 
-export function HeatLegend({ theme, what, width = 288 }: { theme: Theme; what: string; width?: number }) {
+export function HeatLegend({
+  theme,
+  what,
+  words = "stall cycles per flit",
+  width = 288,
+}: {
+  theme: Theme;
+  what: string;
+  words?: string;
+  width?: number;
+}) {
   return (
     <Steps
-      title={`stall cycles per flit · ${what}`}
-      label="Colour scale: stall cycles per flit, doubling steps from below one half to above 32"
+      title={`${words} · ${what}`}
+      label={`Colour scale: ${words}, doubling steps from below one half to above 32`}
       colours={HEAT[theme]}
       cuts={HEAT_LABELS}
       width={width}

@@ -1,4 +1,5 @@
 /** A fabric as its views need it: the machine, its arrangement, and the words for its parts. */
+import { wordsOf } from "./words";
 import type { Fabric, Routers } from "../api/shapes";
 import { arrange, cellsOf, type Arrangement, type Machine } from "../charts/arrange";
 import type { PanelFigures, RouterWindow } from "../charts/window";
@@ -86,14 +87,15 @@ export function shortPlace(scene: Scene, router: number): string {
 /** The sentence of the tooltip: value, place, jobs. */
 export function routerText(scene: Scene, values: Values | null, router: number, jobs: string[]): string {
   const name = `${scene.machine.name[router] ?? router}  ${placeOf(scene, router)}`;
+  const words = wordsOf(scene.fabric);
   const value = values?.window.ratio[router];
   let said = "loading";
   if (values && value !== undefined) {
     if (Number.isNaN(value)) said = values.window.codes[router] === SILENT ? "silent in this window" : "not sampled";
-    else if (values.window.flits[router] === 0) said = "no flits in this window";
+    else if (values.window.flits[router] === 0) said = `no ${words.flits} in this window`;
     else {
       const factor = values.window.factor?.[router];
-      said = `${ratio(value)} stalls per flit${factor !== undefined ? `, ${Number.isNaN(factor) ? "nothing to compare with" : change(factor)}` : ""}`;
+      said = `${ratio(value)} ${words.ratio}${factor !== undefined ? `, ${Number.isNaN(factor) ? "nothing to compare with" : change(factor)}` : ""}`;
     }
   }
   const shown = jobs.slice(0, 4).join("\n") + (jobs.length > 4 ? `\nand ${count(jobs.length - 4)} more` : "");

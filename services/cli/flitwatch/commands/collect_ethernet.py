@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,6 +28,9 @@ from flitwatch.console import emit
 if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
     from flitwatch_ingest.collectors.ethernet import Source
+
+#: Seconds between looks where nobody says.
+_INTERVAL_S = 10.0
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -93,29 +97,51 @@ def sonic(
     show_default=True,
     help="The form of values to ask for; not every switch has each.",
 )
+@click.option(
+    "--trees",
+    type=click.Choice(["openconfig", "sonic"]),
+    default="openconfig",
+    show_default=True,
+    help="What to ask for: OpenConfig's trees, or the databases of SONiC's own telemetry server, which has PFC's pause times.",
+)
+@click.option(
+    "--stream", is_flag=True, help="Let the switches send every --interval seconds, instead of asking each time."
+)
 @_switches
 def gnmi(
     targets: tuple[str, ...],
     plain: bool,
     encoding: str,
+    trees: str,
+    stream: bool,
     user: str | None,
     password_file: Path | None,
     ca_file: Path | None,
     **options: Any,
 ) -> None:
-    """Read topology and counters of switches by gNMI, from OpenConfig's trees. TARGETS are HOST:PORT.
+    """Read topology and counters of switches by gNMI. TARGETS are HOST:PORT.
 
-    OpenConfig counts frames that pause, and no time: stalls stay unknown, and the frames are kept as they came. The topology, from LLDP, goes into the
-    database; with --log alone, import it with `flitwatch import fabric`.
+    OpenConfig counts frames that pause, and no time: stalls stay unknown, and the frames are kept as they came. Of switches that run SONiC, --trees sonic
+    reads the time in which PFC paused a priority, which is the port's stall. The topology, from LLDP, goes into the database; with --log alone, import it
+    with `flitwatch import fabric`.
+
+    With --stream a switch sends its counters by itself (SAMPLE), and says when its neighbours change (ON_CHANGE). A stream that breaks is opened again.
     """
+    from flitwatch_domain.errors import BadRequest
+
+    if stream and options["common"].once:
+        raise BadRequest("a stream has no end", advice="Leave out --stream or --once.")
+    every_s = options["common"].interval_s or _INTERVAL_S
 
     def sources() -> list[Source]:
         from flitwatch_ingest.collectors.ethernet import password_of
-        from flitwatch_ingest.collectors.gnmi import GnmiSwitch, trusted
+        from flitwatch_ingest.collectors.gnmi import TREES, GnmiSwitch, trusted
+        from flitwatch_ingest.collectors.gnmi_stream import GnmiStream
 
         password = password_of(password_file) if password_file else None
         ca = trusted(ca_file)
-        return [GnmiSwitch(target, user, password, ca, plain, encoding) for target in targets]
+        switches = [GnmiSwitch(one, user, password, ca, plain, encoding, TREES[trees]()) for one in targets]
+        return [GnmiStream(switch, every_s) for switch in switches] if stream else list(switches)
 
     _collect("gnmi", sources, targets[0], **options)
 
@@ -138,14 +164,16 @@ def _collect(
 
         asked = sources()
     opened = topology_session(door, f"{name} {about}", common, patience_s=60.0 if common.once else None)
-    with opened as (publisher, checkpoint, stop, database):
+    with opened as (publisher, checkpoint, stop, database), ExitStack() as stack:
+        for source in asked:
+            stack.callback(source.close)
         collector = EthernetCollector(asked, publisher, door, name, checkpoint, parallel)
 
         def keep(fabric: Fabric) -> None:
             keep_topology(fabric, cluster, database)
 
         if not common.once:
-            collector.run(stop, common.interval_s or 10.0, discovery_s, say, keep)
+            collector.run(stop, common.interval_s or _INTERVAL_S, discovery_s, say, keep)
             finish(publisher, common.as_json)
             return
         begun, found = time.monotonic(), Round()

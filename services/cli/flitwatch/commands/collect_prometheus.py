@@ -104,14 +104,16 @@ def prometheus(
 
 
 def _address(listen: str) -> tuple[str, int]:
+    from flitwatch_domain import numerals
     from flitwatch_domain.errors import BadRequest
 
     host, _, port = listen.rpartition(":")
-    if not host or not port.isdigit() or not 0 < int(port) < 1 << 16:
+    number = numerals.whole(port, least=1, most=(1 << 16) - 1)
+    if not host or number is None:
         raise BadRequest(
             f"{listen!r} is not an address to listen at", advice="Say ADDRESS:PORT, such as 127.0.0.1:9095."
         )
-    return host.strip("[]"), int(port)
+    return host.strip("[]"), number
 
 
 @contextmanager

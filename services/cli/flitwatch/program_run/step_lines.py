@@ -8,6 +8,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from flitwatch_domain import numerals
+
 #: What the API takes.
 MOST_STEP, MOST_SECONDS = 999_999, 366 * 86_400.0
 #: A longer line is not looked at, and at most so much of the file is read at once.
@@ -24,10 +26,10 @@ class Step:
 
 def step_of(number: str, seconds: str) -> Step | None:
     """None where it is no step that the API takes."""
-    try:
-        step = Step(int(number), float(seconds))
-    except ValueError:
+    whole, took = numerals.whole(number.strip()), numerals.real(seconds.strip())
+    if whole is None or took is None:
         return None
+    step = Step(whole, took)
     right = 0 <= step.number <= MOST_STEP and math.isfinite(step.seconds) and 0 <= step.seconds <= MOST_SECONDS
     return step if right else None
 
@@ -121,7 +123,7 @@ class PatternSteps:
                 found.append(step)
             elif seconds is not None or self._since_s >= 0 or len(matches) > 1:
                 self.unknown += 1
-            self._next = int(number) + 1 if number.isdecimal() and len(number) < 9 else self._next + 1
+            self._next = int(number) + 1 if numerals.whole(number, most=10**8) is not None else self._next + 1
         if matches:
             self._since_s = at_s if len(matches) == 1 else -1.0
         return found

@@ -17,15 +17,15 @@ from flitwatch_domain.fabric import Technology
 CATALOGUE: tuple[CounterKind, ...] = (*ARIES, *INFINIBAND, *OMNI_PATH, *SLINGSHOT, *ETHERNET)
 
 _NUMBERS = {
-    "row": r"\d",
-    "col": r"\d",
-    "vc": r"\d",
-    "nic": r"\d",
-    "tile": r"\d",
-    "tc": r"\d",
-    "vl": r"\d\d?",
-    "sl": r"\d\d?",
-    "queue": r"\d\d?",
+    "row": r"[0-9]",
+    "col": r"[0-9]",
+    "vc": r"[0-9]",
+    "nic": r"[0-9]",
+    "tile": r"[0-9]",
+    "tc": r"[0-9]",
+    "vl": r"[0-9][0-9]?",
+    "sl": r"[0-9][0-9]?",
+    "queue": r"[0-9][0-9]?",
 }
 #: Numbers of a port's channels: of eight, or of InfiniBand's lanes and a switch's queues.
 _BY_LANE = frozenset({"vl", "sl", "queue"})

@@ -15,24 +15,26 @@ if TYPE_CHECKING:
 _SWITCH = re.compile(r"[^;]*;([^:;]+):\S*$")
 #: Names that drivers, udev and openibd give to adapters: HCA-1, mlx5_0, mlx5_bond_0, ibp11s0f0, rocep1s0, hfi1_0, bnxt_re0, ...
 _ADAPTER = re.compile(
-    r"hca[-_ ]?\d+|mlx\d+_\S+|mthca\d+|ib(p|P|s|o|x|\d)\S*|(roce|rdma|rocep|rdmap)\S*\d\S*|hfi\d+_\d+|opa\d+|qib\d+|ipath\d+|"
-    r"bnxt_re\S*\d|irdma\d+|i40iw\d+|efa_\d+|cxi\d+|hsn\d+|hns_\d+|qedr\d+|ocrdma\d+|cxgb\d_\d+|rxe_?\S*\d|siw_?\S*\d|erdma_\d+|mana_\d+|ehca\d+",
+    r"hca[-_ ]?[0-9]+|mlx[0-9]+_\S+|mthca[0-9]+|ib(p|P|s|o|x|[0-9])\S*|(roce|rdma|rocep|rdmap)\S*[0-9]\S*|hfi[0-9]+_[0-9]+|opa[0-9]+|qib[0-9]+|ipath[0-9]+|"
+    r"bnxt_re\S*[0-9]|irdma[0-9]+|i40iw[0-9]+|efa_[0-9]+|cxi[0-9]+|hsn[0-9]+|hns_[0-9]+|qedr[0-9]+|ocrdma[0-9]+|cxgb[0-9]_[0-9]+|rxe_?\S*[0-9]|siw_?\S*[0-9]|erdma_[0-9]+|mana_[0-9]+|ehca[0-9]+",
     re.IGNORECASE,
 )
 #: Any other word of the kind, where it stands alone behind a host's name: letters, then a number.
-_LIKELY_ADAPTER = re.compile(r"[a-z]+\d*_(\w*_)?\d+|[a-z]{2,}\d\S*", re.IGNORECASE)
+_LIKELY_ADAPTER = re.compile(r"[a-z]+[0-9]*_(\w*_)?[0-9]+|[a-z]{2,}[0-9]\S*", re.IGNORECASE)
 #: Words of the makers' own descriptions, which name a product and not a node.
 _PRODUCT = re.compile(
-    r"mellanox|nvidia|technologies|connect-?x\S*|connect-?ib|infinihost\S*|infiniscale\S*|mt\d{4,}\S*|voltaire|qlogic|truescale|topspin|"
+    r"mellanox|nvidia|technologies|connect-?x\S*|connect-?ib|infinihost\S*|infiniscale\S*|mt[0-9]{4,}\S*|voltaire|qlogic|truescale|topspin|"
     r"cisco|intel|omni-?path|supermicro|hewlett|channel|adapter|bluefield\S*",
     re.IGNORECASE,
 )
 #: What a host is called before anybody named it.
 _NO_HOST = re.compile(r"\(?none\)?|localhost\S*|linux|unknown|host|n/?a|-", re.IGNORECASE)
-_GLUED = re.compile(r"(.+?)[-_/:.](mlx\d+_(?:bond_)?\d+|hca-\d+|hfi\d+_\d+|qib\d+)", re.IGNORECASE)
+_GLUED = re.compile(r"(.+?)[-_/:.](mlx[0-9]+_(?:bond_)?[0-9]+|hca-[0-9]+|hfi[0-9]+_[0-9]+|qib[0-9]+)", re.IGNORECASE)
 _DOMAIN = re.compile(r"([A-Za-z0-9][\w-]*)\.[A-Za-z][\w-]*(\.[\w-]+)*")
 #: Storage servers by customary names; everything else that is attached counts as a compute node.
-_STORAGE = re.compile(r"(ai\d+\w*|oss|mds|mdt|ost|nsd|gpfs|lustre|lnet|stor(age)?|ion(ode)?)[-_]?\d", re.IGNORECASE)
+_STORAGE = re.compile(
+    r"(ai[0-9]+\w*|oss|mds|mdt|ost|nsd|gpfs|lustre|lnet|stor(age)?|ion(ode)?)[-_]?[0-9]", re.IGNORECASE
+)
 
 
 class AdapterName(NamedTuple):
@@ -94,7 +96,7 @@ def role_of(node: str) -> NodeRole:
 
 def _read(description: str) -> tuple[str, str | None]:
     """(host, adapter) of a description; the host is empty where there is none."""
-    words = [word.strip("()'\",") for word in re.sub(r"\bHCA (?=\d)", "HCA-", description).split()]
+    words = [word.strip("()'\",") for word in re.sub(r"\bHCA (?=[0-9])", "HCA-", description).split()]
     words = [word for word in words if word]
     if not words:
         return "", None
@@ -118,7 +120,9 @@ def _read(description: str) -> tuple[str, str | None]:
 def _looks_like_a_host(word: str) -> bool:
     """`ib1` alone may be a host of that name as well as an interface: only drivers' own names are surely none."""
     return not re.fullmatch(
-        r"hca-?\d+|mlx\d+_\S+|mthca\d+|hfi\d+_\d+|qib\d+|ib[pPs]\d\S*|rocep\S+", word, re.IGNORECASE
+        r"hca-?[0-9]+|mlx[0-9]+_\S+|mthca[0-9]+|hfi[0-9]+_[0-9]+|qib[0-9]+|ib[pPs][0-9]\S*|rocep\S+",
+        word,
+        re.IGNORECASE,
     )
 
 

@@ -17,28 +17,28 @@ from flitwatch_domain.importers.text import Warnings, numbered_lines
 from flitwatch_domain.units import infiniband_bandwidth_bps
 
 SECTION = re.compile(
-    r'\s*(Switch|Ca|Hca|Rt)\s*(\d{1,6})\s*"([SHR])-([0-9a-fA-F]+)"\s*(?:#\s*(?:"(.*?)")?\s*(.*))?$', re.IGNORECASE
+    r'\s*(Switch|Ca|Hca|Rt)\s*([0-9]{1,6})\s*"([SHR])-([0-9a-fA-F]+)"\s*(?:#\s*(?:"(.*?)")?\s*(.*))?$', re.IGNORECASE
 )
 ATTRIBUTE = re.compile(r"\s*(vendid|devid|sysimgguid|switchguid|caguid|rtguid)\s*=\s*(\S*)\s*(#.*)?$")
 #: A line that begins as one of the topology's and does not go on so has lost a cable or a device.
-_CUT = re.compile(r'\s*(\[\s*\d+\s*\]|(Switch|Ca|Hca|Rt)\s*\d+\s*"[SHR]-)', re.IGNORECASE)
+_CUT = re.compile(r'\s*(\[\s*[0-9]+\s*\]|(Switch|Ca|Hca|Rt)\s*[0-9]+\s*"[SHR]-)', re.IGNORECASE)
 #: What a terminal adds: colours, cursor movements, its title, backspaces.
 TERMINAL = re.compile(
     r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)|\x1b[()][0-9A-Za-z]|\x1b[=>@-Z\\^_]|[\x07\x08]"
 )
 #: A line of `ibnetdiscover --ports`.
-PORTS_LINE = re.compile(r"\s*(CA|SW|RT)\s+\d+\s+\d+\s+0x[0-9a-f]{1,16}\s+\S+\s+\S+", re.IGNORECASE)
-_LID = re.compile(r"\blid\s+(\d{1,5})\b")
+PORTS_LINE = re.compile(r"\s*(CA|SW|RT)\s+[0-9]+\s+[0-9]+\s+0x[0-9a-f]{1,16}\s+\S+\s+\S+", re.IGNORECASE)
+_LID = re.compile(r"\blid\s+([0-9]{1,5})\b")
 _PORT = re.compile(
-    r"\s*\[\s*(\d{1,6})\s*\]\s*(?:\[ext\s*\d+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*"
-    r'"([SHR])-([0-9a-fA-F]+)"\s*\[\s*(\d{1,6})\s*\]\s*(?:\[ext\s*\d+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*(?:#\s*(.*))?$'
+    r"\s*\[\s*([0-9]{1,6})\s*\]\s*(?:\[ext\s*[0-9]+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*"
+    r'"([SHR])-([0-9a-fA-F]+)"\s*\[\s*([0-9]{1,6})\s*\]\s*(?:\[ext\s*[0-9]+\])?\s*(?:\(([0-9a-fA-F]+)\))?\s*(?:#\s*(.*))?$'
 )
-_IGNORED = re.compile(r"\s*(#.*|Chassis\b.*|(Spine|Line)\s+\d+\b.*)?$")
-_SPEED = re.compile(r"(\d+x[A-Z]+\d*)\s*$")
+_IGNORED = re.compile(r"\s*(#.*|Chassis\b.*|(Spine|Line)\s+[0-9]+\b.*)?$")
+_SPEED = re.compile(r"([0-9]+x[A-Z]+[0-9]*)\s*$")
 _QUOTED = re.compile(r'"(.*?)"')
 #: An adapter's own LID leads its line's comment; on a switch's line the adapter's stands behind its description.
-_OWN_LID = re.compile(r"\s*lid\s+(\d{1,5})\s+lmc\s+(\d)\b")
-_PEER_LID = re.compile(r'"\s*lid\s+(\d{1,5})\b')
+_OWN_LID = re.compile(r"\s*lid\s+([0-9]{1,5})\s+lmc\s+([0-9])\b")
+_PEER_LID = re.compile(r'"\s*lid\s+([0-9]{1,5})\b')
 
 
 def parse(text: str, where: str, name: str) -> Fabric:

@@ -197,4 +197,4 @@ def _pods(between: list[tuple[int, int, int, int, float]], level: np.ndarray) ->
 
 def natural(text: str) -> list[tuple[int, str]]:
     """A sorting key that puts `leaf2` before `leaf10`."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", text)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"([0-9]{1,18})", text)]

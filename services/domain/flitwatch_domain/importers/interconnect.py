@@ -17,7 +17,7 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, LinkClass, Links, Routers, Technology
 from flitwatch_domain.importers.text import Warnings, numbered_lines
 
-_TILE = r"(c\d{1,6}-\d{1,6}c\d{1,6}s\d{1,6}a\d{1,6})l(\d\d)\s*\(\s*(\d{1,6})\s*:\s*(\d{1,6})\s*:\s*(\d{1,6})\s*\)"
+_TILE = r"(c[0-9]{1,6}-[0-9]{1,6}c[0-9]{1,6}s[0-9]{1,6}a[0-9]{1,6})l([0-9][0-9])\s*\(\s*([0-9]{1,6})\s*:\s*([0-9]{1,6})\s*:\s*([0-9]{1,6})\s*\)"
 LINE = re.compile(rf"\s*{_TILE}\s*(\w+)\s*->\s*(?:{_TILE}|(\w+))\s*$")
 
 CLASSES = (LinkClass.GREEN, LinkClass.BLACK, LinkClass.BLUE, LinkClass.TERMINAL)

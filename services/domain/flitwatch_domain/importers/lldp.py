@@ -24,7 +24,7 @@ from flitwatch_domain.importers.ibtree import assemble, natural
 from flitwatch_domain.importers.text import Warnings
 
 #: Ports of the network that manages switches, by the names of SONiC, Cumulus, EOS, SR Linux, NX-OS, Junos and IOS.
-_MANAGEMENT = re.compile(r"(eth|mgmt|ma|management|fxp|em|me|oob)[-_]?\d+([/.]\d+)*", re.IGNORECASE)
+_MANAGEMENT = re.compile(r"(eth|mgmt|ma|management|fxp|em|me|oob)[-_]?[0-9]+([/.][0-9]+)*", re.IGNORECASE)
 _MAC = re.compile(r"[0-9a-f]{12}")
 _LARGEST_PORTS = 4096
 

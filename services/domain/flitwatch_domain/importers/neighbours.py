@@ -19,7 +19,7 @@ from flitwatch_domain.importers.lldp import Neighbour, Port, Switch, fabric_of
 
 _MARKS = (*sonic.MARKS, '"lldp"', '"openconfig-lldp:lldp"')
 #: openconfig-if-ethernet.yang, identities of ETHERNET_SPEED: SPEED_400GB.
-_SPEED = re.compile(r"SPEED_(\d{1,6})(MB|GB|B)?")
+_SPEED = re.compile(r"SPEED_([0-9]{1,6})(MB|GB|B)?")
 _UNITS = {"MB": 1e6, "GB": 1e9}
 _FORWARDING = ("bridge", "router", "mac_bridge")
 

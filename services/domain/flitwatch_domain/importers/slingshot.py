@@ -17,8 +17,8 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import CountedAt, Endpoints, Fabric, FabricKind, LinkClass, Links, Routers, Technology
 from flitwatch_domain.importers.text import Warnings, numbered_lines
 
-_SWITCH_PORT = r"(x\d{1,5}c\d{1,2}r\d{1,3})(?:b\d{1,2})?j(\d{1,2})p(\d)"
-_NIC = r"(x\d{1,5}c\d{1,2}s\d{1,3}b\d{1,2}n\d{1,2})h(\d{1,2})"
+_SWITCH_PORT = r"(x[0-9]{1,5}c[0-9]{1,2}r[0-9]{1,3})(?:b[0-9]{1,2})?j([0-9]{1,2})p([0-9])"
+_NIC = r"(x[0-9]{1,5}c[0-9]{1,2}s[0-9]{1,3}b[0-9]{1,2}n[0-9]{1,2})h([0-9]{1,2})"
 _END = re.compile(f"(?:{_SWITCH_PORT}|{_NIC})$")
 #: A link's name, alone or behind its place in the REST interface.
 LINE = re.compile(r"\s*(?:/fabric/links/)?(x\w+)-(x\w+)\s*$")
@@ -204,4 +204,4 @@ def _is_switch(end: End) -> bool:
 
 
 def _in_order(name: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", name)]
+    return [int(number) for number in re.findall(r"[0-9]+", name)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from flitwatch_domain import numerals
 from flitwatch_domain.importers.lldp import Neighbour, Port, Switch
 
 #: Fields by key.
@@ -22,7 +23,6 @@ MARKS = (f'"{NEIGHBOURS}:', f'"{CHASSIS}"', f'"{PORTS}:', '"COUNTERS_PORT_NAME_M
 _BRIDGE, _ROUTER = 0x20, 0x08
 #: LldpPortIdSubtype of IEEE 802.1AB.
 _BY_MAC = "3"
-_LONGEST_NUMBER = 20
 
 
 def tables_of(document: object) -> Tables:
@@ -68,10 +68,7 @@ def switch_of(tables: Tables, name: str) -> Switch:
 
 def _neighbour(port: str, fields: Mapping[str, str]) -> Neighbour:
     enabled = fields.get("lldp_rem_sys_cap_enabled", "").split()
-    try:
-        bits = int(enabled[0][:2], 16) if enabled else 0
-    except ValueError:
-        bits = 0
+    bits = numerals.whole_or_hexadecimal(f"0x{enabled[0][:2]}") or 0 if enabled else 0
     return Neighbour(
         port,
         fields.get("lldp_rem_sys_name", "").strip(),
@@ -85,8 +82,7 @@ def _neighbour(port: str, fields: Mapping[str, str]) -> Neighbour:
 
 def _rate(speed: str) -> float:
     """SONiC's speeds are megabits a second."""
-    known = speed.isascii() and speed.isdigit() and len(speed) < _LONGEST_NUMBER and int(speed)
-    return int(speed) * 1e6 if known else float("nan")
+    return (numerals.whole(speed) or float("nan")) * 1e6
 
 
 def is_dump(value: Any) -> bool:

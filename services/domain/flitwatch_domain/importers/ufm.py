@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.fabric.model import check_name
@@ -23,7 +24,7 @@ from flitwatch_domain.units import infiniband_bandwidth_bps
 DOCUMENT = re.compile(r'\s*(\{\s*"(links|ports|systems)"\s*:|\[\s*\{[^{}]{0,4000}"(source_guid|destination_guid)")')
 PARTS = ("links", "ports", "systems")
 _GUID = re.compile(r"(?:0x)?([0-9a-f]{1,16})", re.IGNORECASE)
-_NAME = re.compile(r"(?:0x)?([0-9a-f]{1,16})_(\d{1,3})", re.IGNORECASE)
+_NAME = re.compile(r"(?:0x)?([0-9a-f]{1,16})_([0-9]{1,3})", re.IGNORECASE)
 _LARGEST_PORT, _LARGEST_LID = 255, 0xBFFF
 
 Record = Mapping[str, Any]
@@ -192,8 +193,4 @@ def _guid(text: object) -> str:
 
 def _number(value: object, most: int) -> int:
     """A whole number up to `most`; 0 where there is none."""
-    try:
-        number = int(value) if isinstance(value, int | str) else 0
-    except ValueError:
-        return 0
-    return number if 0 < number <= most else 0
+    return numerals.whole(str(value), most=most) or 0

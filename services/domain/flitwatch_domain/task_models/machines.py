@@ -39,7 +39,7 @@ PacketRouting = Literal[
 
 FlowPattern: TypeAlias = matching(  # type: ignore[valid-type]
     r"binomial-bcast|binomial-reduce|recursive-doubling-allreduce|dissemination-barrier|ring|pairwise-alltoall|halo-2d|halo-3d|halo-27|sweep-3d|transpose"
-    r"|bit-reversal|(shift|permutation)(:\d{1,9})?",
+    r"|bit-reversal|(shift|permutation)(:[0-9]{1,9})?",
     "pattern; use binomial-bcast, binomial-reduce, recursive-doubling-allreduce, dissemination-barrier, ring, pairwise-alltoall, halo-2d, halo-3d, halo-27,"
     " sweep-3d, shift[:K], transpose, bit-reversal or permutation[:SEED]",
 )
@@ -56,7 +56,7 @@ LoopPattern = Literal[
     "hierarchical-allreduce", "incast", "irregular-70", "lulesh-512", "multigrid-1000", "nekbone-1024", "noisy-shuffle", "partisn-168", "permutation", "pingpong",
     "ring-allreduce", "shift", "stencil27-bspma", "stencil27-svaf", "stencil27-svafp", "stencil3d", "sweep3d", "tree-allreduce",
 ]  # fmt: skip
-_LOAD = r"(:\d{1,5}(\.\d{1,9})?)?"
+_LOAD = r"(:[0-9]{1,5}(\.[0-9]{1,9})?)?"
 PacketTraffic: TypeAlias = matching(  # type: ignore[valid-type]
     "|".join((*MessagePattern.__args__, f"uniform{_LOAD}")),  # type: ignore[attr-defined]
     f"traffic; use uniform[:GIB_PER_S], {', '.join(MessagePattern.__args__)}: a task reads no file",  # type: ignore[attr-defined]

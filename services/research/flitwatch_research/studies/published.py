@@ -22,7 +22,7 @@ PAPERS = {
     "taffet2021": "taffet2021-communication-performance",
     "wang2018": "wang2018-placement-tradeoff-dragonfly",
 }
-_NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?")
+_NUMBER = re.compile(r"(?<![\w.])[0-9][0-9,]*(?:\.[0-9]+)?")
 
 
 @dataclass(frozen=True)

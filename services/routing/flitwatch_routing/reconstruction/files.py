@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric, Find
 from flitwatch_domain.importers.packed import open_text
@@ -255,11 +256,12 @@ def _whole(text: str, where: str) -> int:
 
 
 def _amount(text: str, where: str, what: str = "bytes") -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise BadInput(f"{text[:40]!r} is not a number", where=where) from None
-    if not 0 <= value < float("inf"):
+    value = numerals.real(text.strip())
+    if value is None:
+        if numerals.is_infinite_or_nan(text):
+            raise BadInput(f"{what} must be a finite number from 0, not {text[:40]!r}", where=where)
+        raise BadInput(f"{text[:40]!r} is not a number", where=where)
+    if value < 0:
         raise BadInput(f"{what} must be a finite number from 0, not {text[:40]!r}", where=where)
     if value > MOST_BYTES:
         raise BadInput(f"{text[:40]} {what} are more than any port counts (at most {MOST_BYTES:g})", where=where)

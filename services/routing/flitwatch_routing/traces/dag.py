@@ -28,12 +28,12 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.text import read_utf8
 
 _SEND = re.compile(
-    r"(\w+):\s*send\s+([0-9]{1,18})b?\s+to\s+([0-9]{1,18})(?:\s+tag\s+([0-9]{1,18}))?(?:\s+(?:cpu|nic)\s+\d+)*"
+    r"(\w+):\s*send\s+([0-9]{1,18})b?\s+to\s+([0-9]{1,18})(?:\s+tag\s+([0-9]{1,18}))?(?:\s+(?:cpu|nic)\s+[0-9]+)*"
 )
 _RECV = re.compile(
-    r"(\w+):\s*recv\s+([0-9]{1,18})b?\s+from\s+([0-9]{1,18})(?:\s+tag\s+([0-9]{1,18}))?(?:\s+(?:cpu|nic)\s+\d+)*"
+    r"(\w+):\s*recv\s+([0-9]{1,18})b?\s+from\s+([0-9]{1,18})(?:\s+tag\s+([0-9]{1,18}))?(?:\s+(?:cpu|nic)\s+[0-9]+)*"
 )
-_COMPUTE = re.compile(r"(\w+):\s*(?:compute|calc)\s+([0-9]{1,18})(?:\s+(?:cpu|nic)\s+\d+)*")
+_COMPUTE = re.compile(r"(\w+):\s*(?:compute|calc)\s+([0-9]{1,18})(?:\s+(?:cpu|nic)\s+[0-9]+)*")
 _REQUIRES = re.compile(r"(\w+)\s+i?requires\s+(\w+(?:\s+\w+)*)")
 
 

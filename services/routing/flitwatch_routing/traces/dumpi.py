@@ -13,9 +13,9 @@ from flitwatch_routing.traces.dag import Dag
 
 _ENTERED = re.compile(r"(MPI_\w+) entering at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
 _LEFT = re.compile(r"(MPI_\w+) returning at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
-_FIELD = re.compile(r"\s*\w+ (\w+)(?:\[\d+\])?=\[?(-?[0-9]{1,9})(?![0-9])")
-_TYPE = re.compile(r"\s*MPI_Datatype (\w+)=\d+ \((\w+)\)")
-_COUNTS = re.compile(r"\s*int (sendcounts|recvcounts)\[\d+\]=\[([0-9]{1,9}(?:,\s*[0-9]{1,9})*)\]")
+_FIELD = re.compile(r"\s*\w+ (\w+)(?:\[[0-9]+\])?=\[?(-?[0-9]{1,9})(?![0-9])")
+_TYPE = re.compile(r"\s*MPI_Datatype (\w+)=[0-9]+ \((\w+)\)")
+_COUNTS = re.compile(r"\s*int (sendcounts|recvcounts)\[[0-9]+\]=\[([0-9]{1,9}(?:,\s*[0-9]{1,9})*)\]")
 _LONGEST_GAP_S = 13 * 86_400.0
 _TYPE_BYTES = {
     **dict.fromkeys(("MPI_CHAR", "MPI_SIGNED_CHAR", "MPI_UNSIGNED_CHAR", "MPI_BYTE", "MPI_PACKED"), 1),
@@ -68,7 +68,7 @@ def read_dumpi_folder(folder: Path) -> Dag:
     """
     ranks: dict[int, Path] = {}
     for path in sorted(folder.glob("*.txt")):
-        number = re.search(r"(\d+)$", path.stem)
+        number = re.search(r"([0-9]+)$", path.stem)
         if number is None or int(number[1]) in ranks:
             raise BadInput("the file name does not end in a rank of its own", where=str(path))
         ranks[int(number[1])] = path

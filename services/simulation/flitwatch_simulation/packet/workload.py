@@ -198,7 +198,7 @@ def _load_of(text: str, option: str) -> float | None:
     if not colon:
         return None
     low, high = _LOADS_GIB_PER_S
-    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", load, re.ASCII) or not low <= float(load) <= high:
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", load, re.ASCII) or not low <= float(load) <= high:
         raise BadRequest(f"{option}:{load} is no load", advice="Give GiB/s a node, for example uniform:4.")
     return float(load)
 

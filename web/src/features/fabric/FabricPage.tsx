@@ -1,4 +1,5 @@
 /** A whole machine: picture, group matrix, selected router and time, all driven by one address. */
+import { wordsOf } from "../../machine/words";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo } from "react";
@@ -217,14 +218,15 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
     view !== "tree" &&
     (scene?.groups.length ?? 0) > 1;
   const window = clock ? intervalText(clock.window, clock.span.to) : "";
+  const words = wordsOf(fabric);
   const subtitle =
     fabric.snapshot || !clock
       ? `${devices(fabric)}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}${fabric.snapshot ? " · one sample" : " · no counters yet: its traffic is unknown"}`
       : difference
         ? `${window} against ${intervalText(clock.comparison, clock.span.to)}`
-        : `${window}${clock.live ? ", live" : ""} · colours are stalls ÷ flits summed over this window`;
+        : `${window}${clock.live ? ", live" : ""} · colours are ${words.stalls} ÷ ${words.flits} summed over this window`;
   const theme = useStore(themeStore);
-  const label = `${fabric.kind === "dragonfly" || fabric.kind === "torus" ? "Routers" : "Switches"} of ${fabric.name} coloured by ${difference ? "change of " : ""}stall cycles per flit${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
+  const label = `${fabric.kind === "dragonfly" || fabric.kind === "torus" ? "Routers" : "Switches"} of ${fabric.name} coloured by ${difference ? "change of " : ""}${words.ratio}${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
   const viewProps = scene && {
     scene,
     values: values.store,
@@ -278,7 +280,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
                 groupMatrix ? null : values.before ? (
                   <ChangeLegend theme={theme} against={againstText(search)} />
                 ) : (
-                  <HeatLegend theme={theme} what="all classes" />
+                  <HeatLegend theme={theme} what="all classes" words={words.ratio} />
                 )
               }
             />
@@ -318,6 +320,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
         <TimePanel
           fabric={fabric.id}
           name={fabric.name}
+          words={words}
           clock={clock}
           difference={difference}
           through={fresh.through}

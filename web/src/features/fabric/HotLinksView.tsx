@@ -1,4 +1,5 @@
 /** The hottest links of the machine, of a pair of groups, or one link: with the jobs that use them and their estimated shares. */
+import { type Words, wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -63,10 +64,10 @@ function Users({ link, at }: { link: HotLink; at: string | undefined }) {
   );
 }
 
-export const hotLinkColumns = (at: string | undefined, theme: ThemeName): Column<HotLink>[] => [
+export const hotLinkColumns = (at: string | undefined, theme: ThemeName, words: Words): Column<HotLink>[] => [
   {
     key: "ratio",
-    header: "stalls per flit",
+    header: words.ratio,
     numeric: true,
     value: (r) => r.ratio,
     render: (r) => (
@@ -86,10 +87,10 @@ export const hotLinkColumns = (at: string | undefined, theme: ThemeName): Column
     value: users,
     render: (r) => <Users link={r} at={at} />,
   },
-  { key: "flits", header: "flits", numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
+  { key: "flits", header: words.flits, numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
   {
     key: "stalls",
-    header: "stall cycles",
+    header: words.stalls,
     numeric: true,
     value: (r) => r.stall_cycles,
     render: (r) => si(r.stall_cycles),
@@ -113,7 +114,10 @@ export function HotLinksView({ scene, moment, search, selected, onSelect, change
       MOST,
     ),
   );
-  const columns = useMemo(() => hotLinkColumns(search.to, theme), [search.to, theme]);
+  const columns = useMemo(
+    () => hotLinkColumns(search.to, theme, wordsOf(scene.fabric)),
+    [search.to, theme, scene.fabric],
+  );
   const data = answer.data;
   const order = useAddressOrder(data?.items ?? NONE, columns, WORST);
   const filter =

@@ -1,4 +1,5 @@
 /** What matrices, ring and tree show, as rows: counted links, and pairs of groups. */
+import { type Words, wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { linkFiguresQuery, type Moment } from "../../api/queries";
@@ -43,15 +44,15 @@ export function linkRows({ machine }: Pick<Scene, "machine">, figures: LinkFigur
   }));
 }
 
-export const linkColumns: Column<LinkRow>[] = [
+export const linkColumns = (words: Words): Column<LinkRow>[] => [
   { key: "from", header: "From", value: (r) => r.from },
   { key: "fromPort", header: "port", numeric: true, value: (r) => r.fromPort },
   { key: "to", header: "To", value: (r) => r.to },
   { key: "toPort", header: "port there", numeric: true, value: (r) => r.toPort },
   { key: "class", header: "Class", value: (r) => r.class },
-  { key: "ratio", header: "stalls per flit", numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
-  { key: "flits", header: "flits", numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
-  { key: "stalls", header: "stall cycles", numeric: true, value: (r) => r.stalls, render: (r) => si(r.stalls) },
+  { key: "ratio", header: words.ratio, numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
+  { key: "flits", header: words.flits, numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
+  { key: "stalls", header: words.stalls, numeric: true, value: (r) => r.stalls, render: (r) => si(r.stalls) },
 ];
 
 const NO_LINKS: LinkRow[] = [];
@@ -86,7 +87,8 @@ export function LinkTable({ scene, moment, linkClass, selected, onSelect }: Link
     }),
   );
   const rows = useMemo(() => (answer.data ? linkRows(scene, answer.data) : null), [answer.data, scene]);
-  const order = useAddressOrder(rows ?? NO_LINKS, linkColumns, WORST);
+  const columns = useMemo(() => linkColumns(wordsOf(scene.fabric)), [scene.fabric]);
+  const order = useAddressOrder(rows ?? NO_LINKS, columns, WORST);
   if (!rows) return <Unanswered what="the links" asked={[answer]} />;
   if (!rows.length)
     return (
@@ -98,7 +100,7 @@ export function LinkTable({ scene, moment, linkClass, selected, onSelect }: Link
     <OrderedTable
       label={group === null ? "Counted links" : `Counted links of g${group}`}
       order={order}
-      columns={linkColumns}
+      columns={columns}
       id={(r) => String(r.link)}
       onPick={(r) => {
         if (r.fromRouter !== null) onSelect(r.fromRouter);

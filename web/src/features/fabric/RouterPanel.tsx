@@ -1,4 +1,5 @@
 /** The selected router: its figures, its tiles, its worst links and who computes on it. */
+import { wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { memo, useMemo } from "react";
@@ -85,14 +86,15 @@ function Body({
   const stalls = counted.reduce((sum, tile) => sum + (tile.stall_cycles ?? 0), 0);
   const worst = counted.filter((tile) => (tile.flits ?? 0) > 0).sort((a, b) => (b.ratio ?? 0) - (a.ratio ?? 0));
   const noun = scene.fabric.technology === "cray_xc" ? "tile" : "port";
+  const words = wordsOf(scene.fabric);
   const rate = !scene.fabric.snapshot && windowS > 0;
   return (
     <>
       <div className="router-figures">
-        <Figure value={counted.length ? ratio(flits > 0 ? stalls / flits : 0) : "–"} label="stalls per flit" />
+        <Figure value={counted.length ? ratio(flits > 0 ? stalls / flits : 0) : "–"} label={words.ratio} />
         <Figure
           value={counted.length ? si(rate ? flits / windowS : flits, rate ? "/s" : "") : "–"}
-          label={rate ? "flits per second" : "flits"}
+          label={rate ? words.perSecond : words.flits}
         />
         <Figure value={worst[0] ? ratio(worst[0].ratio) : "–"} label={`worst ${noun}`} />
       </div>
@@ -119,10 +121,10 @@ function Body({
             <th scope="col">Worst {noun}s</th>
             <th scope="col">to</th>
             <th scope="col" className="numeric">
-              {rate ? "flit/s" : "flits"}
+              {rate ? `${words.flits}/s` : words.flits}
             </th>
             <th scope="col" className="numeric">
-              stalls per flit
+              {words.ratio}
             </th>
           </tr>
         </thead>
@@ -205,7 +207,10 @@ function ExportMenu({
         ...captureEntries(
           () => document.querySelector<HTMLElement>(".router-panel .router-pictures"),
           `${name}-tiles`,
-          () => ({ title: name, subtitle: "stall cycles per flit of its tiles" }),
+          () => ({
+            title: name,
+            subtitle: `${wordsOf(scene.fabric).ratio} of its ${scene.fabric.technology === "cray_xc" ? "tiles" : "ports"}`,
+          }),
         ),
       ]}
     />
@@ -309,7 +314,7 @@ function TileCell({
   const fill = known ? heatColour(value, theme) : "none";
   const ink = known ? textOn(fill) : "var(--ink-3)";
   const peer = tile.peer?.router ?? null;
-  const said = unused ? "unused" : known ? `${ratio(value)} stalls per flit` : "not counted";
+  const said = unused ? "unused" : known ? `${ratio(value)} ${wordsOf(scene.fabric).ratio}` : "not counted";
   return (
     // The same links stand as buttons in the table below, for the keyboard.
     <g onClick={() => peer !== null && onSelect(peer)} style={peer === null ? undefined : { cursor: "pointer" }}>
@@ -361,7 +366,9 @@ function History({ scene, router, span }: { scene: Scene; router: number; span: 
     <div className="router-block">
       <div className="card-line">
         <h3 className="block-title">History</h3>
-        <span className="subtitle">{intervalText(steady, steady.to, true)}, stalls per flit</span>
+        <span className="subtitle">
+          {intervalText(steady, steady.to, true)}, {wordsOf(scene.fabric).ratio}
+        </span>
       </div>
       <Unanswered line what="the history" asked={[series]} />
       <Sparkline

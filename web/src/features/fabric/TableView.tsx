@@ -1,4 +1,5 @@
 /** The picture in tables, for reading, sorting and screen readers: routers, links, pairs of groups. */
+import { wordsOf } from "../../machine/words";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Moment } from "../../api/queries";
@@ -55,8 +56,9 @@ export function routerRows(scene: Scene, values: Values, jobsAt: (router: number
 
 export function routerColumns(scene: Scene, difference: boolean): Column<RouterRow>[] {
   const noun = scene.arrangement.noun;
+  const words = wordsOf(scene.fabric);
   const all: (Column<RouterRow> | false)[] = [
-    { key: "name", header: "Router", value: (r) => r.name },
+    { key: "name", header: scene.fabric.kind === "fat_tree" ? "Switch" : "Router", value: (r) => r.name },
     { key: "panel", header: noun.charAt(0).toUpperCase() + noun.slice(1), value: (r) => r.panel },
     scene.machine.row.some((row) => row !== null) && { key: "row", header: "Row", numeric: true, value: (r) => r.row },
     scene.machine.col.some((col) => col !== null) && {
@@ -67,7 +69,7 @@ export function routerColumns(scene: Scene, difference: boolean): Column<RouterR
     },
     {
       key: "ratio",
-      header: "stalls per flit",
+      header: words.ratio,
       numeric: true,
       value: (r) => r.ratio,
       render: (r) => (r.state === "counted" ? ratio(r.ratio) : r.state),
@@ -79,8 +81,8 @@ export function routerColumns(scene: Scene, difference: boolean): Column<RouterR
       value: (r) => r.factor,
       render: (r) => change(r.factor),
     },
-    { key: "flits", header: "flits", numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
-    { key: "stalls", header: "stall cycles", numeric: true, value: (r) => r.stalls, render: (r) => si(r.stalls) },
+    { key: "flits", header: words.flits, numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
+    { key: "stalls", header: words.stalls, numeric: true, value: (r) => r.stalls, render: (r) => si(r.stalls) },
     { key: "coverage", header: "counted", numeric: true, value: (r) => r.coverage, render: (r) => percent(r.coverage) },
     { key: "nodes", header: "nodes", numeric: true, value: (r) => r.nodes, render: (r) => count(r.nodes) },
     { key: "jobs", header: "Jobs", value: (r) => r.jobs },

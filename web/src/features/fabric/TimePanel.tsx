@@ -1,4 +1,5 @@
 /** The time axis of a fabric page, its table, and both as files. */
+import type { Words } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { overviewQuery } from "../../api/queries";
@@ -27,6 +28,7 @@ import { PARQUET } from "../../lib/parquet";
 interface Props {
   fabric: number;
   name: string;
+  words: Words;
   clock: Clockwork;
   difference: boolean;
   through: number | null;
@@ -104,17 +106,17 @@ export function axisRows({ ts, step_s, flits, ratio: ratios, p50, p95, coverage,
   });
 }
 
-const columns = (reference: number): Column<Row>[] => [
+const columns = (reference: number, words: Words): Column<Row>[] => [
   {
     key: "at",
     header: `Time, ${ZONE}`,
     value: (r) => r.at,
     render: (r) => moment(parseTime(r.at) ?? 0, reference, true),
   },
-  { key: "ratio", header: "stalls per flit", numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
+  { key: "ratio", header: words.ratio, numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
   { key: "p50", header: "median", numeric: true, value: (r) => r.p50, render: (r) => ratio(r.p50) },
   { key: "p95", header: "95th", numeric: true, value: (r) => r.p95, render: (r) => ratio(r.p95) },
-  { key: "flits", header: "flits", numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
+  { key: "flits", header: words.flits, numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
   { key: "coverage", header: "counted", numeric: true, value: (r) => r.coverage, render: (r) => percent(r.coverage) },
   { key: "happened", header: "Changes", value: (r) => r.happened },
 ];
@@ -122,6 +124,7 @@ const columns = (reference: number): Column<Row>[] => [
 export function TimePanel({
   fabric,
   name,
+  words,
   clock,
   difference,
   through,
@@ -183,7 +186,7 @@ export function TimePanel({
     save(`${name}-routers-over-time.parquet`, new Blob([body], { type: PARQUET }));
   };
   const heading = () => ({
-    title: `${name}, stall cycles per flit over time`,
+    title: `${name}, ${words.ratio} over time`,
     subtitle: `${intervalText(clock.span, clock.span.to)} ${ZONE}`,
   });
   return (
@@ -215,7 +218,7 @@ export function TimePanel({
             ...tableEntries({
               name: `${name}-time`,
               rows: () => (data ? axisRows(data) : []),
-              columns: columns(clock.span.to),
+              columns: columns(clock.span.to, words),
               source: address(`/fabrics/${fabric}/overview`, {
                 ...axis,
                 points: overviewPoints(clock.span.to - clock.span.from),
@@ -236,6 +239,7 @@ export function TimePanel({
         />
       </div>
       <TimeBrush
+        unit={words.ratio}
         span={span}
         series={shaped.series}
         marks={shaped.marks}
@@ -262,7 +266,7 @@ export function TimePanel({
             <DataTable
               label="The machine over time"
               rows={axisRows(data)}
-              columns={columns(clock.span.to)}
+              columns={columns(clock.span.to, words)}
               id={(r) => r.at}
             />
           </div>

@@ -1,3 +1,4 @@
+import { wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo, type ReactNode } from "react";
@@ -105,9 +106,9 @@ function CountedTree({
         {controls}
         <span className="subtitle">
           upper half of an edge: down link · lower half: up link ·{" "}
-          {compared ? "colour: change of stalls per flit · " : ""}
+          {compared ? `colour: change of ${wordsOf(fabric).ratio} · ` : ""}
           {counted
-            ? `width: flits${partly ? " · dashed: no counter" : ""}`
+            ? `width: ${wordsOf(fabric).flits}${partly ? " · dashed: no counter" : ""}`
             : "width: parallel cables; no link is counted"}
           {tree && isBundled(tree) && slice === null
             ? " · links in bundles, each as its worst; a pod shows every one"
@@ -120,7 +121,7 @@ function CountedTree({
           (compared ? (
             <ChangeLegend theme={palette.theme} against="the other" width={240} />
           ) : (
-            <HeatLegend theme={palette.theme} what="links" width={240} />
+            <HeatLegend theme={palette.theme} what="links" words={wordsOf(fabric).ratio} width={240} />
           ))}
       </div>
       {tree ? (

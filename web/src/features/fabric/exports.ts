@@ -1,4 +1,5 @@
 /** What is seen, as a file: the figures as CSV, the picture as SVG or PNG. Pictures leave in the light theme, whatever the screen shows. */
+import { wordsOf } from "../../machine/words";
 import type { Congestion, LinkFigures } from "../../api/shapes";
 import { hottestPairs, pairsOf, type Pair } from "../../charts/matrix";
 import type { MenuEntry } from "../../components/Menu";
@@ -69,7 +70,7 @@ export function exportEntries({
       name: `${name}${group === null ? "" : `-g${group}`}-links`,
       what: group === null ? "Links" : `Links of g${group}`,
       rows: async () => linkRows(scene, await links(group)),
-      columns: linkColumns,
+      columns: linkColumns(wordsOf(scene.fabric)),
       source: address(`${path}/stalls/links`, { ...asked, group }),
     }),
     ...(scene.groups.length > 1

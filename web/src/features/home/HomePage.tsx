@@ -391,18 +391,22 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               <Unanswered what="the machine" asked={[routers]} />
             </section>
           )}
-          <section className="card home-pairs" aria-label="Hottest pairs">
-            <div className="card-head">
-              <h2>Hottest links between groups</h2>
-            </div>
-            {pairs.length ? (
-              <HotPairs pairs={pairs} scene={scene} jobs={occupancy?.jobs ?? NO_JOBS} when={when} theme={theme} />
-            ) : empty || (scene && congestion.data) ? (
-              <p className="muted home-note">{congestion.data?.groups.note ?? "No link between groups is counted."}</p>
-            ) : (
-              <Unanswered what="the links" asked={[congestion]} />
-            )}
-          </section>
+          {fabric.kind === "dragonfly" && (
+            <section className="card home-pairs" aria-label="Hottest pairs">
+              <div className="card-head">
+                <h2>Hottest links between groups</h2>
+              </div>
+              {pairs.length ? (
+                <HotPairs pairs={pairs} scene={scene} jobs={occupancy?.jobs ?? NO_JOBS} when={when} theme={theme} />
+              ) : empty || (scene && congestion.data) ? (
+                <p className="muted home-note">
+                  {congestion.data?.groups.note ?? "No link between groups is counted."}
+                </p>
+              ) : (
+                <Unanswered what="the links" asked={[congestion]} />
+              )}
+            </section>
+          )}
           {!fabric.snapshot && (
             <Coverage overview={overview} ingest={ingest}>
               {refused([overviewAnswer]) && <Unanswered line what="the last hour" asked={[overviewAnswer]} />}

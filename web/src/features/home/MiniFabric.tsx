@@ -1,3 +1,4 @@
+import { wordsOf } from "../../machine/words";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { HeatLegend } from "../../charts/legends";
@@ -69,11 +70,11 @@ export function MiniFabric({
           jobsAt={noJobs}
           onSelect={open}
           onDescend={open}
-          label={`Routers of ${scene.fabric.name} coloured by stall cycles per flit in the last ten minutes`}
+          label={`Routers of ${scene.fabric.name} coloured by ${wordsOf(scene.fabric).ratio} in the last ten minutes`}
         />
       </div>
       <div className="home-legend">
-        <HeatLegend theme={theme} what="all classes" width={288} />
+        <HeatLegend theme={theme} what="all classes" words={wordsOf(scene.fabric).ratio} width={288} />
       </div>
     </section>
   );

@@ -1,4 +1,5 @@
 // The row of figures at the top of the home page.
+import { wordsOf } from "../../machine/words";
 import { quantile } from "d3-array";
 import type { Fabric } from "../../api/shapes";
 import { count, ratio } from "../../lib/format";
@@ -40,6 +41,8 @@ export function homeFigures({
     .filter(([name, c]) => name !== "terminal" && c.p95 !== null)
     .sort((a, b) => (b[1].p95 ?? 0) - (a[1].p95 ?? 0));
   const [worst, ...others] = classes;
+  const words = wordsOf(fabric);
+  const paused = fabric.technology === "ethernet";
   const word = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
   return [
     {
@@ -49,24 +52,25 @@ export function homeFigures({
       detail: nodes === null ? "" : `on ${count(nodes)} of ${count(fabric.endpoints)} nodes`,
     },
     {
-      label: "Mean stalls per flit",
+      label: `Mean ${words.ratio}`,
       value: flits > 0 ? ratio(stalls / flits) : "–",
-      unit: flits > 0 ? "per flit" : "",
+      unit: flits > 0 ? words.unit : "",
       detail: "all routers",
       trend: overview?.ratio,
     },
     {
       label: "95th percentile",
       value: ratio(twentieth),
-      unit: twentieth === null ? "" : "per flit",
+      unit: twentieth === null ? "" : words.unit,
       detail: "of the routers",
       trend: overview?.p95,
     },
     {
       label: "Hot routers",
-      value: ratios.length ? count(hot) : "–",
-      unit: ratios.length ? `of ${count(ratios.length)}` : "",
-      detail: `above ${HOT} stalls per flit`,
+      // No threshold is known for pauses: none above one of another unit would be no answer.
+      value: ratios.length && !paused ? count(hot) : "–",
+      unit: ratios.length && !paused ? `of ${count(ratios.length)}` : "",
+      detail: paused ? "pauses have no threshold yet" : `above ${HOT} stalls per flit`,
       bad: hot > 0,
     },
     {

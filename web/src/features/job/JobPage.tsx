@@ -1,4 +1,5 @@
 /** Why was this job slow: the verdict, its evidence over time, its neighbours and its place. */
+import { wordsOf } from "../../machine/words";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
@@ -171,7 +172,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     job.user && `user ${job.user}`,
     job.nodes !== null && plural(job.nodes, "node"),
     routers.length > 0 &&
-      `${plural(routers.length, "router")}${groups.length ? ` in ${plural(groups.length, "group")}` : ""}`,
+      `${plural(routers.length, "router")}${groups.length && fabric?.kind === "dragonfly" ? ` in ${plural(groups.length, "group")}` : ""}`,
     start !== null && `started ${momentText(start, now)} ${ZONE}`,
     job.state.toLowerCase(),
   ]
@@ -277,12 +278,16 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           {stalls.own !== null && (
             <Figure
               value={ratio(stalls.own)}
-              label={stalls.machine === null ? "stalls per flit" : `stalls per flit, machine ${ratio(stalls.machine)}`}
+              label={
+                stalls.machine === null
+                  ? wordsOf(fabric).ratio
+                  : `${wordsOf(fabric).ratio}, machine ${ratio(stalls.machine)}`
+              }
               bad={stalls.machine !== null && stalls.own > 1.5 * stalls.machine}
             />
           )}
           {stalls.own === null && congestion.isLoading && (
-            <Figure value="0.0" label="stalls per flit, machine 0.0" pending />
+            <Figure value="0.0" label={`${wordsOf(fabric).ratio}, machine 0.0`} pending />
           )}
           {run && !runFigures && !steps && <Figure value="00 %" label="mean step, to other runs" pending />}
           {runFigures && !pace && (

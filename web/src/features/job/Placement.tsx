@@ -1,4 +1,5 @@
 /** Where the job stands: the parts of the machine that it touches, its outline, and a neighbour's dashed one. */
+import { wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useLayoutEffect, useMemo, useRef } from "react";
@@ -40,10 +41,10 @@ interface Row {
   here: string;
 }
 
-const columns: Column<Row>[] = [
-  { key: "name", header: "Router", value: (r) => r.name },
-  { key: "panel", header: "Group", value: (r) => r.panel },
-  { key: "ratio", header: "stalls per flit", numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
+const columnsOf = (fabric: Fabric, noun: string): Column<Row>[] => [
+  { key: "name", header: fabric.kind === "fat_tree" ? "Switch" : "Router", value: (r) => r.name },
+  { key: "panel", header: noun, value: (r) => r.panel },
+  { key: "ratio", header: wordsOf(fabric).ratio, numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
   { key: "here", header: "Jobs", value: (r) => r.here },
 ];
 
@@ -128,6 +129,8 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
         : [],
     [place, routers, beside, window, job, neighbour],
   );
+  const noun = place?.arrangement.noun ?? "group";
+  const columns = useMemo(() => columnsOf(fabric, noun.charAt(0).toUpperCase() + noun.slice(1)), [fabric, noun]);
   return (
     <PictureCard
       title="Placement"
@@ -137,7 +140,7 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
       rows={rows}
       columns={columns}
       id={(r) => String(r.router)}
-      note={`${plural(routers.length, "router")}${place?.left ? `, ${count(place.left)} more groups not drawn` : ""}`}
+      note={`${plural(routers.length, "router")}${place?.left ? `, ${count(place.left)} more ${noun}s not drawn` : ""}`}
       actions={
         <Link
           to="/fabric/$fabric"
@@ -155,7 +158,7 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
             size={size}
             base={base}
             overlay={overlay}
-            label={`Routers of job ${job} outlined on the groups it touches, coloured by stall cycles per flit`}
+            label={`Routers of job ${job} outlined on the ${noun}s it touches, coloured by ${wordsOf(fabric).ratio}`}
             onHover={(at) => {
               const router =
                 at && place && layout ? tileAt(layout, place.arrangement, place.index, at.x, at.y)?.router : null;
@@ -163,7 +166,7 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
                 showTooltip(
                   at.clientX,
                   at.clientY,
-                  `${place?.machine.name[router] ?? ""}\n${ratio(window?.ratio[router])} stalls per flit`,
+                  `${place?.machine.name[router] ?? ""}\n${ratio(window?.ratio[router])} ${wordsOf(fabric).ratio}`,
                 );
               else hideTooltip();
             }}
@@ -178,11 +181,16 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
           <span>
             <i className="legend-box dashed" /> {neighbour}
             {gone}
-            {beside.size === 0 && ": on none of the groups drawn"}
+            {beside.size === 0 && ": on none of the places drawn"}
           </span>
         )}
         {neighbour !== null && <Unanswered line what={`job ${neighbour}`} asked={[other]} />}
-        <HeatLegend theme={palette.theme} what={fabric.snapshot ? "one sample" : "last minutes"} width={200} />
+        <HeatLegend
+          theme={palette.theme}
+          what={fabric.snapshot ? "one sample" : "last minutes"}
+          words={wordsOf(fabric).ratio}
+          width={200}
+        />
       </div>
     </PictureCard>
   );

@@ -1,0 +1,95 @@
+"""What SONiC's telemetry server sends by gNMI of its databases: counters of COUNTERS_DB, ports and neighbours of APPL_DB, the switch's name of CONFIG_DB.
+
+The database is the target of a path's prefix, and a path is TABLE, KEY and FIELD, with JSON below (sonic-net/SONiC, doc/system-telemetry/grpc_telemetry.md).
+Virtual paths name ports and queues, not objects: `COUNTERS/Ethernet*` is `{"Ethernet0": {counter: value}}`, and `COUNTERS/Ethernet*/Queues` is
+`{"Ethernet0:3": {...}}`, by the vendor's names of ports (`etp1`) where the switch has them (sonic-net/sonic-gnmi, sonic_data_client/virtual_db.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from flitwatch_domain.importers.sonic import CHASSIS, METADATA, NEIGHBOURS, PORTS, Tables, rows_of, tables_of
+from flitwatch_ingest.sources import sonic
+from flitwatch_ingest.sources.ethernet import Reading
+from flitwatch_ingest.sources.openconfig import Path
+
+#: Paths by the database that has them. A path to a table that is not there fails all of its request.
+COUNTERS_DB, APPL_DB, CONFIG_DB = "COUNTERS_DB", "APPL_DB", "CONFIG_DB"
+PORT_PATH, QUEUE_PATH = "/COUNTERS/Ethernet*", "/COUNTERS/Ethernet*/Queues"
+MAP_PATHS = (f"/{sonic.QUEUE_NAMES}", f"/{sonic.QUEUE_TYPES}")
+NEIGHBOUR_PATHS = (f"/{NEIGHBOURS}",)
+PORT_TABLE_PATHS = (f"/{PORTS}",)
+NAME_PATHS = (f"/{METADATA}/localhost",)
+_QUEUES = "Queues"
+
+
+@dataclass
+class Names:
+    """How a switch names its ports, and which of its queues are for multicast.
+
+    Attributes
+    ----------
+    ports : {vendor's name: SONiC's name}
+    multicast : set of queues, `Ethernet0:9`
+    """
+
+    ports: dict[str, str] = field(default_factory=dict)
+    multicast: frozenset[str] = frozenset()
+
+
+def tables(updates: Iterable[tuple[Path, object]]) -> Tables:
+    """The hashes of updates as a dump of the databases would have them."""
+    found: Tables = {}
+    for path, value in updates:
+        names = [name for name, _ in path]
+        if not names or not isinstance(value, dict):
+            continue
+        between = "|" if names[0] == METADATA else ":"
+        if len(names) > 1:
+            found |= tables_of({between.join(names): value})
+        elif names[0] in (sonic.QUEUE_NAMES, sonic.QUEUE_TYPES, CHASSIS):
+            found |= tables_of({names[0]: value})
+        else:
+            found |= tables_of({f"{names[0]}{between}{key}": row for key, row in value.items()})
+    return found
+
+
+def names_of(found: Tables) -> Names:
+    """What the tables say of names and queues."""
+    types = found.get(sonic.QUEUE_TYPES, {})
+    queues = found.get(sonic.QUEUE_NAMES, {})
+    return Names(
+        {fields["alias"]: port for port, fields in rows_of(found, PORTS) if fields.get("alias")},
+        frozenset(queue for queue, oid in queues.items() if not sonic.is_unicast(types.get(oid, ""))),
+    )
+
+
+def add_counters(reading: Reading, updates: Iterable[tuple[Path, object]], names: Names) -> None:
+    """Add what updates of the virtual paths count; what is no object of counters by port is kept apart."""
+    for path, value in updates:
+        elements = [name for name, _ in path]
+        if elements[:1] != [sonic.COUNTERS]:
+            continue
+        if not isinstance(value, dict) or not all(isinstance(inner, dict) for inner in value.values()):
+            reading.bad["/".join(elements)[:200]] = str(value)[:200]
+            continue
+        queues = elements[-1] == _QUEUES
+        for port, queue, counted in _rows(value, queues, names.ports):
+            if queues and f"{port}:{queue}" in names.multicast:
+                continue
+            for name, count in counted.items():
+                sonic.add(reading, port, name, count, queue)
+
+
+def _rows(
+    value: Mapping[str, Mapping[str, object]], queues: bool, aliases: Mapping[str, str]
+) -> Iterable[tuple[str, str, Mapping[str, object]]]:
+    """(port, queue or nothing, counters) of each key."""
+    split = {key: (key.rpartition(":")[0], key.rpartition(":")[2]) if queues else (key, "") for key in value}
+    # A server names either all ports as the vendor does, or none; a vendor's name may be SONiC's of another port.
+    renamed = aliases if all(port in aliases for port, _ in split.values()) else {}
+    for key, (port, queue) in split.items():
+        if not queues or sonic.is_lane(queue):
+            yield renamed.get(port, port), queue, value[key]
