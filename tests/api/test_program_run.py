@@ -199,6 +199,25 @@ def test_without_an_api_the_program_runs_it_is_said_once_and_what_is_kept_is_sen
     assert refused.returncode == 1 and b"no kept run" in refused.stderr
 
 
+def test_who_forgot_the_token_is_told_and_sends_the_run_with_one(site: Site) -> None:
+    text = "from flitwatch_client import steps; steps.report(0, 1.5)"
+    begun = [sys.executable, "-m", "flitwatch.main", "run", "--url", site.served.url, "--application", "forgot"]
+    done = subprocess.run([*begun, *python(text)], env=site.environment(), capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0 and "--token-file FILE" in done.stderr and "flitwatch tokens create" in done.stderr
+    assert "/login" not in done.stderr
+    deadline = time.monotonic() + 60
+    while not (site.kept and json.loads(site.kept[0].read_text())["steps"]) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    (file,) = site.kept
+    copy = file.read_text()
+    # Not to another platform than the one that the token is for.
+    file.write_text(json.dumps({**json.loads(copy), "url": "http://127.0.0.1:9"}))
+    assert b"127.0.0.1:9 does not answer" in site.run("--send-kept").stderr
+    file.write_text(copy)
+    assert json.loads(site.run("--send-kept", "--json").stdout) == {"sent": 1, "left": {}}
+    assert site.steps("forgot", 1) == {0: 1.5}
+
+
 def test_whatever_is_wrong_with_us_the_program_runs(site: Site) -> None:
     missing = subprocess.run(
         [

@@ -91,7 +91,9 @@ def each_image_has_its_own() -> None:
     for service in ("api", "writer", "worker", "alerting", "twin"):
         found = compose("exec", "-T", service, "python3", "-c", HAS, *EXTRAS, *SERVER).split()
         assert found == sorted([*(EXTRAS if service == "worker" else ()), *SERVER]), f"{service} has {found}"
-    found = compose("run", "--rm", "-T", "--entrypoint", "python3", "agent", "-c", HAS, *EXTRAS, *SERVER, "flitwatch-agent").split()
+    found = compose(
+        "run", "--rm", "-T", "--entrypoint", "python3", "agent", "-c", HAS, *EXTRAS, *SERVER, "flitwatch-agent"
+    ).split()
     assert found == ["flitwatch-agent"], f"the agent has {found}"
 
 
@@ -100,7 +102,9 @@ def the_agent_collects() -> None:
     with tempfile.TemporaryDirectory() as store:
         os.chmod(store, 0o755)
         Path(store, "procnetdev.1795216800").write_text(LDMS)
-        said = compose("run", "--rm", "-T", "-v", f"{store}:/data:ro", "agent", "collect", "ldms-csv", "/data", "--once", "--json")
+        said = compose(
+            "run", "--rm", "-T", "-v", f"{store}:/data:ro", "agent", "collect", "ldms-csv", "/data", "--once", "--json"
+        )
     assert json.loads(said) == {"published": 1, "rejected": 0}, said
 
 
@@ -120,7 +124,18 @@ def main() -> None:
         assert said.count("refused") == 4, f"{service} is more than it needs: {said}"
     each_image_has_its_own()
     the_agent_collects()
-    said = compose("exec", "-T", "worker", "flitwatch", "task", "start", "routing.reconstruct", json.dumps(SMALL), "--watch", "--json")
+    said = compose(
+        "exec",
+        "-T",
+        "worker",
+        "flitwatch",
+        "task",
+        "start",
+        "routing.reconstruct",
+        json.dumps(SMALL),
+        "--watch",
+        "--json",
+    )
     assert json.loads(said)["state"] == "succeeded", f"the worker's image cannot do its tasks: {said}"
     identity = compose("exec", "-T", "api", "python3", "-c", "import os; print(os.getuid())").strip()
     assert identity == "10001", f"the API runs as user {identity}"
