@@ -112,6 +112,10 @@ noise-bench: ## an archive of the MPI microbenchmark in dist/: its sources and i
 packages: dist ## a DEB and, with rpmbuild, an RPM of the server from the wheels (EXTRAS=: without simulation's and estimators' libraries)
 	@$(PY) services/packages/build.py $(DIST) "$(if $(filter undefined,$(origin EXTRAS)),sim$(comma)ml,$(EXTRAS))" deb,rpm
 
+.PHONY: images
+images: docs ## a container image of each service and of the agent, with the documentation, by docker compose
+	@COMMIT=$$(git describe --always --exclude='*' --abbrev=12 --dirty=+changes) docker compose --profile agent build
+
 # --- run -------------------------------------------------------------------------------------------------------------
 
 .PHONY: up down status doctor
@@ -231,7 +235,7 @@ chaos: ## KILLS=100 random kills under the counters of 3,264 routers, a full dis
 soak: ## MINUTES=120 of a third of that; prints losses and the slopes of memory and disk as JSON
 	@$(CAMPAIGN) soak --minutes $(or $(MINUTES),120) $(CAMPAIGN_OPTIONS)
 
-test-compose: python-all ## build the images and start docker-compose.yml for real (root; its own Docker engine)
+test-compose: docs ## build the images and start docker-compose.yml for real (root; its own Docker engine)
 	tests/compose/run
 
 # --- the page --------------------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ from mkdocs.exceptions import PluginError
 
 #: What the API's Content-Security-Policy lets no page run: a script that stands in it. Data (`type=`) is no script.
 INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+#: Decisions and benchmarks: a reader who searches for a word wants its page for users first.
+BEHIND = ("adr/", "benchmarks/", "mutants.md")
 LINK = re.compile(
     r"(?<!!)\[([^\]]+)\]\(((?:\.\./)+[^)#\s]+|[^):#\s]+\.ipynb|\w+|pages\.md|[^):#\s]*screenshots/[^)#\s]+)(#[^)]*)?\)"
 )
@@ -29,7 +31,12 @@ def on_config(config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links to files that are not pages become the files' names; one to a file that is not there fails the build."""
+    """Links to files that are not pages become the files' names; one to a file that is not there fails the build.
+
+    What is for Flitwatch's developers alone stands behind the rest in the search.
+    """
+    if page.file.src_uri.startswith(BEHIND):
+        page.meta.setdefault("search", {})["boost"] = 0.2
     docs = Path(config["docs_dir"])
     here = (docs / page.file.src_uri).parent
 

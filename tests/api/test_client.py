@@ -87,6 +87,9 @@ def test_an_address_comes_from_the_environment(api: Served, monkeypatch: pytest.
     monkeypatch.delenv("FLITWATCH_URL", raising=False)
     with pytest.raises(ValueError, match="FLITWATCH_URL"):
         flitwatch_client.connect()
+    for wrong in ("nonsense", "http://", "ftp://host", "http://[::1"):
+        with pytest.raises(ValueError, match="is not an address: write it like https://"):
+            flitwatch_client.connect(wrong)
     monkeypatch.setenv("FLITWATCH_URL", api.url)
     with flitwatch_client.connect() as fw:
         assert "small" in fw.fabrics()["name"].to_pylist()

@@ -56,6 +56,12 @@ def test_search_finds_a_setting(built: Path) -> None:
     )
 
 
+def test_search_has_pages_for_users_before_decisions(built: Path) -> None:
+    entries = json.loads((built / "search" / "search_index.json").read_text())["docs"]
+    boost = {entry["location"].partition("/")[0]: entry.get("boost", 1) for entry in entries}
+    assert boost["adr"] == boost["benchmarks"] == 0.2 and boost["tutorials"] == boost["glossary.html"] == 1
+
+
 def test_the_api_serves_it(built: Path, embedded_db: str) -> None:
     with serving(Settings(db=embedded_db, web=None, docs=built)) as api:
         assert api.http.get("/docs").headers["location"] == "/docs/"

@@ -199,6 +199,30 @@ def test_without_an_api_the_program_runs_it_is_said_once_and_what_is_kept_is_sen
     assert refused.returncode == 1 and b"no kept run" in refused.stderr
 
 
+def test_who_forgot_the_token_is_told_and_sends_the_run_with_one(site: Site) -> None:
+    text = "from flitwatch_client import steps; steps.report(0, 1.5)"
+    flitwatch_run = [sys.executable, "-m", "flitwatch.main", "run", "--url", site.served.url]
+    done = subprocess.run(
+        [*flitwatch_run, "--application", "forgot", *python(text)], env=site.environment(), timeout=180
+    )
+    assert done.returncode == 0
+    deadline = time.monotonic() + 60
+    while not (site.kept and json.loads(site.kept[0].read_text())["steps"]) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    (file,) = site.kept
+    left = subprocess.run([*flitwatch_run, "--send-kept"], env=site.environment(), capture_output=True, text=True)
+    assert (
+        "--token-file FILE" in left.stderr and "flitwatch tokens create" in left.stderr and "/login" not in left.stderr
+    )
+    copy = file.read_text()
+    # Not to another platform than the one that the token is for.
+    file.write_text(json.dumps({**json.loads(copy), "url": "http://127.0.0.1:9"}))
+    assert b"127.0.0.1:9 does not answer" in site.run("--send-kept").stderr
+    file.write_text(copy)
+    assert json.loads(site.run("--send-kept", "--json").stdout) == {"sent": 1, "left": {}}
+    assert site.steps("forgot", 1) == {0: 1.5}
+
+
 def test_whatever_is_wrong_with_us_the_program_runs(site: Site) -> None:
     missing = subprocess.run(
         [

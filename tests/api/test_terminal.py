@@ -242,6 +242,10 @@ def test_a_backtest_says_that_it_needs_both_lengths(capfd) -> None:
 def test_open_prints_the_page_of_a_job_that_is_known(api: Served, capfd, monkeypatch, tmp_path) -> None:
     assert printed(capfd, "open", "105_7", "--url", api.url + "/") == f"{api.url}/jobs/105_7\n"
     assert "999999" in failed(capfd, "open", "999999", "--url", api.url)
+    # The platform that runs here writes its address with a slash at the end.
+    with monkeypatch.context() as here:
+        here.setattr("flitwatch_ops.supervisor.running", lambda _: {"url": f"{api.url}/"})
+        assert printed(capfd, "open", "101") == f"{api.url}/jobs/101\n"
     assert printed(capfd, "open", "100", "--cluster", "c2", "--url", api.url) == f"{api.url}/jobs/100?cluster=c2\n"
     assert "of cluster 'c9'" in failed(capfd, "open", "100", "--cluster", "c9", "--url", api.url)
     opened = tmp_path / "opened"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 import httpx
 
@@ -73,10 +76,43 @@ def compose(*arguments: str) -> str:
     return subprocess.run(["docker", "compose", *files, *arguments], check=True, capture_output=True, text=True).stdout
 
 
+#: Distributions of the container's environment whose names were given.
+HAS = "import importlib.metadata as m, sys; print(*sorted({d.name.lower() for d in m.distributions()} & set(sys.argv[1:])))"
+#: What only the worker's tasks need, and what the server has beside the agent.
+EXTRAS = ("torch", "scikit-learn", "scipy")
+SERVER = ("fastapi", "flitwatch")
+LDMS = "#Time,Time_usec,ProducerName,component_id,job_id,app_id,name,count,load\n1795216807.001584,1584,nid00001,1,0,0,eth0,4611914764,0.25\n"
+#: A task whose solver comes from the worker's libraries.
+SMALL = {"pattern": "alltoall", "topology": "xgft:2;2,2;1,2", "epochs": 4, "megabytes": 1}
+
+
+def each_image_has_its_own() -> None:
+    """The worker has the libraries of its tasks, the other services lack them, and the agent lacks the server."""
+    for service in ("api", "writer", "worker", "alerting", "twin"):
+        found = compose("exec", "-T", service, "python3", "-c", HAS, *EXTRAS, *SERVER).split()
+        assert found == sorted([*(EXTRAS if service == "worker" else ()), *SERVER]), f"{service} has {found}"
+    found = compose(
+        "run", "--rm", "-T", "--entrypoint", "python3", "agent", "-c", HAS, *EXTRAS, *SERVER, "flitwatch-agent"
+    ).split()
+    assert found == ["flitwatch-agent"], f"the agent has {found}"
+
+
+def the_agent_collects() -> None:
+    """A file of a source goes through the agent's image into the log."""
+    with tempfile.TemporaryDirectory() as store:
+        os.chmod(store, 0o755)
+        Path(store, "procnetdev.1795216800").write_text(LDMS)
+        said = compose(
+            "run", "--rm", "-T", "-v", f"{store}:/data:ro", "agent", "collect", "ldms-csv", "/data", "--once", "--json"
+        )
+    assert json.loads(said) == {"published": 1, "rejected": 0}, said
+
+
 def main() -> None:
     until("the API is ready", lambda: httpx.get(f"{URL}/readyz", timeout=5).status_code == 200)
     page = httpx.get(URL, timeout=10)
     assert page.status_code == 200 and "<div id=" in page.text, "the page is not served"
+    assert "Flitwatch</title>" in httpx.get(f"{URL}/docs/", timeout=10).text, "the documentation is not served"
     until("counters of the twin arrive", lambda: measured() > 0)
     assert get("/api/v1/fabrics")["items"][0]["simulated"] is True, "simulated data is not labelled"
     compose("kill", "-s", "KILL", "writer")
@@ -86,6 +122,21 @@ def main() -> None:
     for service in ("api", "writer", "worker", "alerting", "twin"):
         said = compose("exec", "-T", service, "python3", "-c", AS_ATTACKER)
         assert said.count("refused") == 4, f"{service} is more than it needs: {said}"
+    each_image_has_its_own()
+    the_agent_collects()
+    said = compose(
+        "exec",
+        "-T",
+        "worker",
+        "flitwatch",
+        "task",
+        "start",
+        "routing.reconstruct",
+        json.dumps(SMALL),
+        "--watch",
+        "--json",
+    )
+    assert json.loads(said)["state"] == "succeeded", f"the worker's image cannot do its tasks: {said}"
     identity = compose("exec", "-T", "api", "python3", "-c", "import os; print(os.getuid())").strip()
     assert identity == "10001", f"the API runs as user {identity}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 import subprocess
@@ -146,15 +147,28 @@ def _selects(selector: dict, labels: dict[str, str]) -> bool:
     return equal and all(labels.get(e["key"]) in e["values"] for e in selector.get("matchExpressions", []))
 
 
+def composed() -> dict[str, dict]:
+    """The services of docker-compose.yml by name."""
+    return yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+
+
 def test_images_are_those_of_the_compose_file(manifests: list[dict]) -> None:
-    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
-    known = {service["image"] for service in compose["services"].values()}
-    known = {
-        image.replace("${FLITWATCH_VERSION:-0.1.0}", "0.1.0").removeprefix("images.example.org/") for image in known
-    }
-    for template in pods(manifests).values():
+    known = {service["image"].replace("${FLITWATCH_VERSION:-0.1.0}", "0.1.0") for service in composed().values()}
+    for name, template in pods(manifests).items():
         for container in [*template["spec"]["containers"], *template["spec"].get("initContainers", [])]:
-            assert container["image"].removeprefix("images.example.org/") in known
+            image = container["image"].removeprefix("images.example.org/")
+            assert image in known
+            assert name not in OURS or image == f"flitwatch-{name}:0.1.0"
+
+
+def test_each_service_has_an_image_of_its_own_that_the_dockerfile_makes() -> None:
+    stages = re.findall(r"^FROM \S+ AS (\S+)$", (ROOT / "services" / "Dockerfile").read_text(), re.MULTILINE)
+    built = {name: service for name, service in composed().items() if "build" in service}
+    assert set(built) == {*OURS, "agent", "migrate"}
+    for name, service in built.items():
+        target = service["build"]["target"]
+        assert target in stages and target == ("api" if name == "migrate" else name)
+        assert service["image"] == f"flitwatch-{target}:${{FLITWATCH_VERSION:-0.1.0}}"
 
 
 def test_what_has_no_service_is_watched_all_the_same(manifests: list[dict]) -> None:

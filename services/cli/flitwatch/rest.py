@@ -127,7 +127,7 @@ def needed(api_url: str | None, token_file: Path | None, profile: str | None) ->
     if state is None or "url" not in state:
         advice = f"Give --url URL, set FLITWATCH_URL, write [profile.default] into {profiles.path()}, or start one here: flitwatch up."
         raise BadInput("there is no platform to ask", advice=advice)
-    return Place(str(state["url"]), token_file)
+    return Place(_address(str(state["url"])), token_file)
 
 
 def _address(url: str) -> str:

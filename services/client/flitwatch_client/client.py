@@ -346,15 +346,25 @@ def connect(url: str | None = None, token: str | None = None, timeout_s: float =
     Raises
     ------
     ValueError
-        Neither `url` nor FLITWATCH_URL is given.
+        Neither `url` nor FLITWATCH_URL is given, or it is not an address.
     """
     url = url or os.environ.get("FLITWATCH_URL")
     if not url:
         raise ValueError("no address: give connect() the platform's URL, or set FLITWATCH_URL")
+    if not _is_address(url):
+        raise ValueError(f"{url} is not an address: write it like https://flitwatch.site.example")
     file = os.environ.get("FLITWATCH_TOKEN_FILE")
     if token is None and file:
         token = Path(file).read_text(encoding="utf-8").strip()
     return Client(url, token or "", timeout_s)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = httpx.URL(url)
+    except httpx.InvalidURL:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.host)
 
 
 def _pages(page: Callable[[int, str | None], Any], most: int | None, items: str = "items") -> Rows:

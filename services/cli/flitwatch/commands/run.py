@@ -51,7 +51,11 @@ class Pattern(click.ParamType):
     metavar="REGEX",
     help="A line of the program's output that ends a step, with the groups (?P<step>…) and (?P<time>…) for its number and its seconds, if it prints them.",
 )
-@click.option("--send-kept", is_flag=True, help="Send the runs that could not be sent, and run nothing.")
+@click.option(
+    "--send-kept",
+    is_flag=True,
+    help="Send the runs that could not be sent, and run nothing. A token given here goes with the runs of its platform.",
+)
 @click.option("--header", is_flag=True, help="Print the path of the C header that reports steps, and run nothing.")
 # A token file that is missing on this node stops no program, so it is looked for later than in other commands.
 @click.option("--url", "api_url", envvar="FLITWATCH_URL", help="Ask this API.")
@@ -89,7 +93,8 @@ def run(
         path = _header()
         emit({"header": path}, True) if as_json else click.echo(path)
     elif send_kept:
-        _send_kept(as_json)
+        given = api_url or token_file or profile
+        _send_kept(needed(api_url, token_file, profile) if given else None, as_json)
     elif not command:
         raise click.UsageError("name the program to run: flitwatch run -- ./app")
     else:
@@ -106,9 +111,9 @@ def _folder() -> Path:
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state", "flitwatch", "runs")
 
 
-def _send_kept(as_json: bool) -> None:
+def _send_kept(place: Place | None, as_json: bool) -> None:
     files = kept(_folder())
-    problems = {file.name: problem for file in files if (problem := send_kept(file)) is not None}
+    problems = {file.name: problem for file in files if (problem := send_kept(file, place)) is not None}
     done = {"sent": len(files) - len(problems), "left": problems}
     if as_json:
         emit(done, True)
@@ -116,7 +121,8 @@ def _send_kept(as_json: bool) -> None:
         click.echo(f"sent {done['sent']} of {len(files)} runs")
     if problems:
         name, problem = next(iter(problems.items()))
-        fail(f"{len(problems)} runs are not sent; {_folder() / name}: {problem}")
+        left = "1 run is" if len(problems) == 1 else f"{len(problems)} runs are"
+        fail(f"{left} not sent; {_folder() / name}: {problem}")
 
 
 def _run(

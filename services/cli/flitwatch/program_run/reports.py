@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from flitwatch.program_run.step_lines import Step
-from flitwatch.rest import Place
+from flitwatch.rest import Place, refused
 
 if TYPE_CHECKING:
     from flitwatch_client import Client
@@ -89,7 +89,7 @@ class Report:
 
     def send(self, timeout_s: float) -> bool:
         """Send what is there; False: not all of it, `problem` says why, and the file keeps it."""
-        from flitwatch_client import ClientError, connect
+        from flitwatch_client import ClientError, Refused, connect
         from flitwatch_domain.errors import FlitwatchError
 
         if self.refused or self.is_sent:
@@ -98,7 +98,8 @@ class Report:
             with connect(self._place.url, self._place.token(), timeout_s=timeout_s) as fw:
                 self._send(fw)
         except (ClientError, FlitwatchError, OSError) as problem:
-            self.problem = " ".join(str(problem).split())
+            said = refused(self._place, problem) if isinstance(problem, Refused) else problem
+            self.problem = " ".join(str(said).split()).removesuffix(".")
             self.refused = getattr(problem, "status", None) in NEVER
             self.keep()
             return False
@@ -141,13 +142,19 @@ def kept(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)
 
 
-def send_kept(file: Path) -> str | None:
-    """Send a kept run; None, or why it stays. A run that the API never takes is set aside as `.refused`."""
+def send_kept(file: Path, place: Place | None = None) -> str | None:
+    """Send a kept run; None, or why it stays. A run that the API never takes is set aside as `.refused`.
+
+    The token of `place` is used for runs that were kept for its address; the others take the one that they were begun with.
+    """
     try:
         held: dict[str, Any] = json.loads(file.read_text())
         head = Head(**held["run"])
         token = held["token_file"]
-        report = Report(head, Place(held["url"], Path(token) if token else None), file)
+        at = Place(held["url"], Path(token) if token else None)
+        if place is not None and place.token_file is not None and place.url == at.url:
+            at = place
+        report = Report(head, at, file)
         report.add(Step(int(number), float(seconds)) for number, seconds in held["steps"])
     except (OSError, ValueError, KeyError, TypeError) as problem:
         return f"it is no kept run: {problem}"
