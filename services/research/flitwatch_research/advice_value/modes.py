@@ -42,7 +42,7 @@ class Effect:
 
     def time_at(self, utilisation: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Communication time over that of the default mode; what was not measured is held at the nearest load that was."""
-        return np.interp(utilisation, self.utilisation, self.time)
+        return np.asarray(np.interp(utilisation, self.utilisation, self.time))
 
     def counters_at(self, utilisation: NDArray[np.float64] | float) -> tuple[float, float]:
         """(latency in cycles, stalls per flit) as the job's network cards count them."""

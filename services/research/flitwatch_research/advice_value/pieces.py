@@ -43,13 +43,12 @@ class Policy:
     delays: bool = True
 
 
-#: What is served, less the routing mode.
-_UNROUTED = replace(SERVED, routing=False)
 #: Advisers by name.
 PARTS = {
     DEFAULT: Policy(SERVED),
-    "placement": Policy(_UNROUTED, delays=False),
-    "delays": Policy(_UNROUTED, places=False),
+    "served-routing": Policy(replace(SERVED, routing=True)),
+    "placement": Policy(SERVED, delays=False),
+    "delays": Policy(SERVED, places=False),
     "routing": Policy(Parts.of(["routing"])),
     "counters": Policy(Parts.of(["counters"])),
     "blame": Policy(Parts.of(["blame"])),

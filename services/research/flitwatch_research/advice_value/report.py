@@ -136,7 +136,7 @@ def _method(answer: Row) -> list[str]:
         "  - `drivers`: counts of the kind that the weekly estimate of drivers finds to carry the application's deviation;",
         "  - `pattern`: one group, or nodes over all groups, by the times of the application's own runs, else by what its network cards sent (Wang 2018);",
         f"  - `routing`: {MODES[1]} where the network cards of a job that alternated between it and {MODES[0]} favour it beyond doubt (`routing.advice`); once a week one job of each application alternates.",
-        "- `placement` and `delays`: what is served less the routing mode; of the answers only the places are followed, or only the delays.",
+        "- `placement` and `delays`: of what is served only the places are followed, or only the delays. `served-routing`: with the routing mode beside it.",
         "- Candidates are each group with room for the job, and the lowest free nodes of all groups together; where no group has room, the usual nodes.",
         "- A delay is ten minutes, thirty in all at most, as the agent's default. A preferred group is used where it has room; no job waits for one.",
         f"- `{ORACLE}` knows every job's traffic and what each job feels. It takes the best of the places that are free now and the best mode there, job by job; it never delays. A better plan may exist.",
