@@ -188,9 +188,9 @@ class Machine:
         app = APPLICATIONS[name]
         share = float(app.communicate_s.sum() / app.alone_s)
         felt = self.network.slowdown(load, waits, self.month.causes[name], app.most_slowdown)
-        if mode != DEFAULT_MODE and self.month.feels_modes:
+        effect = effects().get((load.exchange, load.spans, mode)) if mode != DEFAULT_MODE else None
+        if effect is not None and self.month.feels_modes:
             # Communication takes so much longer under the mode than under the default one, whatever it waits for.
-            effect = effects()[load.exchange, load.spans, mode]
             felt = (1.0 + felt) * effect.time_at(self.network.shared(load, seen)) - 1.0
         return 1.0 + share * felt
 
@@ -269,6 +269,8 @@ class Loop:
         mode = self._mode.pop(job, DEFAULT_MODE)
         modes = MODES if mode == ALTERNATE else (mode,)
         load = machine.load_of(job, nodes.astype(np.int64))
+        if load is None or (load.exchange, load.spans, DEFAULT_MODE) not in effects():
+            modes = (DEFAULT_MODE,)
         if load is not None and modes != (DEFAULT_MODE,):
             load = machine.network.routed(load, one.nodes, modes)
         rates = machine.rates_of(job) if load is not None else np.zeros((1, 3), np.float32)

@@ -54,7 +54,7 @@ class Effect:
 
 @lru_cache(maxsize=1)
 def effects() -> dict[tuple[int, int, str], Effect]:
-    """The table by (exchange, groups that the job spans, mode)."""
+    """The table by (exchange, groups that the job spans, mode). Jobs of an exchange that is not in it keep the default mode."""
     stored = json.loads(TABLE_FILE.read_text())
     found = {}
     for one in stored["cases"]:
