@@ -90,9 +90,8 @@ class Network:
 
     def routed(self, load: Load, count: int, modes: Sequence[str]) -> Load:
         """The load of a job of `count` nodes that alternates between these routing modes: as many of its bytes go by a third group as they send there."""
-        factors = [
-            1.0 if mode == DEFAULT_MODE else effects()[load.exchange, load.spans, mode].detours for mode in modes
-        ]
+        found = [effects().get((load.exchange, load.spans, mode)) for mode in modes]
+        factors = [1.0 if one is None else one.detours for one in found]
         more = (sum(factors) / len(modes) - 1) * DETOUR
         if not more or load.spans == 1:
             return load
