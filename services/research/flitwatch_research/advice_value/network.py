@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_research.advice_value.modes import effects
-from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
 from flitwatch_twin.applications import felt, slowdown
 from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.window import BLOCKED, GLOBAL, PROCESSOR, ROUTER, SPREAD
