@@ -61,7 +61,7 @@ class Choices:
         self.lost_node_s += paid - best
 
 
-class Judge(Protocol):
+class _Judge(Protocol):
     """Knows the truth of a machine."""
 
     def costs(self, machine: Machine) -> Float:
@@ -204,7 +204,7 @@ class Loop:
     judge : who says what each of the choices costs in truth; changes nothing. None: choices are not judged.
     """
 
-    def __init__(self, month: Month, adviser: Adviser | None, judge: Judge | None = None) -> None:
+    def __init__(self, month: Month, adviser: Adviser | None, judge: _Judge | None = None) -> None:
         self.month, self.adviser, self.judge = month, adviser, judge
         self._chosen = Choices()
         self.machine = Machine(month, Network(month.machine))
