@@ -20,6 +20,8 @@ LEVEL = 0.95
 POWER, WORTH_KNOWING = 0.8, 0.05
 #: A half is called unbalanced where chance alone would do it in one trial of a thousand.
 UNBALANCED_P = 0.001
+#: Halves of which other shares end or complete, beyond this chance, are not compared: the missing jobs may be the slowest.
+APART_P = 0.05
 
 
 TrialVerdict = Literal["faster", "slower", "cannot tell"]
@@ -104,10 +106,12 @@ def report(participants: Sequence[Participant], outcomes: Sequence[Outcome | Non
         from the draw to the job's end
         wait_s : {advised, control, difference, interval[2]}, from the draw to the start
         node_hours_saved : {a_job, interval[2]} per advised job, over its run time;  completed : share of finished jobs that completed, of each half
-        balance : [{what, advised, control, difference_sd, p}];  warnings : list of str
+        balance : [{what, advised, control, difference_sd, p}];  warnings : why the halves are not alike: with one of them no effect is told
     """
     advised = np.array([one.advised for one in participants], bool)
-    known = np.array([one is not None and one.end_s is not None and one.start_s is not None for one in outcomes], bool)
+    ended = np.array([one is not None and one.end_s is not None for one in outcomes], bool)
+    # A job that was cancelled in the queue has ended and never started.
+    known = ended & np.array([one is not None and one.start_s is not None for one in outcomes], bool)
     done = known & np.array([one is not None and one.state == "COMPLETED" for one in outcomes], bool)
     start = np.array([one.start_s if one is not None and one.start_s is not None else np.nan for one in outcomes])
     end = np.array([one.end_s if one is not None and one.end_s is not None else np.nan for one in outcomes])
@@ -116,25 +120,31 @@ def report(participants: Sequence[Participant], outcomes: Sequence[Outcome | Non
     strata = np.array([f"{one.application}\0{one.nodes}" for one in participants], object)
     run = np.where(done, np.maximum(end - start, 1.0), np.nan)
     whole = np.where(done, np.maximum(end - drawn_at, 1.0), np.nan)
-    run_time = _effect(run, advised, strata)
     balance = _balance(participants, advised)
+    warnings = _warnings(advised, share, ended, done, balance)
+    run_time = _effect(run, advised, strata, warnings)
     return {
         "participants": len(participants),
         "advised": int(advised.sum()),
         "control": int((~advised).sum()),
-        "finished": {"advised": int((known & advised).sum()), "control": int((known & ~advised).sum())},
+        "finished": {"advised": int((ended & advised).sum()), "control": int((ended & ~advised).sum())},
         "run_time": run_time,
-        "turnaround": _effect(whole, advised, strata),
-        "wait_s": _wait(np.where(known, start - drawn_at, np.nan), advised),
+        "turnaround": _effect(whole, advised, strata, warnings),
+        "wait_s": _wait(np.where(known, start - drawn_at, np.nan), advised, not warnings),
         "node_hours_saved": _saved(run_time, run * nodes / 3600.0, advised),
-        "completed": {"advised": _share(done, known & advised), "control": _share(done, known & ~advised)},
+        "completed": {"advised": _share(done, ended & advised), "control": _share(done, ended & ~advised)},
         "balance": balance,
-        "warnings": _warnings(advised, share, known, done, balance),
+        "warnings": warnings,
     }
 
 
-def _effect(time_s: Float, advised: NDArray[np.bool_], strata: NDArray[np.object_]) -> TrialEffect:
-    """Ratio of times between the halves within strata of equal application and size, on logarithms; each stratum has its own spread."""
+def _effect(
+    time_s: Float, advised: NDArray[np.bool_], strata: NDArray[np.object_], spoilt: Sequence[str]
+) -> TrialEffect:
+    """Ratio of times between the halves within strata of equal application and size, on logarithms; each stratum has its own spread.
+
+    Nothing is said of halves that are not alike (`spoilt` says why).
+    """
     usable = np.isfinite(time_s)
     log = np.log(np.where(usable, time_s, 1.0))
     parts, jobs = [], 0
@@ -150,7 +160,7 @@ def _effect(time_s: Float, advised: NDArray[np.bool_], strata: NDArray[np.object
         jobs += freedom + 2
     halves = int((usable & advised).sum()), int((usable & ~advised).sum())
     refusal = _refusal(halves, parts)
-    if refusal:
+    if refusal or spoilt:
         return {
             "effect": None,
             "interval": None,
@@ -158,7 +168,7 @@ def _effect(time_s: Float, advised: NDArray[np.bool_], strata: NDArray[np.object
             "strata": len(parts),
             "jobs": jobs,
             "verdict": "cannot tell",
-            "reasons": [refusal],
+            "reasons": [refusal] if refusal else list(spoilt),
         }
     weight, apart, variance, free = np.array(parts).T
     mean, noise = float((weight * apart).sum() / weight.sum()), weight * variance
@@ -196,10 +206,10 @@ def _refusal(halves: tuple[int, int], parts: Sequence[tuple[float, float, float,
     return ""
 
 
-def _wait(wait_s: Float, advised: NDArray[np.bool_]) -> TrialTimes:
+def _wait(wait_s: Float, advised: NDArray[np.bool_], alike: bool) -> TrialTimes:
     one, other = (wait_s[np.isfinite(wait_s) & half] for half in (advised, ~advised))
     means = [float(half.mean()) if len(half) else None for half in (one, other)]
-    if min(len(one), len(other)) < 2:
+    if min(len(one), len(other)) < 2 or not alike:
         return {"advised": means[0], "control": means[1], "difference": None, "interval": None}
     difference = float(one.mean() - other.mean())
     parts = one.var(ddof=1) / len(one), other.var(ddof=1) / len(other)
@@ -263,7 +273,7 @@ def _balance(participants: Sequence[Participant], advised: NDArray[np.bool_]) ->
 def _warnings(
     advised: NDArray[np.bool_],
     share: float,
-    known: NDArray[np.bool_],
+    ended: NDArray[np.bool_],
     done: NDArray[np.bool_],
     balance: Sequence[TrialBalance],
 ) -> list[str]:
@@ -273,12 +283,14 @@ def _warnings(
             f"{int(advised.sum())} of {len(advised)} jobs were advised where {share:.0%} were to be: something chose"
         )
     said += [f"the halves differ in {one['what']}: something chose" for one in balance if one["p"] < UNBALANCED_P]
-    ended = [(int((known & half).sum()), int((~known & half).sum())) for half in (advised, ~advised)]
-    if all(sum(half) for half in ended) and stats.fisher_exact(ended).pvalue < 0.05:
+    counts = [(int((ended & half).sum()), int((~ended & half).sum())) for half in (advised, ~advised)]
+    if all(sum(half) for half in counts) and stats.fisher_exact(counts).pvalue < APART_P:
         said.append(
             "the halves differ in how many jobs have ended: the slowest are missing, report again when all have"
         )
-    halves = [(int((done & half).sum()), int((known & ~done & half).sum())) for half in (advised, ~advised)]
-    if all(sum(half) for half in halves) and stats.fisher_exact(halves).pvalue < 0.05:
-        said.append("the halves differ in how many jobs completed: times of completed jobs alone do not tell")
+    halves = [(int((done & half).sum()), int((ended & ~done & half).sum())) for half in (advised, ~advised)]
+    if all(sum(half) for half in halves) and stats.fisher_exact(halves).pvalue < APART_P:
+        said.append(
+            "the halves differ in how many of their ended jobs completed: times of completed jobs alone do not tell"
+        )
     return said

@@ -461,7 +461,7 @@ def test_only_recommendations_of_who_may_make_them_steer_advice(
         "application": "milc",
         "observations": {"ADAPTIVE_0": _json(observed(3, 2)), "ADAPTIVE_3": _json(observed(2, 1))},
     }
-    with serving(Settings(db=embedded_db, web=None)) as api:
+    with serving(Settings(db=embedded_db, web=None, advice_parts=("routing",))) as api:
         begun = api.http.post("/api/v1/tasks", json={"name": "routing.advice", "args": args}, headers=writer)
         assert begun.status_code == 202, begun.text
         with connect(embedded_db, role="writer") as conn:

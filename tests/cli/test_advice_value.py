@@ -31,7 +31,15 @@ def test_it_prints_every_figure_writes_both_files_and_goes_on_from_what_is_kept(
     for policy in POLICIES[1:]:
         one = answer["worlds"]["quiet"][policy]
         assert set(one["node_hours_saved_share"]) == {"mean", "low", "high"}
-        assert {"slowdown", "wait_change", "worst_user", "oracle_share", "regret", "utilisation"} <= one.keys()
+        assert {
+            "slowdown",
+            "wait_change",
+            "worst_user",
+            "oracle_share",
+            "regret",
+            "decisions",
+            "utilisation",
+        } <= one.keys()
         assert one["verdict"] == "cannot tell", "one seed shows nothing"
     assert answer["command"] in out.read_text() and "**simulated**" in out.read_text()
     assert orjson.loads(out.with_suffix(".json").read_bytes())["points"]

@@ -9,7 +9,8 @@ import pytest
 
 from flitwatch_research.advice_value.advisers import Answer, Served
 from flitwatch_research.advice_value.closed_loop import Loop
-from flitwatch_research.advice_value.pieces import PARTS, POLICIES, row, simulated
+from flitwatch_research.advice_value.oracle import Oracle
+from flitwatch_research.advice_value.pieces import POLICIES, adviser, row, simulated
 from flitwatch_research.advice_value.study import compared, interval, verdict
 from flitwatch_research.advice_value.worlds import QUIET, make_month
 
@@ -51,7 +52,7 @@ class Waits:
     def counted(self, *_) -> None:
         pass
 
-    started = ended = counted
+    started = ended = carded = counted
 
     def answer(self, question, now_s) -> Answer:
         return Answer(again_s=now_s + 600.0)
@@ -102,20 +103,24 @@ class Tape:
     def ended(self, *arguments):
         return self._pass("ended", *arguments)
 
+    def carded(self, *arguments):
+        return self._pass("carded", *arguments)
+
     def answer(self, *arguments):
         return self._pass("answer", *arguments)
 
 
 def test_decisions_rest_on_what_is_seen_and_a_scrambled_truth_changes_none() -> None:
     month = make_month("plain", 2, 9, TICK_S)
-    tape = Tape(Served(PARTS["all"], month.machine.nodes, month.machine.groups))
+    tape = Tape(adviser(month, "all"))
     Loop(month, tape).run()
     _scramble(month)
-    again = Served(PARTS["all"], month.machine.nodes, month.machine.groups)
+    again = adviser(month, "all")
     answers = [(getattr(again, name)(*arguments), told) for name, arguments, told in tape.calls]
     assert all(one == told for one, told in answers)
     asked = [told for name, _, told in tape.calls if name == "answer"]
     assert any(told.preferred is not None for told in asked), "no advice was given: the test asks nothing"
+    assert again._modes == tape._inner._modes and again._modes, "no job alternated: the test asks nothing"
     assert again._blamed == tape._inner._blamed
     assert again._drivers == tape._inner._drivers and again._drivers, "no driver was found: the test asks nothing"
     assert again._renewed(1e6).residents == tape._inner._renewed(1e6).residents
@@ -167,6 +172,28 @@ def test_regret_is_what_the_oracle_saves_beyond(strong) -> None:
         saved, best = (found[name]["node_hours_saved_share"]["mean"] for name in (policy, "oracle"))
         assert found[policy]["regret"]["mean"] == pytest.approx(best - saved)
     assert found["none"]["regret"]["mean"] > 0.005 and found["oracle"]["regret"]["mean"] == 0
+
+
+def test_the_oracle_chooses_as_the_oracle_and_who_asks_nobody_does_not(strong) -> None:
+    told = compared([row(strong, policy, simulated(strong, policy)) for policy in ("none", "oracle")])
+    none, oracle = (told[policy]["decisions"] for policy in ("none", "oracle"))
+    assert none["count"] == oracle["count"] == sum(bool(job.application) for job in strong.jobs)
+    assert oracle["place_as_the_oracle"]["mean"] == oracle["mode_as_the_oracle"]["mean"] == 1.0
+    assert oracle["regret"]["mean"] == pytest.approx(0.0, abs=1e-9)
+    assert none["place_as_the_oracle"]["mean"] < 0.9 and none["regret"]["mean"] > 0.005
+
+
+def test_a_judge_changes_nothing(strong) -> None:
+    judged = Loop(strong, adviser(strong, "served"), Oracle()).run()
+    alone = Loop(strong, adviser(strong, "served")).run()
+    assert np.array_equal(judged.start_s, alone.start_s) and np.array_equal(judged.end_s, alone.end_s)
+    assert judged.choices.count > 0 and alone.choices.count == 0
+
+
+def test_of_placement_and_delays_only_one_is_followed(strong) -> None:
+    placement, delays = (simulated(strong, policy) for policy in ("placement", "delays"))
+    assert placement.preferred > 0 and placement.delayed == 0
+    assert delays.preferred == 0
 
 
 def test_verdicts() -> None:

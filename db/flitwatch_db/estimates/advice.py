@@ -13,7 +13,7 @@ from psycopg.rows import dict_row
 from flitwatch_domain.blame import NAMED
 from flitwatch_domain.congestion import DRIVEN, USUAL, CongestionKind
 from flitwatch_domain.drivers import CARRIES, in_words
-from flitwatch_domain.outlook import next_hour, usual_ratio
+from flitwatch_domain.outlook import Outlook
 from flitwatch_domain.residents import PastTimes, Resident
 
 Row = dict[str, Any]
@@ -193,8 +193,9 @@ def load(conn: psycopg.Connection[Any]) -> Basis:
     for place, kind in enumerate(asked):
         own = {(row["fabric_id"], row["group_id"], row["hour"]): row[f"ratio{place}"] for row in past}
         held, hours[kind.name] = basis.congestion(kind.name), own
-        held.ahead.update(next_hour(own, held.now))
-        held.usual.update(usual_ratio(own))
+        outlook = Outlook(own)
+        held.ahead.update(outlook.next_hour(held.now))
+        held.usual.update(outlook.usual_ratio())
     for row in _rows(conn, _RUNS, days=HISTORY_DAYS, most=MOST_RUNS):
         row["congestion"] = congestion_then(hours[""], row)
         driver = basis.drivers.get((row["application"], row["nodes"]))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 HOUR_S = 3600
 #: Hours of a group before anything is said about its next one.
@@ -14,58 +14,110 @@ LEAST_HOURS = 72
 LEAST_RATIO = 1e-6
 
 Place = tuple[int, int]
+Now = Mapping[Place, tuple[float, float]]
 
 
-def next_hour(
-    hours: Mapping[tuple[int, int, int], float | None], now: Mapping[Place, tuple[float, float]]
-) -> dict[Place, tuple[float, float]]:
-    """Expected stall cycles per flit of the hour that begins now.
+class _Group:
+    """The hours of one group, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.at: dict[int, int] = {}
+        self.ratios: list[float] = []
+        self.logs: list[float] = []
+        self.following: list[int] = []
+        self.by_hour: list[list[float]] = [[] for _ in range(24)]
+        self._mean: list[float | None] = [None] * 24
+        self._usual: list[float] = []
+
+    def add(self, hour: int, ratio: float) -> None:
+        place, log = len(self.logs), float(np.log(max(ratio, LEAST_RATIO)))
+        self.ratios.append(ratio)
+        self.logs.append(log)
+        self.following.append(self.at.get(hour + 1, -1))
+        before = self.at.get(hour - 1)
+        if before is not None:
+            self.following[before] = place
+        self.at[hour] = place
+        self.by_hour[hour % 24].append(log)
+        self._mean[hour % 24] = None
+        self._usual = []
+
+    def usual(self) -> list[float]:
+        """Mean by hour of the day; an hour that was never counted has the mean of all."""
+        if not self._usual:
+            overall = None if all(self.by_hour) else float(np.mean(self.logs))
+            for hour, values in enumerate(self.by_hour):
+                if values and self._mean[hour] is None:
+                    self._mean[hour] = float(np.mean(values))
+            self._usual = [overall if mean is None else mean for mean in self._mean]  # type: ignore[misc]
+        return self._usual
+
+    def pairs(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Differences from the usual of every hour whose next one was counted too, and of the next one."""
+        hours = np.fromiter(self.at, np.int64, len(self.at))
+        apart = np.array(self.logs) - np.array(self.usual())[hours % 24]
+        following = np.array(self.following)
+        have = following >= 0
+        return apart[have], apart[following[have]]
+
+
+class Outlook:
+    """Hours of groups as they are counted, and what they say of the next one.
 
     Logarithms of the hourly ratios less the group's mean at that hour of the day follow x(h + 1) = rho x(h) + noise; rho is that of all groups together.
-
-    Parameters
-    ----------
-    hours : {(fabric, group, epoch s of the hour): stall cycles per flit, or None where it was not counted}
-    now : {(fabric, group): (stall cycles per flit of the last minutes, until when in epoch s)}
-
-    Returns
-    -------
-    {(fabric, group): (expected stall cycles per flit, from when)}; groups with fewer than `LEAST_HOURS` hours are left out.
     """
-    logs: dict[Place, dict[int, float]] = defaultdict(dict)
-    for (fabric, group, at), ratio in hours.items():
+
+    def __init__(self, hours: Mapping[tuple[int, int, int], float | None] | None = None) -> None:
+        self._groups: dict[Place, _Group] = {}
+        self._stays: dict[tuple[Place, ...], float] = {}
+        self._usual: dict[Place, float] = {}
+        for (fabric, group, at), ratio in (hours or {}).items():
+            self.add((fabric, group), at, ratio)
+
+    def add(self, place: Place, at: int, ratio: float | None) -> None:
+        """One hour of a group, each once: epoch s of its begin, and stall cycles per flit, or None where it was not counted."""
         if ratio is not None:
-            logs[fabric, group][at // HOUR_S] = float(np.log(max(ratio, LEAST_RATIO)))
-    known = {place: held for place, held in logs.items() if len(held) >= LEAST_HOURS and place in now}
-    usual = {place: _usual(held) for place, held in known.items()}
-    apart = {
-        place: {hour: value - usual[place][hour % 24] for hour, value in held.items()} for place, held in known.items()
-    }
-    pairs = [(held[hour], held[hour + 1]) for held in apart.values() for hour in held if hour + 1 in held]
-    squares = sum(before * before for before, _ in pairs)
-    stays = min(max(sum(before * after for before, after in pairs) / squares, 0.0), 1.0) if squares > 0 else 0.0
-    found = {}
-    for place, of_day in usual.items():
-        ratio, at_s = now[place]
-        hour = int(at_s // HOUR_S)
-        difference = float(np.log(max(ratio, LEAST_RATIO))) - of_day[hour % 24]
-        found[place] = float(np.exp(of_day[(hour + 1) % 24] + stays * difference)), at_s
-    return found
+            self._groups.setdefault(place, _Group()).add(at // HOUR_S, ratio)
+            self._stays.clear()
+            self._usual.clear()
 
+    def next_hour(self, now: Now) -> dict[Place, tuple[float, float]]:
+        """Expected stall cycles per flit of the hour that begins now.
 
-def usual_ratio(hours: Mapping[tuple[int, int, int], float | None]) -> dict[Place, float]:
-    """Mean of each group's hours; groups with fewer than `LEAST_HOURS` of them are left out."""
-    held: dict[Place, list[float]] = defaultdict(list)
-    for (fabric, group, _), ratio in hours.items():
-        if ratio is not None:
-            held[fabric, group].append(ratio)
-    return {place: float(np.mean(values)) for place, values in held.items() if len(values) >= LEAST_HOURS}
+        Parameters
+        ----------
+        now : {(fabric, group): (stall cycles per flit of the last minutes, until when in epoch s)}
 
+        Returns
+        -------
+        {(fabric, group): (expected stall cycles per flit, from when)}; groups with fewer than `LEAST_HOURS` hours are left out.
+        """
+        known = tuple(place for place, held in self._groups.items() if len(held.logs) >= LEAST_HOURS and place in now)
+        stays = self._kept(known)
+        found = {}
+        for place in known:
+            of_day = self._groups[place].usual()
+            ratio, at_s = now[place]
+            hour = int(at_s // HOUR_S)
+            difference = float(np.log(max(ratio, LEAST_RATIO))) - of_day[hour % 24]
+            found[place] = float(np.exp(of_day[(hour + 1) % 24] + stays * difference)), at_s
+        return found
 
-def _usual(held: dict[int, float]) -> list[float]:
-    """Mean by hour of the day; an hour that was never counted has the mean of all."""
-    overall = float(np.mean(list(held.values())))
-    by_hour: list[list[float]] = [[] for _ in range(24)]
-    for hour, value in held.items():
-        by_hour[hour % 24].append(value)
-    return [float(np.mean(values)) if values else overall for values in by_hour]
+    def _kept(self, known: tuple[Place, ...]) -> float:
+        """How much of an hour's difference from the usual is left in the next one: rho, between 0 and 1."""
+        if known not in self._stays:
+            pairs = [self._groups[place].pairs() for place in known]
+            squares = sum(value for before, _ in pairs for value in (before * before).tolist())
+            products = sum(value for before, after in pairs for value in (before * after).tolist())
+            self._stays[known] = min(max(products / squares, 0.0), 1.0) if squares > 0 else 0.0
+        return self._stays[known]
+
+    def usual_ratio(self) -> dict[Place, float]:
+        """Mean of each group's hours; groups with fewer than `LEAST_HOURS` of them are left out."""
+        if not self._usual:
+            self._usual.update(
+                (place, float(np.mean(held.ratios)))
+                for place, held in self._groups.items()
+                if len(held.ratios) >= LEAST_HOURS
+            )
+        return {**self._usual}

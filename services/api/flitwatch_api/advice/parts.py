@@ -42,4 +42,4 @@ class Parts:
 
 
 #: What is served where a site sets nothing else (`FLITWATCH_ADVICE_PARTS`).
-SERVED = Parts.of(("counters", "forecast", "running", "routing"))
+SERVED = Parts.of(("counters", "forecast", "running"))

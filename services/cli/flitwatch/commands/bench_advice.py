@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ import click
 from flitwatch.console import FiniteRange, emit, fail, json_option
 
 READY_S = 60
+_LENGTH = re.compile(rb"(?i)\r\ncontent-length:[ \t]*([0-9]+)")
 GROUPS, APPLICATIONS, RUNS = 15, 10, 40
 NODES_PER_GROUP = 96
 
@@ -177,6 +179,34 @@ async def _ask(port: int, rate: float, seconds: int, candidates: int, nodes: int
     times: list[float] = []
     known = refused = 0
 
+    async def answer(request: bytes) -> tuple[bool, bool]:
+        """(has a slowdown, is advice). A server may have closed a connection that idled: then a new one asks again."""
+        while not free.empty():
+            with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+                return await exchange(free.get_nowait(), request)
+        try:
+            return await exchange(await asyncio.open_connection("127.0.0.1", port), request)
+        except (OSError, asyncio.IncompleteReadError):
+            return False, False
+
+    async def exchange(pair: tuple[asyncio.StreamReader, asyncio.StreamWriter], request: bytes) -> tuple[bool, bool]:
+        reader, writer = pair
+        kept = False
+        try:
+            writer.write(request)
+            head = await reader.readuntil(b"\r\n\r\n")
+            length = _LENGTH.search(head)
+            if length is None:
+                return False, False
+            found = _read(head, await reader.readexactly(int(length[1])))
+            kept = b"connection: close" not in head.lower()
+            return found
+        finally:
+            if kept:
+                free.put_nowait(pair)
+            else:
+                writer.close()
+
     async def one(number: int, due: float | None) -> None:
         nonlocal known, refused
         lists = [
@@ -185,22 +215,12 @@ async def _ask(port: int, rate: float, seconds: int, candidates: int, nodes: int
         body = orjson.dumps(
             {"user": f"u{number % 7}", "application": f"app{number % APPLICATIONS}", "nodes": 64, "candidates": lists}
         )
-        pair = free.get_nowait() if not free.empty() else await asyncio.open_connection("127.0.0.1", port)
-        reader, writer = pair
-        writer.write(
+        request = (
             b"POST /api/v1/advice HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
             % len(body)
             + body
         )
-        head = await reader.readuntil(b"\r\n\r\n")
-        length = int(
-            next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")).split(b":")[1]
-        )
-        slowdown, answered = _read(head, await reader.readexactly(length))
-        if b"connection: close" in head.lower():
-            writer.close()
-        else:
-            free.put_nowait(pair)
+        slowdown, answered = await answer(request)
         if due is None:
             return
         times.append(time.perf_counter() - due)

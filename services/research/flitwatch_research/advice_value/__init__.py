@@ -11,5 +11,6 @@ Open
 - `job_log` for jobs of a log in the Standard Workload Format, or drawn as on Theta;
 - `backfill` for the order of starts;
 - `network` for how jobs slow one another, `closed_loop` for what happens between a question and a start;
+- `modes` for what a routing mode does to a job, measured in the packet engine by `mode_fit`;
 - `oracle` for the best that could be had, `pieces` for what is kept of a run.
 """

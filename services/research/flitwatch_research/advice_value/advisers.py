@@ -17,13 +17,16 @@ from flitwatch_api.advice.decide import PlacementQuestion, advise
 from flitwatch_api.advice.parts import Parts
 from flitwatch_db.estimates.advice import Basis, Congestion, Driver, congestion_then, drivers
 from flitwatch_domain.blame import NAMED
-from flitwatch_domain.errors import NotEnoughData
+from flitwatch_domain.errors import BadRequest, NotEnoughData
 from flitwatch_domain.neighbourhood import Jobs, Windows, circumstances, large_job_nodes, neighbourhood
-from flitwatch_domain.outlook import HOUR_S, next_hour, usual_ratio
+from flitwatch_domain.network_noise.observations import NicObservation
+from flitwatch_domain.outlook import HOUR_S, Outlook
 from flitwatch_domain.residents import PastTimes, Resident
 from flitwatch_ml.blame.checks import TooFewRuns
 from flitwatch_ml.work import deviation
 from flitwatch_ml.work.blame import fitted
+from flitwatch_research.advice_value.modes import ALTERNATE
+from flitwatch_simulation.application_aware.advice import DEFAULT_MODE, choose_mode
 from flitwatch_twin.calendar import DAY_S, WEEK_S
 from flitwatch_twin.campaign.simulate import EPOCH_S
 
@@ -31,6 +34,8 @@ from flitwatch_twin.campaign.simulate import EPOCH_S
 MOST_RUNS = 250
 #: Congestion now is that of the last ten minutes, as the service reads it.
 NOW_S = 600.0
+#: Message size for which routing modes are compared (De Sensi 2019, figure 10).
+MESSAGE_BYTES = 32768
 #: The counter of each kind of congestion, as the estimate of drivers takes it.
 COUNTERS = {
     "stalls on the row bus": "RT_RB_STL",
@@ -66,10 +71,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """Start now, in the candidate `preferred` or anywhere; or ask again at `again_s`."""
+    """Start now, in the candidate `preferred` or anywhere; or ask again at `again_s`. `mode`: how the job is to be routed, or ALTERNATE; None: as usual."""
 
     preferred: int | None = None
     again_s: float | None = None
+    mode: str | None = None
 
 
 class Adviser(Protocol):
@@ -85,6 +91,10 @@ class Adviser(Protocol):
 
     def ended(self, job: ObservedJob, end_s: float, sent_share: float) -> None:
         """A job ended; its network cards counted this share of what they can send."""
+        ...
+
+    def carded(self, job: ObservedJob, mode: str, observed: NicObservation) -> None:
+        """The network cards of a job that alternates between modes counted this under one of them."""
         ...
 
     def answer(self, question: Question, now_s: float) -> Answer:
@@ -139,21 +149,28 @@ class Served:
     ----------
     parts : what it may rest on.
     machine_nodes, groups : size of the machine.
+    places, delays : whether a preferred place is taken, and a delay waited for.
     """
 
     parts: Parts
     machine_nodes: int
     groups: int
+    places: bool = True
+    delays: bool = True
     _running: dict[int, ObservedJob] = field(default_factory=dict)
     _past: list[tuple[ObservedJob, float]] = field(default_factory=list)
     _minutes: list[tuple[float, Mapping[str, Float]]] = field(default_factory=list)
     _hours: dict[str, dict[tuple[int, int, int], float | None]] = field(default_factory=lambda: defaultdict(dict))
+    _outlooks: dict[str, Outlook] = field(default_factory=lambda: defaultdict(Outlook))
     _hour: tuple[int, int, dict[str, Float]] | None = None
     _pending: list[tuple[ObservedJob, float]] = field(default_factory=list)
     _seen: list[PastRun] = field(default_factory=list)
     _blamed: dict[str, list[BlamedUser]] = field(default_factory=dict)
     _drivers: dict[tuple[str, int], Driver] = field(default_factory=dict)
     _intensity: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _cards: dict[int, dict[str, list[NicObservation]]] = field(default_factory=dict)
+    _alternated_s: dict[str, float] = field(default_factory=dict)
+    _modes: dict[str, dict[str, Any]] = field(default_factory=dict)
     _times: PastTimes | None = None
     _next_times_s: float = 0.0
     _next_estimate_s: float = WEEK_S
@@ -177,7 +194,9 @@ class Served:
         hour, count, total = self._hour
         for kind, held in total.items():
             means = (held / count).tolist()
-            self._hours[kind].update({(0, group, hour * HOUR_S): mean for group, mean in enumerate(means)})
+            for group, mean in enumerate(means):
+                self._hours[kind][0, group, hour * HOUR_S] = mean
+                self._outlooks[kind].add((0, group), hour * HOUR_S, mean)
         basis = self._current()
         # A run's congestion is known once its last hour is counted.
         for seen, end_s in self._pending:
@@ -224,6 +243,21 @@ class Served:
         if job.application:
             self._pending.append((job, end_s))
             self._intensity[job.application] = {"share": sent_share}
+        if job.job in self._cards:
+            self._choose_mode(job.application, self._cards.pop(job.job))
+
+    def carded(self, job: ObservedJob, mode: str, observed: NicObservation) -> None:
+        """Keep it until the job has ended."""
+        self._cards.setdefault(job.job, {}).setdefault(mode, []).append(observed)
+
+    def _choose_mode(self, application: str, observed: dict[str, list[NicObservation]]) -> None:
+        """As the task `routing.advice`: the mode that a job's own network cards favour beyond doubt."""
+        try:
+            chosen = choose_mode(observed, MESSAGE_BYTES)
+        except BadRequest:
+            return
+        environment = f"MPICH_GNI_ROUTING_MODE={chosen.mode or DEFAULT_MODE}"
+        self._modes[application] = {"environment": environment, "recommendation_id": 0, "reason": ""}
 
     def answer(self, question: Question, now_s: float) -> Answer:
         """As `POST /advice` answers."""
@@ -238,7 +272,18 @@ class Served:
             [[str(group) for group in groups] for groups in question.candidates],
         )
         advice = advise(basis, asked, str, 0.0, parts=self.parts)
-        return Answer(advice.preferred, None if advice.retry_after_s is None else now_s + advice.retry_after_s)
+        preferred = advice.preferred if self.places else None
+        again_s = now_s + advice.retry_after_s if self.delays and advice.retry_after_s is not None else None
+        if again_s is not None or not self.parts.routing:
+            return Answer(preferred, again_s)
+        return Answer(preferred, mode=self._mode(question.application, advice.routing_mode, now_s))
+
+    def _mode(self, application: str, advised: str | None, now_s: float) -> str | None:
+        """The advised one; once a week a job of the application alternates, so that there is something to advise on."""
+        if now_s >= self._alternated_s.get(application, -np.inf) + WEEK_S:
+            self._alternated_s[application] = now_s
+            return ALTERNATE
+        return advised
 
     def _renewed(self, now_s: float) -> Basis:
         """The basis as it would be read now."""
@@ -256,6 +301,7 @@ class Served:
             basis.nodes,
             basis.runs,
             {application: [*rows] for application, rows in self._running_blamed().items()},
+            routing_modes={**self._modes},
             memo=basis.memo,
             ahead=usual.ahead,
             usual=usual.usual,
@@ -272,11 +318,11 @@ class Served:
         mean = np.mean([shown[kind] for _, shown in self._minutes], axis=0).tolist()
         until = EPOCH_S + self._minutes[-1][0]
         now = {(0, group): (mean[group], until) for group in range(self.groups)}
-        hours = self._hours[kind]
+        outlook = self._outlooks[kind]
         return Congestion(
             now,
-            next_hour(hours, now) if self.parts.forecast else {},
-            usual_ratio(hours) if self.parts.running else {},
+            outlook.next_hour(now) if self.parts.forecast else {},
+            outlook.usual_ratio() if self.parts.running else {},
         )
 
     def _residents(self, now_s: float) -> dict[tuple[int, int], list[Resident]]:

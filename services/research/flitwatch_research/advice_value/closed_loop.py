@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import Cancelled
+from flitwatch_domain.network_noise.observations import NIC_HZ, NicObservation
 from flitwatch_research.advice_value.advisers import Adviser, Answer, ObservedJob, Question
 from flitwatch_research.advice_value.backfill import Backfill, Waiting
+from flitwatch_research.advice_value.modes import ALTERNATE, MODES, effects
 from flitwatch_research.advice_value.network import Load, Network, Utilisation
 from flitwatch_research.advice_value.worlds import Job, Month, owner
+from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
 from flitwatch_twin.applications import APPLICATIONS
 from flitwatch_twin.traffic import job_behaviour
 from flitwatch_twin.workload import CROWD
@@ -22,7 +26,47 @@ MOST_DELAY_S = 1800.0
 #: Ticks of a job's rates that are drawn up beyond its usual time.
 RATES_BEYOND = 4
 
+#: Costs that differ by less, relatively, are the same.
+EVEN = 1e-9
+#: Requests that a network card counts in a tick: ratios of counters are read, so that their number plays no part.
+CARD_PACKETS, CARD_FLITS = 1_000_000, 5_000_000
+
 Float = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Choices:
+    """Starts of jobs that feel the network, judged by the node-seconds that each place and mode would have cost just then.
+
+    Attributes
+    ----------
+    count : of the starts; good_place, good_mode : of those where no other place, and there no other mode, was cheaper.
+    lost_node_s : beyond the cheapest place and mode, over all starts.
+    """
+
+    count: int = 0
+    good_place: int = 0
+    good_mode: int = 0
+    lost_node_s: float = 0.0
+
+    def add(self, costs: Float, place: int, mode: str | None) -> None:
+        """One start at `place` of costs[place, mode]; a job that alternates pays the mean."""
+        at_place, best = costs.min(axis=1), float(costs.min())
+        here = costs[place]
+        paid = float(here.mean()) if mode == ALTERNATE else float(here[MODES.index(mode or DEFAULT_MODE)])
+        even = 1 + EVEN
+        self.count += 1
+        self.good_place += int(at_place[place] <= best * even)
+        self.good_mode += int(paid <= at_place[place] * even)
+        self.lost_node_s += paid - best
+
+
+class _Judge(Protocol):
+    """Knows the truth of a machine."""
+
+    def costs(self, machine: Machine) -> Float:
+        """Node-seconds of all jobs that feel the network, until they have ended: float64[places, modes] of what the machine would place."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +79,7 @@ class Outcome:
     asked, delayed, preferred : questions, delays given, and jobs that got a preferred group.
     overran : jobs that took longer than their limit; the machine lets them end.
     utilisation : share of the month's node-hours that jobs held.
+    choices : how they compare with what the judge would have chosen.
     """
 
     start_s: Float
@@ -44,6 +89,7 @@ class Outcome:
     preferred: int
     overran: int
     utilisation: float
+    choices: Choices
 
 
 @dataclass(eq=False)
@@ -56,7 +102,12 @@ class _Run:
     rates: NDArray[np.float32]
     first_tick: int
     left_s: float
+    modes: tuple[str, ...] = (DEFAULT_MODE,)
     end_s: float = np.inf
+
+    def mode(self, tick: int) -> str:
+        """How it is routed now."""
+        return self.modes[(tick - self.first_tick) % len(self.modes)]
 
     def rate(self, tick: int) -> NDArray[np.float32]:
         return self.rates[min(tick - self.first_tick, len(self.rates) - 1)]
@@ -67,6 +118,7 @@ class Machine:
     """The machine during a month; the oracle looks at it, other advisers never do.
 
     `placed` is the job that is asked about, `placing` the nodes that it would get: the usual ones, then those of each candidate.
+    `made` holds the loads that this tick asked for.
     """
 
     month: Month
@@ -75,6 +127,7 @@ class Machine:
     tick: int = 0
     placed: int = -1
     placing: list[NDArray[np.int64]] = field(default_factory=list)
+    made: dict[tuple[int, bytes], Load | None] = field(default_factory=dict, repr=False)
 
     def loads(self) -> tuple[list[_Run], list[Load], NDArray[np.float32]]:
         """Jobs that send, their loads, and their rates now."""
@@ -83,7 +136,13 @@ class Machine:
         return active, [run.load for run in active if run.load is not None], rates
 
     def load_of(self, job: int, nodes: NDArray[np.int64]) -> Load | None:
-        """What a job would put on the network from these nodes."""
+        """What a job would put on the network from these nodes, under the usual routing mode."""
+        key = (job, np.sort(nodes).tobytes())
+        if key not in self.made:
+            self.made[key] = self._load_of(job, nodes)
+        return self.made[key]
+
+    def _load_of(self, job: int, nodes: NDArray[np.int64]) -> Load | None:
         one, users = self.month.jobs[job], self.month.users
         if one.user == CROWD:
             return None
@@ -95,6 +154,12 @@ class Machine:
 
     def rates_of(self, job: int) -> NDArray[np.float32]:
         """What it would send in every tick from its start: float32[ticks, 3]."""
+        held = self.month.rates.get(job)
+        if held is None:
+            held = self.month.rates[job] = self._drawn_rates(job)
+        return held
+
+    def _drawn_rates(self, job: int) -> NDArray[np.float32]:
         one, users = self.month.jobs[job], self.month.users
         if one.application:
             return np.array([[APPLICATIONS[one.application].demand, 0.0, 0.0]], np.float32)
@@ -107,14 +172,26 @@ class Machine:
         stacked = np.stack(behaviour.rates_at(looks), axis=1)[:whole]
         return stacked.reshape(-1, each, 3).mean(axis=1).astype(np.float32)
 
-    def slow(self, run: _Run, seen: Utilisation) -> float:
+    def waits(self, seen: Utilisation) -> Utilisation:
+        """Waiting everywhere; all applications of a world turn load into waiting alike."""
+        return self.network.waits(seen, next(iter(self.month.causes.values())))
+
+    def slow(self, run: _Run, seen: Utilisation, waits: Utilisation) -> float:
         """Seconds that a second of the job's work alone takes now."""
         name = self.month.jobs[run.job].application
         if not name or run.load is None:
             return 1.0
+        return float(self.slow_of(name, run.load, run.mode(self.tick), seen, waits))
+
+    def slow_of(self, name: str, load: Load, mode: str, seen: Utilisation, waits: Utilisation) -> Float:
+        """The same of a job of an application with this load under a routing mode; of the leading shape of `seen`."""
         app = APPLICATIONS[name]
         share = float(app.communicate_s.sum() / app.alone_s)
-        felt = self.network.slowdown(run.load, seen, self.month.causes[name], app.most_slowdown)
+        felt = self.network.slowdown(load, waits, self.month.causes[name], app.most_slowdown)
+        effect = effects().get((load.exchange, load.spans, mode)) if mode != DEFAULT_MODE else None
+        if effect is not None and self.month.feels_modes:
+            # Communication takes so much longer under the mode than under the default one, whatever it waits for.
+            felt = (1.0 + felt) * effect.time_at(self.network.shared(load, seen)) - 1.0
         return 1.0 + share * felt
 
 
@@ -124,16 +201,20 @@ class Loop:
     Parameters
     ----------
     adviser : whom the scheduler asks about jobs of instrumented applications; None: nobody.
+    judge : who says what each of the choices costs in truth; changes nothing. None: choices are not judged.
     """
 
-    def __init__(self, month: Month, adviser: Adviser | None) -> None:
-        self.month, self.adviser = month, adviser
+    def __init__(self, month: Month, adviser: Adviser | None, judge: _Judge | None = None) -> None:
+        self.month, self.adviser, self.judge = month, adviser, judge
+        self._chosen = Choices()
         self.machine = Machine(month, Network(month.machine))
         self._group_of = month.machine.group_of[month.machine.node_router]
         self._backfill = Backfill(month.machine.nodes)
         self._start_s = np.full(len(month.jobs), np.nan)
         self._end_s = np.full(len(month.jobs), np.nan)
         self._delayed_since: dict[int, float] = {}
+        self._mode: dict[int, str] = {}
+        self._cards = np.random.default_rng([month.seed, 22])
         self._asked = self._delayed = self._preferred = 0
         self._now_s = 0.0
 
@@ -148,6 +229,7 @@ class Loop:
         month, jobs, following = self.month, self.month.jobs, 0
         while following < len(jobs) or self._backfill.queue or self.machine.running:
             tick = self.machine.tick
+            self.machine.made.clear()
             if tick % 100 == 0 and cancelled():
                 raise Cancelled("the study was cancelled")
             self._now_s = tick * month.tick_s
@@ -184,9 +266,15 @@ class Loop:
         one, machine = self.month.jobs[job], self.machine
         groups = np.bincount(self._group_of[nodes], minlength=self.month.machine.groups)
         seen = ObservedJob(job, owner(self.month, one), one.application, one.nodes, groups, self._now_s)
+        mode = self._mode.pop(job, DEFAULT_MODE)
+        modes = MODES if mode == ALTERNATE else (mode,)
         load = machine.load_of(job, nodes.astype(np.int64))
+        if load is None or (load.exchange, load.spans, DEFAULT_MODE) not in effects():
+            modes = (DEFAULT_MODE,)
+        if load is not None and modes != (DEFAULT_MODE,):
+            load = machine.network.routed(load, one.nodes, modes)
         rates = machine.rates_of(job) if load is not None else np.zeros((1, 3), np.float32)
-        run = _Run(job, seen, load, rates, machine.tick, one.alone_s)
+        run = _Run(job, seen, load, rates, machine.tick, one.alone_s, modes)
         if not one.application:
             run.end_s = self._now_s + one.alone_s
         machine.running[job] = run
@@ -200,9 +288,12 @@ class Loop:
         tick = min(machine.tick, len(month.level) - 1)
         active, loads, rates = machine.loads()
         seen = machine.network.utilisation(loads, rates, month.level[tick])
+        waits = machine.waits(seen)
         for run in active:
             if month.jobs[run.job].application:
-                slow = machine.slow(run, seen)
+                slow = machine.slow(run, seen, waits)
+                if len(run.modes) > 1:
+                    self._card(run, seen)
                 if run.left_s * slow <= month.tick_s:
                     run.end_s = self._now_s + run.left_s * slow
                 run.left_s -= month.tick_s / slow
@@ -213,6 +304,23 @@ class Loop:
                 for kind, shown in machine.network.congestion(seen, cause).items()
             }
             self.adviser.counted(self._now_s, self._now_s + month.tick_s, counted)
+
+    def _card(self, run: _Run, seen: Utilisation) -> None:
+        """What the network cards of a job that alternates count in this tick."""
+        assert run.load is not None and self.adviser is not None
+        mode, month = run.mode(self.machine.tick), self.month
+        effect = effects()[run.load.exchange, run.load.spans, mode]
+        latency, stalls = effect.counters_at(self.machine.network.shared(run.load, seen))
+        noise = self._cards.lognormal(0, next(iter(month.causes.values())).noise, 2)
+        observed = NicObservation(
+            (str(run.job),),
+            month.tick_s,
+            CARD_FLITS,
+            CARD_PACKETS,
+            round(stalls * noise[0] * CARD_FLITS),
+            latency * noise[1] * CARD_PACKETS / NIC_HZ * 1e6,
+        )
+        self.adviser.carded(run.seen, mode, observed)
 
     def _nodes_in(self, group: int, count: int, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """The lowest free nodes of one group, or None where it has not enough."""
@@ -236,12 +344,11 @@ class Loop:
     def _place(self, waiting: Waiting, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """The lowest free nodes, or those that the adviser prefers; None where it says to wait."""
         one, usual = self.month.jobs[waiting.job], free[: waiting.nodes]
-        if self.adviser is None or not one.application:
+        if not one.application or (self.adviser is None and self.judge is None):
             return usual
         places = self._candidates(waiting.nodes, usual, free)
-        candidates = tuple(tuple(self._group_of[nodes].tolist()) for nodes in places)
         self.machine.placed, self.machine.placing = waiting.job, [usual, *places]
-        answer = self._ask(one, candidates)
+        answer = Answer() if self.adviser is None else self._ask(one, places)
         if answer.again_s is not None:
             since = self._delayed_since.setdefault(waiting.job, self._now_s)
             until = min(answer.again_s, since + MOST_DELAY_S)
@@ -249,14 +356,18 @@ class Loop:
                 waiting.begin_s = until
                 self._delayed += 1
                 return None
-        if answer.preferred is not None:
-            self._preferred += 1
-            return places[answer.preferred]
-        return usual
+        if answer.mode is not None:
+            self._mode[waiting.job] = answer.mode
+        chosen = 0 if answer.preferred is None else 1 + answer.preferred
+        self._preferred += int(chosen > 0)
+        if self.judge is not None:
+            self._chosen.add(self.judge.costs(self.machine), chosen, answer.mode)
+        return self.machine.placing[chosen]
 
-    def _ask(self, one: Job, candidates: tuple[tuple[int, ...], ...]) -> Answer:
+    def _ask(self, one: Job, places: list[NDArray[np.int64]]) -> Answer:
         assert self.adviser is not None
         self._asked += 1
+        candidates = tuple(tuple(self._group_of[nodes].tolist()) for nodes in places)
         return self.adviser.answer(
             Question(owner(self.month, one), one.application, one.nodes, candidates), self._now_s
         )
@@ -268,4 +379,6 @@ class Loop:
         held = np.clip(self._end_s, 0, span) - np.clip(self._start_s, 0, span)
         used = float((nodes * held).sum() / (self.month.machine.nodes * span))
         overran = int((self._end_s - self._start_s > limits).sum())
-        return Outcome(self._start_s, self._end_s, self._asked, self._delayed, self._preferred, overran, used)
+        return Outcome(
+            self._start_s, self._end_s, self._asked, self._delayed, self._preferred, overran, used, self._chosen
+        )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_research.advice_value.modes import effects
 from flitwatch_twin.applications import felt, slowdown
 from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.window import BLOCKED, GLOBAL, PROCESSOR, ROUTER, SPREAD
-from flitwatch_twin.footprint import footprints
+from flitwatch_twin.footprint import DETOUR, LEAVE, footprints
 from flitwatch_twin.machine import IntArray, Machine
+from flitwatch_twin.users import Exchange
 
 Float = NDArray[np.float64]
 Array = NDArray[np.float32]
@@ -25,6 +28,7 @@ class Load:
     ----------
     router, processor : float32[3, R]; global_ : float32[3, G]
     own : its routers, with their share of its nodes in `weight`; groups : group of each
+    exchange : how its nodes talk; spans : number of groups that it stands in
     """
 
     router: Array
@@ -33,11 +37,13 @@ class Load:
     own: IntArray
     weight: Float
     groups: IntArray
+    exchange: int = 0
+    spans: int = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Utilisation:
-    """Of routers and processor sides, float32[R], and of the groups' global links, float32[G]."""
+    """Of routers and processor sides, float32[R], and of the groups' global links, float32[G]; or the waiting there, over service time."""
 
     router: Array
     processor: Array
@@ -75,9 +81,29 @@ class Network:
         links = np.concatenate([prints.global_, 0.6 * prints.global_, 0 * prints.global_]) / GLOBAL
         own, count = np.unique(machine.node_router[nodes], return_counts=True)
         to = np.float32
+        groups = machine.group_of[own]
+        spans = int(np.count_nonzero(np.bincount(groups)))
         return Load(
-            router.astype(to), processor.astype(to), links.astype(to), own, count / count.sum(), machine.group_of[own]
+            router.astype(to), processor.astype(to), links.astype(to), own, count / count.sum(), groups, exchange, spans
         )
+
+    def routed(self, load: Load, count: int, modes: Sequence[str]) -> Load:
+        """The load of a job of `count` nodes that alternates between these routing modes: as many of its bytes go by a third group as they send there."""
+        found = [effects().get((load.exchange, load.spans, mode)) for mode in modes]
+        factors = [1.0 if one is None else one.detours for one in found]
+        more = (sum(factors) / len(modes) - 1) * DETOUR
+        if not more or load.spans == 1:
+            return load
+        machine = self.machine
+        in_group = count * np.bincount(load.groups, load.weight, machine.groups)
+        out = in_group * (1 - in_group / count) * LEAVE[Exchange(load.exchange)]
+        router, links = load.router.copy(), load.global_.copy()
+        router[0] += np.float32(more * 2 * out.sum() / machine.routers / ROUTER)
+        shift = (more * (out + out.sum() / machine.groups) / GLOBAL).astype(np.float32)
+        # I/O takes the same ways at 0.6 of the rate.
+        links[0] += shift
+        links[1] += np.float32(0.6) * shift
+        return replace(load, router=router, global_=links)
 
     def utilisation(self, loads: list[Load], rates: Array, level: Array) -> Utilisation:
         """Of jobs with `rates` (float32[J, 3]) over a background of `level` (float32[G])."""
@@ -88,23 +114,33 @@ class Network:
         router, processor, links = self._stack(loads)
         return Utilisation(flat @ router + by_router, flat @ processor + 0.5 * by_router, flat @ links + level)
 
-    def slowdown(self, load: Load, seen: Utilisation, cause: Cause, most: float) -> float:
-        """F of a job: its communication advances at 1 / (1 + F)."""
-        waiting = cause.waiting
+    def waits(self, seen: Utilisation, cause: Cause) -> Utilisation:
+        """Waiting over service time everywhere."""
+        return Utilisation(cause.waiting(seen.router), cause.waiting(seen.processor), cause.waiting(seen.global_))
+
+    def slowdown(self, load: Load, waits: Utilisation, cause: Cause, most: float) -> Float:
+        """F of a job: its communication advances at 1 / (1 + F). Of the leading shape of `waits`."""
         parts = [
-            felt(waiting(seen.router[load.own]), load.weight),
-            felt(waiting(seen.processor[load.own]), load.weight),
-            felt(waiting(seen.global_[load.groups]), load.weight),
+            felt(waits.router[..., load.own], load.weight),
+            felt(waits.processor[..., load.own], load.weight),
+            felt(waits.global_[..., load.groups], load.weight),
         ]
-        return float(slowdown(np.dot(np.array(parts, np.float64), cause.sensitivity[:3]), most))
+        return slowdown(cause.sensitivity[:3] @ np.array(parts, np.float64), most)
+
+    def shared(self, load: Load, seen: Utilisation) -> Float:
+        """Utilisation of the links that a job shares and that a mode can choose among: global ones, or its group's own where it stands in one."""
+        if load.spans > 1:
+            return np.asarray(seen.global_[..., load.groups] @ load.weight)
+        return np.asarray(seen.router[..., load.own] @ load.weight)
 
     def congestion(self, seen: Utilisation, cause: Cause) -> dict[str, Float]:
         """What router counters show of each group, float64[G], by kind of congestion; the empty name is the usual one: stalls per flit at router tiles."""
         groups = self.machine.groups
         router, processor = (values.reshape(groups, -1).astype(np.float64) for values in (seen.router, seen.processor))
+        stalls = _waits(router, cause)
         return {
-            "": _waits(router, cause),
-            "stalls on the row bus": _waits(router, cause),
+            "": stalls,
+            "stalls on the row bus": stalls,
             "stalls in the column buffers": _waits(processor, cause),
             "traffic at router tiles": router.mean(axis=1),
             "traffic at processor tiles": processor.mean(axis=1),

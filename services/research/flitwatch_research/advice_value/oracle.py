@@ -1,4 +1,4 @@
-"""An adviser that is shown the truth: what every job sends and what every job feels. It places; it never delays."""
+"""An adviser that is shown the truth: what every job sends and feels, and what a routing mode does. It places and routes; it never delays."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_domain.network_noise.observations import NicObservation
 from flitwatch_research.advice_value.advisers import Answer, ObservedJob, Question
 from flitwatch_research.advice_value.closed_loop import Machine
-from flitwatch_twin.applications import APPLICATIONS
+from flitwatch_research.advice_value.modes import MODES
+from flitwatch_research.advice_value.network import Utilisation
 
 #: How far ahead the background's level is averaged.
 AHEAD_S = 3600.0
@@ -18,10 +20,11 @@ Float = NDArray[np.float64]
 
 
 class Oracle:
-    """Takes the place with the least node-seconds for all jobs that feel the network, one job at a time: greedy, so a lower bound of what is possible."""
+    """Takes the place and the routing mode with the least node-seconds for all jobs that feel the network, one job at a time: greedy, so a lower bound of what is possible."""
 
     def __init__(self) -> None:
         self._machine: Machine | None = None
+        self._told: tuple[object, Float] | None = None
 
     def shown(self, machine: Machine) -> None:
         """Look at this machine from now on."""
@@ -36,32 +39,55 @@ class Oracle:
     def ended(self, job: ObservedJob, end_s: float, sent_share: float) -> None:
         """The machine shows it."""
 
-    def answer(self, question: Question, now_s: float) -> Answer:
-        """The best of the usual nodes, of those of each group with room, and of those over all groups."""
-        assert self._machine is not None
-        usual, *others = (self._cost(nodes) for nodes in self._machine.placing)
-        best = int(np.argmin(others)) if others else 0
-        return Answer(best if others and others[best] < usual else None)
+    def carded(self, job: ObservedJob, mode: str, observed: NicObservation) -> None:
+        """It knows what a mode does."""
 
-    def _cost(self, nodes: NDArray[np.int64]) -> float:
-        """Node-seconds until the jobs that feel the network have ended, at mean rates."""
-        machine = self._machine
-        assert machine is not None
-        month, network = machine.month, machine.network
+    def answer(self, question: Question, now_s: float) -> Answer:
+        """The best of the usual nodes, of those of each group with room, and of those over all groups, and the best mode there."""
+        assert self._machine is not None
+        costs = self.costs(self._machine)
+        at_place = costs.min(axis=1)
+        best = int(np.argmin(at_place[1:])) + 1 if len(at_place) > 1 else 0
+        chosen = best if at_place[best] < at_place[0] else 0
+        return Answer(chosen - 1 if chosen else None, mode=MODES[int(np.argmin(costs[chosen]))])
+
+    def costs(self, machine: Machine) -> Float:
+        """Node-seconds until the jobs that feel the network have ended, at mean rates: float64[places, modes] of the job that is asked about."""
+        if self._told is None or self._told[0] is not machine.placing:
+            self._told = machine.placing, self._costs(machine)
+        return self._told[1]
+
+    def _costs(self, machine: Machine) -> Float:
+        month, network, job = machine.month, machine.network, machine.placed
         active, loads, _ = machine.loads()
-        job = machine.placed
-        own = machine.load_of(job, nodes)
-        assert own is not None
+        rates = [run.rates[min(machine.tick - run.first_tick, len(run.rates) - 1) :].mean(axis=0) for run in active]
         tick = min(machine.tick, len(month.level) - 2)
         level = month.level[tick : tick + max(1, round(AHEAD_S / month.tick_s))].mean(axis=0)
-        rates = [run.rates[min(machine.tick - run.first_tick, len(run.rates) - 1) :].mean(axis=0) for run in active]
-        seen = network.utilisation([*loads, own], np.array([*rates, machine.rates_of(job)[0]], np.float32), level)
-        total = 0.0
-        whole = [(run.job, run.load, run.left_s) for run in active] + [(job, own, month.jobs[job].alone_s)]
-        for number, load, left_s in whole:
-            if load is not None and (name := month.jobs[number].application):
-                app = APPLICATIONS[name]
-                felt = network.slowdown(load, seen, month.causes[name], app.most_slowdown)
-                share = float(app.communicate_s.sum() / app.alone_s)
-                total += month.jobs[number].nodes * left_s * (1 + share * felt)
-        return total
+        others = network.utilisation(loads, np.array(rates, np.float32).reshape(-1, 3), level)
+        own_rate, count = machine.rates_of(job)[0], month.jobs[job].nodes
+        options = [
+            (network.routed(load, count, (mode,)), mode)
+            for nodes in machine.placing
+            if (load := machine.load_of(job, nodes)) is not None
+            for mode in MODES
+        ]
+        seen = Utilisation(
+            np.stack([others.router + own_rate @ load.router for load, _ in options]),
+            np.stack([others.processor + own_rate @ load.processor for load, _ in options]),
+            np.stack([others.global_ + own_rate @ load.global_ for load, _ in options]),
+        )
+        waits = machine.waits(seen)
+        total = np.zeros(len(options))
+        for run in active:
+            if run.load is not None and (name := month.jobs[run.job].application):
+                slow = machine.slow_of(name, run.load, run.modes[0], seen, waits)
+                total += month.jobs[run.job].nodes * run.left_s * slow
+        for at, (load, mode) in enumerate(options):
+            here = Utilisation(seen.router[at], seen.processor[at], seen.global_[at])
+            felt = Utilisation(waits.router[at], waits.processor[at], waits.global_[at])
+            total[at] += (
+                count
+                * month.jobs[job].alone_s
+                * float(machine.slow_of(month.jobs[job].application, load, mode, here, felt))
+            )
+        return total.reshape(len(machine.placing), len(MODES))

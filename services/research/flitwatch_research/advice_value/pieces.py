@@ -10,8 +10,8 @@ import hashlib
 import inspect
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +26,38 @@ from flitwatch_domain.errors import BadRequest
 from flitwatch_research.advice_value import job_log
 from flitwatch_research.advice_value.advisers import Served
 from flitwatch_research.advice_value.closed_loop import Loop, Outcome
+from flitwatch_research.advice_value.modes import TABLE_FILE
 from flitwatch_research.advice_value.oracle import Oracle
 from flitwatch_research.advice_value.worlds import CHOSEN, Month, make_month, owner
 
 #: The policy of what a site gets that changes no setting.
 DEFAULT = "served"
-#: What each policy of the adviser rests on.
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What an adviser rests on, and what of its answers is followed."""
+
+    parts: Parts
+    places: bool = True
+    delays: bool = True
+
+
+#: Advisers by name.
 PARTS = {
-    DEFAULT: SERVED,
-    "counters": Parts.of(["counters"]),
-    "blame": Parts.of(["blame"]),
-    "forecast": Parts.of(["forecast"]),
-    "running": Parts.of(["running"]),
-    "blame-running": Parts.of(["blame", "running"]),
-    "drivers": Parts.of(["drivers"]),
-    "pattern": Parts.of(["pattern"]),
-    "all": Parts(),
+    DEFAULT: Policy(SERVED),
+    "served-routing": Policy(replace(SERVED, routing=True)),
+    "placement": Policy(SERVED, delays=False),
+    "delays": Policy(SERVED, places=False),
+    "routing": Policy(Parts.of(["routing"])),
+    "counters": Policy(Parts.of(["counters"])),
+    "blame": Policy(Parts.of(["blame"])),
+    "forecast": Policy(Parts.of(["forecast"])),
+    "running": Policy(Parts.of(["running"])),
+    "blame-running": Policy(Parts.of(["blame", "running"])),
+    "drivers": Policy(Parts.of(["drivers"])),
+    "pattern": Policy(Parts.of(["pattern"])),
+    "all": Policy(Parts()),
 }
 NONE, ORACLE = "none", "oracle"
 POLICIES = (NONE, *PARTS, ORACLE)
@@ -50,7 +66,7 @@ DAYS, TICK_S = 14, 300.0
 QUANTILES = (0.1, 0.5, 0.9, 0.99)
 
 #: Files that make no row.
-UNHASHED = ("study.py", "report.py")
+UNHASHED = ("study.py", "report.py", "mode_fit.py")
 Row = dict[str, Any]
 
 
@@ -96,7 +112,7 @@ class Piece:
     def make(self) -> Row:
         """Simulate, on whatever machine this runs."""
         with threadpool_limits(1):
-            month = make_month(self.world, self.seed, self.days, TICK_S, None if self.log is None else self.log.read())
+            month = _month(self.world, self.seed, self.days, self.log)
             return row(month, self.policy, simulated(month, self.policy))
 
     def keep(self, made: Row) -> None:
@@ -108,15 +124,28 @@ class Piece:
         os.replace(part, kept)
 
 
+@lru_cache(maxsize=1)
+def _month(world: str, seed: int, days: int, log: JobsFile | None) -> Month:
+    """Policies follow one another in one month."""
+    return make_month(world, seed, days, TICK_S, None if log is None else log.read())
+
+
 def simulated(month: Month, policy: str) -> Outcome:
     """One month under one policy."""
+    oracle = Oracle()
     if policy == ORACLE:
-        oracle = Oracle()
-        loop = Loop(month, oracle)
+        loop = Loop(month, oracle, oracle)
         oracle.shown(loop.machine)
         return loop.run()
-    served = None if policy == NONE else Served(PARTS[policy], month.machine.nodes, month.machine.groups)
-    return Loop(month, served).run()
+    return Loop(month, adviser(month, policy), oracle).run()
+
+
+def adviser(month: Month, policy: str) -> Served | None:
+    """Whom the scheduler asks under a policy other than the oracle's; nobody without advice."""
+    if policy == NONE:
+        return None
+    chosen = PARTS[policy]
+    return Served(chosen.parts, month.machine.nodes, month.machine.groups, chosen.places, chosen.delays)
 
 
 def row(month: Month, policy: str, outcome: Outcome) -> Row:
@@ -135,6 +164,7 @@ def row(month: Month, policy: str, outcome: Outcome) -> Row:
         "wait_mean_s": float(wait.mean()), "wait_p95_s": float(np.quantile(wait, 0.95)),
         "user_wait_s": {str(user): float(wait[names == user].mean()) for user in np.unique(names)},
         "utilisation": outcome.utilisation, "asked": outcome.asked, "delayed": outcome.delayed, "preferred": outcome.preferred, "overran": outcome.overran,
+        "choices": vars(outcome.choices),
     }  # fmt: skip
 
 
@@ -180,14 +210,28 @@ def _code() -> str:
     from flitwatch_api.advice import ahead, spread
     from flitwatch_db.estimates import advice
     from flitwatch_domain import congestion, neighbourhood, outlook, residents, run_time
+    from flitwatch_domain.network_noise import observations
+    from flitwatch_simulation.application_aware import advice as routing
     from flitwatch_twin.campaign.cache import code_version, plain_code
 
     engines = (flitwatch_ml.blame, flitwatch_ml.deviation)
     folders = (Path(__file__).parent, *(Path(str(engine.__file__)).parent for engine in engines))
     files = [path for folder in folders for path in sorted(folder.glob("*.py")) if path.name not in UNHASHED]
-    own = (ahead, advice, congestion, decide, neighbourhood, outlook, residents, run_time, spread)
+    own = (
+        ahead,
+        advice,
+        congestion,
+        decide,
+        neighbourhood,
+        observations,
+        outlook,
+        residents,
+        routing,
+        run_time,
+        spread,
+    )
     files += [Path(inspect.getfile(one)) for one in (*own, flitwatch_ml.work.blame, flitwatch_ml.work.deviation)]
-    digest = hashlib.sha256(code_version().encode() + job_log.THETA_FILE.read_bytes())
+    digest = hashlib.sha256(code_version().encode() + job_log.THETA_FILE.read_bytes() + TABLE_FILE.read_bytes())
     for path in files:
         digest.update(f"{path.name}\n{plain_code(ast.parse(path.read_bytes()))}\n".encode())
     return digest.hexdigest()

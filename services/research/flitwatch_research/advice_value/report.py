@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from flitwatch_research.advice_value.job_log import theta
+from flitwatch_research.advice_value.modes import MODES, TABLE_FILE
 from flitwatch_research.advice_value.pieces import DEFAULT, NONE, ORACLE
 from flitwatch_research.advice_value.worlds import (
     ALONE_S,
@@ -22,6 +24,11 @@ from flitwatch_research.advice_value.worlds import (
 )
 
 Row = dict[str, Any]
+
+
+def _table() -> Row:
+    """How the modes were measured."""
+    return dict(json.loads(TABLE_FILE.read_text()))
 
 
 def percent(value: Row) -> str:
@@ -52,7 +59,7 @@ def _from(answer: Row) -> str:
 
 
 def _served(answer: Row) -> str:
-    *others, last = [name for name in answer["served"] if name != "routing"] or ["nothing"]
+    *others, last = answer["served"] or ["nothing"]
     return f"{', '.join(others)} and {last}" if others else last
 
 
@@ -82,8 +89,8 @@ def _tables(answer: Row) -> list[str]:
         lines += [
             f"## {world}: {what}",
             "",
-            "| policy | node-hours saved | of jobs that feel the network | share of the oracle's | regret | slowdown p50 / p90 / p99 | mean wait, min | p95 of wait, min | worst user, min | utilisation | verdict |",
-            "|---|---|---|---|---|---|---|---|---|---|---|",
+            "| policy | node-hours saved | of jobs that feel the network | share of the oracle's | regret | best place / mode | slowdown p50 / p90 / p99 | mean wait, min | p95 of wait, min | worst user, min | utilisation | verdict |",
+            "|---|---|---|---|---|---|---|---|---|---|---|---|",
         ]
         lines += [_line(policy, one) for policy, one in by_policy.items()]
         lines.append("")
@@ -94,14 +101,20 @@ def _line(policy: str, one: Row) -> str:
     slow = one["slowdown"]
     told = f"{slow['0.5']:.2f} / {slow['0.9']:.2f} / {slow['0.99']:.2f}"
     if policy == NONE:
-        return f"| {policy} | | | | | {told} | {one['wait_mean_s'] / 60:.0f} in all | | | {one['utilisation']:.1%} | |"
+        return f"| {policy} | | | | | {_decided(one)} | {told} | {one['wait_mean_s'] / 60:.0f} in all | | | {one['utilisation']:.1%} | |"
     share = "–" if one["oracle_share"] is None else f"{one['oracle_share']:+.0%}"
     worst = one["worst_user"]
     return (
-        f"| {policy} | {percent(one['node_hours_saved_share'])} | {percent(one['node_hours_saved_share_of_feeling_jobs'])} | {share} | {percent(one['regret'])} | {told} "
+        f"| {policy} | {percent(one['node_hours_saved_share'])} | {percent(one['node_hours_saved_share_of_feeling_jobs'])} | {share} | {percent(one['regret'])} | {_decided(one)} | {told} "
         f"| {minutes(one['wait_change']['mean_s'])} | {minutes(one['wait_change']['p95_s'])} "
         f"| {worst['wait_change_mean_s'] / 60:+.0f} ({worst['user']}, seed {worst['seed']}) | {one['utilisation']:.1%} | {one['verdict']} |"
     )
+
+
+def _decided(one: Row) -> str:
+    """Shares of the starts whose place, and whose mode there, was as good as any."""
+    place, mode = (one["decisions"][f"{what}_as_the_oracle"]["mean"] for what in ("place", "mode"))
+    return f"{place:.0%} / {mode:.0%}"
 
 
 def _method(answer: Row) -> list[str]:
@@ -121,13 +134,18 @@ def _method(answer: Row) -> list[str]:
         "  - `forecast`: a group's next hour from its usual at that hour and today's difference (`flitwatch_domain.outlook`; needs three days of counters);",
         "  - `running`: a group's difference from its usual congestion lasts as long as the jobs there, by run times of jobs of their like; beside a blamed user only so much of a run counts as that user's jobs will stay; nobody waits for what will not end (`blame-running`: both parts);",
         "  - `drivers`: counts of the kind that the weekly estimate of drivers finds to carry the application's deviation;",
-        "  - `pattern`: one group, or nodes over all groups, by the times of the application's own runs, else by what its network cards sent (Wang 2018).",
+        "  - `pattern`: one group, or nodes over all groups, by the times of the application's own runs, else by what its network cards sent (Wang 2018);",
+        f"  - `routing`: {MODES[1]} where the network cards of a job that alternated between it and {MODES[0]} favour it beyond doubt (`routing.advice`); once a week one job of each application alternates.",
+        "- `placement` and `delays`: of what is served only the places are followed, or only the delays. `served-routing`: with the routing mode beside it.",
         "- Candidates are each group with room for the job, and the lowest free nodes of all groups together; where no group has room, the usual nodes.",
         "- A delay is ten minutes, thirty in all at most, as the agent's default. A preferred group is used where it has room; no job waits for one.",
-        f"- `{ORACLE}` knows every job's traffic and what each job feels. It takes the best of the places that are free now, job by job; it never delays. A better plan may exist.",
+        f"- `{ORACLE}` knows every job's traffic and what each job feels. It takes the best of the places that are free now and the best mode there, job by job; it never delays. A better plan may exist.",
+        "- Best place / mode: the share of the starts of jobs that feel the network whose place, as the machine was just then, no other place beat, and whose mode no other mode beat there; the oracle's costs judge all policies.",
+        f"- A mode's effect is measured in the packet engine on the same machine ({_table()['topology']}), in pairs of runs of {_table()['ranks']} ranks on one to four groups with and without background (routing_modes.json): times of communication,"
+        " counters of network cards, and how many bytes go by a third group, by which the twin's loads of the job change. Other jobs keep the default mode.",
         "- `pays`: the interval of the saving lies above zero. `does harm`: it lies below zero, or nothing is saved and the mean wait grows beyond its interval.",
         "- Regret: what the oracle saves beyond the policy, of all node-hours.",
-        "- Left out: routing modes (the twin's closed form of the network knows one: a policy for them would measure the form), the file system's queue, and users who come for weeks only.",
+        "- Left out: the file system's queue, and users who come for weeks only.",
     ]
 
 

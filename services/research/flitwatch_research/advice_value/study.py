@@ -67,11 +67,20 @@ def _policy(base: list[Row], own: list[Row], best: Float) -> Row:
         for name, key in (("mean_s", "wait_mean_s"), ("p95_s", "wait_p95_s"))
     }
     share = interval(saved)
+    choices = [one["choices"] for one in own]
     return {
         "node_hours_saved_share": share,
         "node_hours_saved_share_of_feeling_jobs": interval(feeling),
         "oracle_share": float(saved.mean() / best.mean()) if best.mean() > 0 else None,
         "regret": interval(best - saved),
+        "decisions": {
+            "count": sum(one["count"] for one in choices),
+            "place_as_the_oracle": interval(_share(choices, "good_place")),
+            "mode_as_the_oracle": interval(_share(choices, "good_mode")),
+            "regret": interval(
+                np.array([c["lost_node_s"] / 3600 / one["node_hours"] for c, one in zip(choices, own, strict=True)])
+            ),
+        },
         "slowdown": dict(
             zip(map(str, QUANTILES), np.mean([one["slowdown"] for one in own], axis=0).tolist(), strict=True)
         ),
@@ -85,6 +94,11 @@ def _policy(base: list[Row], own: list[Row], best: Float) -> Row:
         "overran": sum(one["overran"] for one in own),
         "verdict": verdict(share, waits["mean_s"]) if own[0]["policy"] != NONE else None,
     }
+
+
+def _share(choices: list[Row], what: str) -> Float:
+    """Of each seed's starts of jobs that feel the network; NaN where none of them started."""
+    return np.array([one[what] / one["count"] if one["count"] else np.nan for one in choices])
 
 
 def _worst_user(base: list[Row], own: list[Row]) -> Row:

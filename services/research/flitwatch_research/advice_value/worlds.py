@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -85,6 +85,7 @@ class Month:
     level : float32[ticks, G], background utilisation.
     names : of the users, those of `users` first.
     counted, counted_apart : float64[ticks, G], what counters of router and of processor tiles show as a multiple of the truth.
+    rates : what jobs send, as far as it was drawn: the same under every policy.
     """
 
     world: str
@@ -100,6 +101,12 @@ class Month:
     counted: Float
     counted_apart: Float
     causes: dict[str, Cause]
+    rates: dict[int, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def feels_modes(self) -> bool:
+        """Whether a routing mode changes how long communication takes: not where nothing feels the network."""
+        return any(cause.sensitivity.any() for cause in self.causes.values())
 
     @property
     def span_s(self) -> float:

@@ -1,0 +1,175 @@
+"""Measures in the packet engine what a routing mode does to a job: the same job, seed and background under each mode.
+
+    python -m flitwatch_research.advice_value.mode_fit [--write]
+
+prints the table; `--write` stores it where `modes` reads it. The machine is the study's own; a job stands on random nodes of one to all of its groups, as
+many in each, its ranks in the order of the nodes. The rest of the machine sends uniform traffic.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core import packet
+from flitwatch_domain.network_noise.observations import NIC_HZ
+from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research.advice_value.modes import MODES, TABLE_FILE
+from flitwatch_research.studies.desensi_applications import MICROBENCHMARKS
+from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
+from flitwatch_simulation.packet.background import background_generators
+from flitwatch_simulation.packet.machine import Machine, build
+from flitwatch_simulation.packet.run import execute
+from flitwatch_simulation.workloads.messages import Messages, repeated, to_ops
+from flitwatch_twin.users import Exchange
+
+#: Four groups of Cori's kind; ranks and bytes a rank as in De Sensi's figure 10, on as many nodes as the jobs that feel the network have.
+TOPOLOGY, GROUPS, RANKS, SIZE_BYTES = "dragonfly:4,6,16,24", 4, 128, 32768
+ITERATIONS, LOADS_GIB_PER_S, SEEDS = 2, (0.0, 3.0), (1, 2, 3)
+#: All-to-all has a variable of its own (MPICH_GNI_A2A_ROUTING_MODE), which advice does not set: such jobs keep their mode.
+PATTERNS = {Exchange.NEIGHBOUR: "halo3d"}
+ENGINE_MODES = {"ADAPTIVE_0": packet.DragonflyMode.ADAPTIVE_0, "ADAPTIVE_3": packet.DragonflyMode.ADAPTIVE_3}
+
+Ints = NDArray[np.int64]
+
+
+class Run(TypedDict):
+    """One run: seconds, NIC latency in cycles, stalls per flit, non-minimal share of all packets, utilisation of the links that a job there shares."""
+
+    time_s: float
+    latency_cycles: float
+    stalls_per_flit: float
+    non_minimal: float
+    utilisation: float
+
+
+class ModeFigures(TypedDict):
+    """A mode at each load: time over that of the default mode, counters of network cards; non-minimal share without background."""
+
+    time: list[float]
+    latency_cycles: list[float]
+    stalls_per_flit: list[float]
+    non_minimal: float
+
+
+class Case(TypedDict):
+    """A job of one exchange over so many groups, by mode; utilisation under the default mode at each load."""
+
+    exchange: int
+    groups: int
+    utilisation: list[float]
+    modes: dict[str, ModeFigures]
+
+
+def nodes_of(machine: Machine, groups: int, rng: np.random.Generator) -> Ints:
+    """Endpoints of `RANKS` ranks over the first `groups` groups, as many in each, in the order of the nodes."""
+    group = np.asarray(machine.fabric.routers.group)[np.asarray(machine.fabric.endpoints.router)]
+    parts = [
+        rng.choice(np.flatnonzero(group == at), (RANKS + groups - 1 - at) // groups, replace=False)
+        for at in range(groups)
+    ]
+    return np.sort(np.concatenate(parts)).astype(np.int64)
+
+
+def run_once(machine: Machine, messages: Messages, nodes: Ints, mode: str, load: float, seed: int) -> Run:
+    """One job under one mode beside uniform background."""
+    generators = []
+    if load:
+        others = np.random.default_rng(seed).permutation(np.setdiff1d(np.arange(machine.endpoints), nodes))
+        generators = background_generators(machine, "uniform", load, np.sort(others[: machine.endpoints // 4]), 1)
+    number = int(ENGINE_MODES[mode])
+    ops = to_ops([(messages, nodes)], [np.full(messages.src.size, number, np.uint8)])
+    workload = packet.Workload(ops=ops, generators=generators, default_mode=packet.DragonflyMode.ADAPTIVE_0)
+    result = execute(machine, workload, packet_bytes=64, nic_protocol=True, seed=seed)
+    raw = result.raw
+    packets, flits, latency, stalled = (
+        float(np.asarray(raw[f"nic_{what}"], float)[nodes].sum())
+        for what in ("request_packets", "request_flits", "latency_ps", "stalled_ps")
+    )
+    return {
+        "time_s": result.time_s,
+        "latency_cycles": latency * 1e-12 * NIC_HZ / packets,
+        "stalls_per_flit": stalled * 1e-12 * NIC_HZ / flits,
+        "non_minimal": raw["non_minimal"] / max(raw["non_minimal"] + raw["minimal"], 1),
+        "utilisation": _utilisation(machine, nodes, np.asarray(raw["link_bytes"], float), result.time_s),
+    }
+
+
+def _utilisation(machine: Machine, nodes: Ints, link_bytes: NDArray[np.float64], time_s: float) -> float:
+    """Of the global links of the job's groups; of the links between routers in its group where it has only one."""
+    fabric, routers = machine.fabric, len(machine.fabric.routers)
+    group = np.asarray(fabric.routers.group)
+    held = np.unique(group[np.asarray(fabric.endpoints.router)[nodes]])
+    src, dst = np.asarray(fabric.links.src), np.asarray(fabric.links.dst)
+    between = (src < routers) & (dst < routers)
+    own = np.zeros(len(src), bool)
+    begin, end = group[src[between]], group[dst[between]]
+    own[between] = np.isin(begin, held) & ((begin != end) == (len(held) > 1))
+    capacity = np.asarray(fabric.links.bandwidth_bps, float)[own] / 8
+    return float((link_bytes[own] / capacity / time_s).mean())
+
+
+def measured(exchange: Exchange, groups: int, seeds: tuple[int, ...] = SEEDS) -> Case:
+    """One case of the table: medians over seeds, of ratios to the default mode where times are compared."""
+    machine = build(fabric_of(TOPOLOGY), "adaptive0", packet_bytes=64, nic_protocol=True)
+    messages = repeated(MICROBENCHMARKS[PATTERNS[exchange]](RANKS, SIZE_BYTES, 1), ITERATIONS)
+    placed = {seed: nodes_of(machine, groups, np.random.default_rng(seed)) for seed in seeds}
+    runs = {
+        mode: [
+            [run_once(machine, messages, placed[seed], mode, load, seed) for seed in seeds] for load in LOADS_GIB_PER_S
+        ]
+        for mode in MODES
+    }
+    usual = runs[DEFAULT_MODE]
+    return {
+        "exchange": int(exchange),
+        "groups": groups,
+        "utilisation": [_median([one["utilisation"] for one in own]) for own in usual],
+        "modes": {mode: _figures(own, usual) for mode, own in runs.items()},
+    }
+
+
+def _figures(runs: list[list[Run]], usual: list[list[Run]]) -> ModeFigures:
+    """Of one mode, by load and seed, beside the default one."""
+    ratios = [
+        [one["time_s"] / other["time_s"] for one, other in zip(own, before, strict=True)]
+        for own, before in zip(runs, usual, strict=True)
+    ]
+    return {
+        "time": [_median(own) for own in ratios],
+        "latency_cycles": [_median([one["latency_cycles"] for one in own]) for own in runs],
+        "stalls_per_flit": [_median([one["stalls_per_flit"] for one in own]) for own in runs],
+        "non_minimal": _median([one["non_minimal"] for one in runs[0]]),
+    }
+
+
+def _median(values: list[float]) -> float:
+    return float(np.median(values))
+
+
+def main() -> None:
+    """Measure, and store if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--write", action="store_true", help="store the table as the study's")
+    options = parser.parse_args()
+    answer = {
+        "topology": TOPOLOGY,
+        "ranks": RANKS,
+        "bytes_a_rank": SIZE_BYTES,
+        "iterations": ITERATIONS,
+        "background_gib_per_s": list(LOADS_GIB_PER_S),
+        "seeds": list(SEEDS),
+        "cases": [measured(exchange, groups) for exchange in PATTERNS for groups in range(1, GROUPS + 1)],
+    }
+    text = json.dumps(answer, indent=1) + "\n"
+    if options.write:
+        TABLE_FILE.write_text(text)
+    print(text, end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""What a routing mode does to a job: measured in the packet engine by `mode_fit`, beside what the twin's law makes of its load.
+
+The adviser never reads this table. It sees the counters of network cards that alternated between the modes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
+
+#: The table that the packet engine made, with its machine and its seeds; written by `mode_fit`.
+TABLE_FILE = Path(__file__).parent / "routing_modes.json"
+#: High bias towards minimal ways: the mode that De Sensi 2019 (section 4) alternates with the default.
+HIGH_BIAS = "ADAPTIVE_3"
+MODES = (DEFAULT_MODE, HIGH_BIAS)
+#: Under an adviser that has nothing to go by a job alternates between the modes, step by step.
+ALTERNATE = "alternate"
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """What a mode does to jobs of one exchange over so many groups, at rising utilisation of the links that they share.
+
+    Attributes
+    ----------
+    utilisation : float64[loads], rising; time, latency_cycles, stalls_per_flit : float64[loads], of the mode
+    detours : non-minimal share of bytes under the mode over that under the default mode
+    """
+
+    utilisation: NDArray[np.float64]
+    time: NDArray[np.float64]
+    latency_cycles: NDArray[np.float64]
+    stalls_per_flit: NDArray[np.float64]
+    detours: float
+
+    def time_at(self, utilisation: NDArray[np.float64] | float) -> NDArray[np.float64]:
+        """Communication time over that of the default mode; what was not measured is held at the nearest load that was."""
+        return np.asarray(np.interp(utilisation, self.utilisation, self.time))
+
+    def counters_at(self, utilisation: NDArray[np.float64] | float) -> tuple[float, float]:
+        """(latency in cycles, stalls per flit) as the job's network cards count them."""
+        return (
+            float(np.interp(utilisation, self.utilisation, self.latency_cycles)),
+            float(np.interp(utilisation, self.utilisation, self.stalls_per_flit)),
+        )
+
+
+@lru_cache(maxsize=1)
+def effects() -> dict[tuple[int, int, str], Effect]:
+    """The table by (exchange, groups that the job spans, mode). Jobs of an exchange that is not in it keep the default mode."""
+    stored = json.loads(TABLE_FILE.read_text())
+    found = {}
+    for one in stored["cases"]:
+        usual = one["modes"][DEFAULT_MODE]
+        for mode, shown in one["modes"].items():
+            found[one["exchange"], one["groups"], mode] = Effect(
+                np.array(one["utilisation"]),
+                np.array(shown["time"]),
+                np.array(shown["latency_cycles"]),
+                np.array(shown["stalls_per_flit"]),
+                shown["non_minimal"] / usual["non_minimal"] if usual["non_minimal"] > 0 else 1.0,
+            )
+    return found
