@@ -226,7 +226,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
         ]
       : difference
         ? [window, `against ${intervalText(clock.comparison, clock.window.from)}`]
-        : [`${window}${clock.live ? ", live" : ""}`, "sum of stalls ÷ sum of flits"];
+        : [`${window}${clock.live && fresh.state !== "recorded" ? ", live" : ""}`, "sum of stalls ÷ sum of flits"];
   const theme = useStore(themeStore);
   const label = `${fabric.kind === "dragonfly" || fabric.kind === "torus" ? "Routers" : "Switches"} of ${fabric.name} coloured by ${difference ? "change of " : ""}stall cycles per flit${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
   const viewProps = scene && {
