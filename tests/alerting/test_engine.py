@@ -325,6 +325,20 @@ def test_silent_counters_are_told_and_make_the_other_figures_quiet(embedded_db: 
         assert {e.payload["rule"] for e in events.since(conn, 0) if e.kind == "alert"} >= {"silent"}
 
 
+def test_a_recording_that_ends_is_not_silent_and_a_machine_that_stops_is(embedded_db: str) -> None:
+    """The same counters, which end five minutes before the rule looks: only of a machine that is awaited is silence told."""
+    with connect(embedded_db, role="reader") as conn:
+        start = int(clock_s(conn)) // 60 * 60 - 900
+    _stalls(embedded_db, start, 10, (0, 10))
+    rule = read_rule({"name": "silent", "signal": "counter_silence", "above": 120, "every": 10})
+    with connect(embedded_db, role="writer") as conn:
+        assert dry_run(conn, rule, start, start + 900)["fired"] == 1
+        row = fabrics.get(conn, "machine")
+        fabrics.describe(conn, row.fabric_id, {"recorded": True})
+        told = dry_run(conn, rule, start, start + 900)
+    assert (told["fired"], told["series"]) == (0, 0)
+
+
 def test_a_lost_connection_and_a_table_that_is_away_are_waited_for(embedded_db: str, hook: Hook) -> None:
     chosen = config({"name": "h", "kind": "webhook", "url": hook.url})
     with running(embedded_db, chosen) as engine, connect(embedded_db, role="owner", autocommit=True) as conn:

@@ -114,3 +114,14 @@ def test_it_begins_full(demo: tuple[str, Path, float]) -> None:
     assert set(fabrics) == {"demo", "demo-tree"} and all(one["simulated"] for one in fabrics.values())
     assert routes[0]["state"] == "recommended" and routes[0]["simulated"] and routes[0]["fabric"] == "demo-tree"
     assert sum(estimates.values()) >= 30
+    recorded = {name: one["recorded"] for name, one in fabrics.items()}
+    assert recorded == {"demo": False, "demo-tree": True}
+
+
+def test_no_alert_is_wrong_about_the_recorded_tree(demo: tuple[str, Path, float]) -> None:
+    """The tree's counters end when the demo starts. Silence of the machine would be told after two minutes; of a recording never."""
+    url, _, up_s = demo
+    rules = (one["rule"] for one in answers(url, "alerts/rules")["items"])
+    rule = next(one for one in rules if one["signal"] == "counter_silence")
+    time.sleep(max(0.0, 2 * rule["above"] - (time.monotonic() - up_s)))
+    assert [one["summary"] for one in answers(url, "alerts", rule=rule["name"])["items"]] == []

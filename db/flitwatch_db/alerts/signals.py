@@ -269,7 +269,7 @@ def ingest_gap(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iter
 
 
 def counter_silence(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
-    """Seconds since the newest counters of a fabric that counted within the last day; archives are not silent."""
+    """Seconds since the newest counters of a fabric that counted within the last day; archives and recordings are not silent."""
     rows = _rows(
         conn,
         sql.SQL("""
@@ -280,7 +280,7 @@ def counter_silence(conn: Connection, rule: Rule, from_s: float, to_s: float) ->
                 UNION ALL
                 SELECT g, 1 FROM generate_series(date_trunc('second', to_timestamp(%(to)s)) - interval '5 minutes', to_timestamp(%(to)s) - interval '1 second', interval '1 second') g
                 WHERE EXISTS (SELECT FROM router_1s r WHERE r.fabric_id = f.fabric_id AND r.ts = g)
-            ) m ON true WHERE NOT f.timeless GROUP BY 1, 2
+            ) m ON true WHERE NOT f.timeless AND NOT f.attributes @> '{"recorded": true}' GROUP BY 1, 2
         """),
         {"first": from_s - ARCHIVE_S, "to": to_s},
     )

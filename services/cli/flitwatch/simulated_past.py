@@ -111,7 +111,9 @@ def tree(url: str, until_s: int) -> int:
     One of its nodes sends to two others by the same cable under the loaded tables, so that the loop has something to find.
     """
     until_s -= until_s % PORTS_S
-    fabric = replace(xgft(2, [4, 4], [1, 2]), name=TREE, counted_at=CountedAt.SENDER)
+    # Nothing counts on it from now on: nobody is to wait for its next sample.
+    known = xgft(2, [4, 4], [1, 2])
+    fabric = replace(known, name=TREE, counted_at=CountedAt.SENDER, attributes={**known.attributes, "recorded": True})
     ports = ftree_tables(fabric)
     carried = _carried(fabric, ports)
     with connect(url, role="writer", application="flitwatch past") as conn:
@@ -153,7 +155,7 @@ def _last_minutes(fabric_id: int, fabric: Fabric, carried: Float, until_s: int) 
         np.repeat(times, routers),
         np.repeat(float(BUCKET_S), routers * len(times)) * np.tile((~np.isnan(flits)).sum(axis=1), len(times)),
         np.tile(flits, (len(times), 1)),
-        np.tile(flits * WAITS * WORD_BYTES / (BUCKET_S * LINK_BYTES_PER_S), (len(times), 1)),
+        np.tile(flits * WAITS * (flits * WORD_BYTES / BUCKET_S / LINK_BYTES_PER_S), (len(times), 1)),
     )
     into = np.flatnonzero(links.src >= routers)
     sent = np.zeros((len(fabric.endpoints), 1))

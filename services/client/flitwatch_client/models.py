@@ -539,6 +539,7 @@ class Fabric(TypedDict):
     technology: str
     simulated: bool
     snapshot: bool
+    recorded: bool
     counted_at: str
     routers: int
     endpoints: int
@@ -556,6 +557,7 @@ class FabricDetail(TypedDict):
     technology: str
     simulated: bool
     snapshot: bool
+    recorded: bool
     counted_at: str
     routers: int
     endpoints: int

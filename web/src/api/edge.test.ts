@@ -52,7 +52,7 @@ describe("the edge", () => {
 
 describe("freshness", () => {
   const base = {
-    fabric: { snapshot: false, last_ts: null },
+    fabric: { snapshot: false, recorded: false, last_ts: null },
     through: 1_000_000,
     movedAt: 1_001_000,
     connection: "open" as const,
@@ -70,8 +70,14 @@ describe("freshness", () => {
     });
   });
   it("calls one sample, and what ended long ago, a recording", () => {
-    expect(freshness({ ...base, fabric: { snapshot: true, last_ts: null } }).state).toBe("recorded");
+    expect(freshness({ ...base, fabric: { snapshot: true, recorded: false, last_ts: null } }).state).toBe("recorded");
     expect(freshness({ ...base, movedAt: null, now: 1_000_000 + 3 * 86_400_000 }).state).toBe("recorded");
     expect(freshness({ ...base, through: null }).state).toBe("none");
+  });
+  it("awaits nothing of a recording that has just ended", () => {
+    const fabric = { snapshot: false, recorded: true, last_ts: null };
+    for (const now of [1_001_000, 1_120_000, 4_600_000])
+      expect(freshness({ ...base, movedAt: null, fabric, now })).toMatchObject({ state: "recorded", reason: null });
+    expect(freshness({ ...base, fabric, connection: "lost" }).state).toBe("stale");
   });
 });

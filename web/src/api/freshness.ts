@@ -23,7 +23,7 @@ export const SILENCE_MS = 30_000;
 const RECORDED_MS = 86_400_000;
 
 interface Inputs {
-  fabric: Pick<Fabric, "snapshot" | "last_ts"> | null;
+  fabric: Pick<Fabric, "snapshot" | "recorded" | "last_ts"> | null;
   through: number | null;
   movedAt: number | null;
   connection: "connecting" | "open" | "lost";
@@ -40,8 +40,10 @@ export function freshness({ fabric, through, movedAt, connection, nextTryAt, now
   if (through === null) return none;
   const lag = now - through;
   const last = `last sample ${moment(through, now, true)}`;
+  const recorded: Freshness = { ...none, state: "recorded", text: `Recorded · ${last} ${ZONE}` };
   if (connection === "lost")
     return { state: "stale", text: `Stale · ${last}`, through, reason: "connection", nextTryAt };
+  if (fabric.recorded) return recorded;
   if (now - (movedAt ?? since) < SILENCE_MS && (movedAt !== null || Math.abs(lag) < 2 * SILENCE_MS)) {
     const near = lag > -5000 && lag < 600_000;
     return {
@@ -54,8 +56,7 @@ export function freshness({ fabric, through, movedAt, connection, nextTryAt, now
       nextTryAt: null,
     };
   }
-  if (movedAt === null && Math.abs(lag) > RECORDED_MS)
-    return { ...none, state: "recorded", text: `Recorded · ${last} ${ZONE}`, through };
+  if (movedAt === null && Math.abs(lag) > RECORDED_MS) return recorded;
   return { state: "stale", text: `Stale · ${last}`, through, reason: "silence", nextTryAt: null };
 }
 

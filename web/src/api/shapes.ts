@@ -31,6 +31,7 @@ export const fabricShape = v.object({
   technology: maybe(v.string()),
   simulated: v.boolean(),
   snapshot: v.boolean(),
+  recorded: v.boolean(),
   routers: v.number(),
   endpoints: v.number(),
   links: v.number(),

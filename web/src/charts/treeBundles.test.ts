@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Machine } from "./arrange";
 import { mostTraffic, treeOf } from "./tree";
-import { bundlesOf, drawBundles, pixelOf, worstOf } from "./treeBundles";
+import { bundlesOf, drawBundles, fillPixels, pixelOf, worstOf } from "./treeBundles";
 import { treeLayout } from "./treePlot";
 
 /** Leaves that are all connected with all spines, both ways; one link is hot. */
@@ -44,12 +44,14 @@ describe("bundles of a tree's links", () => {
     const { machine, tree } = wide(500, 100, 77_777);
     expect(mostTraffic(tree)).toBe(10);
     const bundles = bundlesOf(tree, treeLayout(tree, machine, 900, 500));
-    expect(bundles.length).toBeLessThanOrEqual(24_000);
+    const long = bundles.map(({ x0, y0, x1, y1 }) => Math.max(Math.abs(x1 - x0), Math.abs(y1 - y0)));
+    expect(long.reduce((sum, one) => sum + one)).toBeLessThanOrEqual(3_000_000);
     expect(new Set(bundles.flatMap((one) => one.halves)).size).toBe(100_000);
     expect(Math.max(...bundles.map(worstOf))).toBe(40);
 
     const pixels = new Uint32Array(900 * 500);
-    drawBundles(pixels, { width: 900, height: 500, scale: 1 }, bundles, (ratio) => (ratio > 30 ? 2 : 1));
+    const into = { values: pixels, width: 900, height: 500, scale: 1 };
+    drawBundles(into, bundles, (ratio) => (ratio > 30 ? 2 : 1));
     // The whole line of the hot link lies over the others, from row to row.
     expect(pixels.filter((one) => one === 2).length).toBeGreaterThan(200);
     expect(pixels.filter((one) => one === 1).length).toBeGreaterThan(10_000);
@@ -58,6 +60,21 @@ describe("bundles of a tree's links", () => {
   it("keep each half edge apart where there is room", () => {
     const { machine, tree } = wide(12, 6, 5);
     expect(bundlesOf(tree, treeLayout(tree, machine, 900, 500)).length).toBe(144);
+  });
+
+  it("lie beside rectangles that are never thinner than a pixel, and never out of the picture", () => {
+    const values = new Uint32Array(40);
+    const into = { values, width: 10, height: 4, scale: 1 };
+    fillPixels(into, 1.2, 0.9, 0.3, 0.2, 7);
+    fillPixels(into, 8.1, 2, 9, 9, 5);
+    fillPixels(into, -3, -3, 2, 2, 9);
+    expect(Array.from(values, (value, i) => [i, value]).filter(([, value]) => value)).toEqual([
+      [11, 7],
+      [28, 5],
+      [29, 5],
+      [38, 5],
+      [39, 5],
+    ]);
   });
 
   it("have the colours of the picture", () => {

@@ -7,8 +7,8 @@ import { ratioOf, type HalfEdge, type Tree } from "./tree";
 
 /** With more half edges than this, lines lie over each other and strokes cost more than a frame. */
 export const MOST_STROKES = 20_000;
-/** Lines that an array of pixels takes within a frame. */
-const MOST_LINES = 24_000;
+/** Pixels of all lines together that an array takes within a frame. */
+const MOST_PIXELS = 3_000_000;
 /** Beyond any tree's levels and any screen's pixels: parts of a key stay apart. */
 const [MOST_ROWS, MOST_COLUMNS] = [64, 65_536];
 
@@ -26,9 +26,12 @@ export interface Bundle {
 export function bundlesOf(tree: Tree, layout: TreeLayout): Bundle[] {
   for (let cell = 1; ; cell *= 2) {
     const found = inColumns(tree, layout, cell);
-    if (found.length <= MOST_LINES || cell >= layout.width) return found;
+    if (pixelsOf(found) <= MOST_PIXELS || cell >= layout.width) return found;
   }
 }
+
+const pixelsOf = (bundles: readonly Bundle[]) =>
+  bundles.reduce((sum, { x0, y0, x1, y1 }) => sum + Math.max(Math.abs(x1 - x0), Math.abs(y1 - y0)), 0);
 
 function inColumns(tree: Tree, { x, y }: TreeLayout, cell: number): Bundle[] {
   const found = new Map<number, Bundle>();
@@ -56,10 +59,9 @@ export const worstOf = ({ halves }: Bundle): number => {
   return worst;
 };
 
-/** Draws lines of one pixel into `pixels` (width × height, 32 bits each), those with the higher ratio over the others. */
+/** Draws lines of one pixel into an array of pixels (32 bits each), those with the higher ratio over the others. */
 export function drawBundles(
-  pixels: Uint32Array,
-  { width, height, scale }: { width: number; height: number; scale: number },
+  { values: pixels, width, height, scale }: Pixels,
   bundles: readonly Bundle[],
   colourOf: (ratio: number) => number,
 ): void {
@@ -80,6 +82,42 @@ export function drawBundles(
       if (column >= 0 && column < width && row >= 0 && row < height) pixels[row * width + column] = colour;
     }
   }
+}
+
+export interface Pixels {
+  values: Uint32Array;
+  width: number;
+  height: number;
+  /** Pixels of a unit of the layout. */
+  scale: number;
+}
+
+/** Fills a rectangle of the layout, at least a pixel wide and high where it begins in sight. */
+export function fillPixels(
+  { values, width, height, scale }: Pixels,
+  x: number,
+  y: number,
+  w: number,
+  h: number,
+  colour: number,
+): void {
+  const [left, top] = [Math.round(x * scale), Math.round(y * scale)];
+  const right = Math.min(width, Math.max(left + 1, Math.round((x + w) * scale)));
+  const bottom = Math.min(height, Math.max(top + 1, Math.round((y + h) * scale)));
+  for (let row = Math.max(0, top); row < bottom; row++)
+    for (let column = Math.max(0, left); column < right; column++) values[row * width + column] = colour;
+}
+
+/** `pixelOf` of colours that come again and again. */
+export function rememberedPixels(): (css: string) => number {
+  const known = new Map<string, number>();
+  return (css) => {
+    const old = known.get(css);
+    if (old !== undefined) return old;
+    const pixel = pixelOf(css);
+    known.set(css, pixel);
+    return pixel;
+  };
 }
 
 /** A colour of CSS as pixels hold it: red lowest, opaque. */

@@ -7,7 +7,7 @@ import { levelName } from "./arrange";
 import { count } from "../lib/format";
 import { font, type Palette } from "./palette";
 import { changeColour, fractionColour, heatColour, type Theme } from "./scale";
-import { type Bundle, bundlesOf, drawBundles, MOST_STROKES, pixelOf } from "./treeBundles";
+import { type Bundle, bundlesOf, drawBundles, fillPixels, MOST_STROKES, rememberedPixels } from "./treeBundles";
 import { mostTraffic, ratioOf, type HalfEdge, type LeafWorst, type Terminal, type Tree } from "./tree";
 
 /** What is drawn: stall cycles per flit, their change between windows, or the congested fraction. */
@@ -107,11 +107,17 @@ export function drawTree(
   paint: TreePaint,
 ): void {
   const { palette } = paint;
-  context.fillStyle = palette.surface;
-  context.fillRect(0, 0, layout.width, layout.height);
-  if (isBundled(tree) && context instanceof CanvasRenderingContext2D) drawMany(context, layout, tree, paint);
-  else drawEach(context, layout, tree, paint);
-  drawNodes(context, layout, tree, machine, paint);
+  if (isBundled(tree) && context instanceof CanvasRenderingContext2D) drawMany(context, layout, tree, machine, paint);
+  else {
+    context.fillStyle = palette.surface;
+    context.fillRect(0, 0, layout.width, layout.height);
+    drawEach(context, layout, tree, paint);
+    drawNodes(layout, tree, machine, paint, (x, y, w, h, colour) => {
+      context.fillStyle = colour;
+      context.fillRect(x, y, w, h);
+    });
+  }
+  nameNodes(context, layout, tree, machine, palette);
   drawSwitches(context, layout, tree, paint);
   context.textAlign = "left";
   for (const row of layout.rows) {
@@ -128,17 +134,26 @@ export const isBundled = (tree: Tree): boolean => 2 * tree.edges.length > MOST_S
 
 const bundles = new WeakMap<TreeLayout, { tree: Tree; made: Bundle[] }>();
 
-function drawMany(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, paint: TreePaint): void {
+/** Links and nodes as pixels: tens of thousands of strokes and rectangles would take more than a frame. */
+function drawMany(
+  context: CanvasRenderingContext2D,
+  layout: TreeLayout,
+  tree: Tree,
+  machine: Machine,
+  paint: TreePaint,
+): void {
   const { palette, measure } = paint;
   const old = bundles.get(layout);
   const made = old?.tree === tree ? old.made : bundlesOf(tree, layout);
   bundles.set(layout, { tree, made });
   const { width, height } = context.canvas;
-  const image = context.getImageData(0, 0, width, height);
+  const image = context.createImageData(width, height);
+  const pixelOf = rememberedPixels();
+  const pixels = { values: new Uint32Array(image.data.buffer), width, height, scale: width / layout.width };
+  pixels.values.fill(pixelOf(palette.surface));
   const unknown = pixelOf(palette.lineStrong);
-  drawBundles(new Uint32Array(image.data.buffer), { width, height, scale: width / layout.width }, made, (ratio) =>
-    ratio < 0 ? unknown : pixelOf(measureColour(measure, ratio, palette.theme)),
-  );
+  drawBundles(pixels, made, (ratio) => (ratio < 0 ? unknown : pixelOf(measureColour(measure, ratio, palette.theme))));
+  drawNodes(layout, tree, machine, paint, (x, y, w, h, colour) => fillPixels(pixels, x, y, w, h, pixelOf(colour)));
   context.putImageData(image, 0, 0);
 }
 
@@ -186,28 +201,25 @@ const plural = (name: string, n: number) => (n === 1 ? name : name === "leaf" ? 
 
 /** Nodes under their leaf: a pair of rectangles each where their cables are counted, else a bar. */
 function drawNodes(
-  context: CanvasRenderingContext2D,
   layout: TreeLayout,
   tree: Tree,
   machine: Machine,
   { palette, measure }: TreePaint,
+  fill: (x: number, y: number, width: number, height: number, colour: string) => void,
 ): void {
   const leaves = tree.order[0] ?? [];
-  const most = Math.max(
-    0,
-    ...leaves.flatMap((leaf) => (tree.terminals.get(leaf) ?? []).flatMap(({ up, down }) => [up.flits, down.flits])),
-  );
+  let most = 0;
+  for (const leaf of leaves)
+    for (const { up, down } of tree.terminals.get(leaf) ?? []) most = Math.max(most, up.flits, down.flits);
   const thick = Math.max(0.7, layout.nodeStep * 0.42);
-  let total = 0;
   for (const leaf of leaves) {
     const nodes = machine.nodes[leaf] ?? 0;
     const terminals = tree.terminals.get(leaf) ?? [];
-    total += nodes;
     const left = (layout.x[leaf] as number) - layout.nodeWidth / 2;
     const bar = (half: HalfEdge, y: number) => {
       if (!half.counted) return;
-      context.fillStyle = measureColour(measure, ratioOf(half), palette.theme);
-      context.fillRect(left, y, Math.max(0.8, most > 0 ? (half.flits / most) * layout.nodeWidth : 0), thick);
+      const width = Math.max(0.8, most > 0 ? (half.flits / most) * layout.nodeWidth : 0);
+      fill(left, y, width, thick, measureColour(measure, ratioOf(half), palette.theme));
     };
     for (let i = 0; i < nodes; i++) {
       const y = layout.nodesTop + i * layout.nodeStep;
@@ -216,11 +228,20 @@ function drawNodes(
         bar(terminal.down, y);
         bar(terminal.up, y + thick);
       } else {
-        context.fillStyle = palette.lineStrong;
-        context.fillRect(left, y, layout.nodeWidth, Math.max(0.8, layout.nodeStep * 0.55));
+        fill(left, y, layout.nodeWidth, Math.max(0.8, layout.nodeStep * 0.55), palette.lineStrong);
       }
     }
   }
+}
+
+function nameNodes(
+  context: CanvasRenderingContext2D,
+  layout: TreeLayout,
+  tree: Tree,
+  machine: Machine,
+  palette: Palette,
+): void {
+  const total = (tree.order[0] ?? []).reduce((sum, leaf) => sum + (machine.nodes[leaf] ?? 0), 0);
   if (!total) return;
   context.font = font(11);
   context.fillStyle = palette.ink3;

@@ -14,16 +14,21 @@ const FIXED = [
   "/recommendations?id=1",
   "/alerts",
   "/alerts?view=rules",
+  "/alerts?view=rules&rule=group-stalls",
   "/alerts?view=silences",
+  "/alerts?view=contacts",
   "/health",
   "/connect",
   "/login",
   "/admin",
 ];
 
-/** Those and the fabric's views, two trees, a torus and a job with runs, of this platform. */
+/** Those and the fabric's views, two trees, a torus, a job with runs and one without, and an alert, of this platform. */
 export async function pagesOf({ api, timed, fabrics }) {
-  const job = (await api("/jobs?limit=200")).items.find((one) => (one.runs ?? 0) > 0);
+  const jobs = (await api("/jobs?limit=200")).items;
+  const job = jobs.find((one) => (one.runs ?? 0) > 0);
+  const plain = jobs.find((one) => !one.runs && one.state === "RUNNING") ?? jobs.find((one) => !one.runs);
+  const alert = (await api("/alerts?limit=1")).items[0];
   const others = [
     ...fabrics.filter((one) => one.kind === "fat_tree").slice(0, 2),
     ...fabrics.filter((one) => one.kind === "torus").slice(0, 1),
@@ -31,8 +36,11 @@ export async function pagesOf({ api, timed, fabrics }) {
   return [
     ...FIXED,
     ...["tiles", "ring", "group", "table", "links"].map((view) => `/fabric/${timed.name}?view=${view}`),
+    `/fabric/${timed.name}?view=tiles&diff=on${job ? `&job=${encodeURIComponent(job.job_id)}` : ""}`,
     ...others.map((one) => `/fabric/${one.name}`),
-    ...(job ? [`/jobs/${encodeURIComponent(job.job_id)}`] : []),
+    ...[job, plain].filter(Boolean).map((one) => `/jobs/${encodeURIComponent(one.job_id)}`),
+    ...(alert ? [`/alerts?alert=${alert.alert_id}`] : []),
+    "/no-such-page",
   ];
 }
 

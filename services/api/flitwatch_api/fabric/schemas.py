@@ -17,6 +17,7 @@ class Fabric(BaseModel):
     technology: str = Field(description="cray_xc, slingshot, infiniband, opa or generic")
     simulated: bool
     snapshot: bool = Field(description="Its counters are one sample without a time.")
+    recorded: bool = Field(description="Its counters are a recording that is whole: no more are awaited.")
     counted_at: str = Field(description="receiver or sender: at which end of a link its counters stand.")
     routers: int
     endpoints: int

@@ -31,6 +31,7 @@ async def describe(
         technology=head.technology,
         simulated=head.simulated,
         snapshot=head.snapshot,
+        recorded=head.attributes.get("recorded") is True,
         counted_at=head.counted_at,
         routers=routers,
         endpoints=endpoints,

@@ -3996,6 +3996,11 @@ export interface components {
              */
             snapshot: boolean;
             /**
+             * Recorded
+             * @description Its counters are a recording that is whole: no more are awaited.
+             */
+            recorded: boolean;
+            /**
              * Counted At
              * @description receiver or sender: at which end of a link its counters stand.
              */
@@ -4050,6 +4055,11 @@ export interface components {
              * @description Its counters are one sample without a time.
              */
             snapshot: boolean;
+            /**
+             * Recorded
+             * @description Its counters are a recording that is whole: no more are awaited.
+             */
+            recorded: boolean;
             /**
              * Counted At
              * @description receiver or sender: at which end of a link its counters stand.

@@ -26,7 +26,8 @@ interface Props {
   search: FabricSearch;
   view: View;
   views: View[];
-  subtitle: string;
+  /** What the picture shows, in two short lines: the bar has room for both. */
+  shown: [string, string];
   jobs: FabricJobs;
   values: Store<Values | null>;
   congestion: Congestion | null;
@@ -46,7 +47,7 @@ export function ContextBar({
   search,
   view,
   views,
-  subtitle,
+  shown,
   jobs,
   values,
   congestion,
@@ -67,18 +68,18 @@ export function ContextBar({
   const first = parseTime(fabric.first_ts);
   const chosen = search.job?.split(",").filter(Boolean) ?? [];
   const drop = (id: string) => change({ job: chosen.filter((job) => job !== id).join(",") || undefined });
-  // With all of them in one line, each gets less room; the address says so at once, so nothing moves later.
-  const crowded = search.diff === "on" && chosen.length > 0;
+  // With more than the usual controls in one line, each gets less room; the address says so at once, so nothing moves later.
+  const crowded = search.diff === "on" || chosen.length > 0 || search.from !== undefined;
   return (
     <div className="context" data-crowded={crowded || undefined}>
       <div className="fabric-title">
         <h1>Fabric</h1>
         {fabric.simulated && <span className="tag">simulated</span>}
-        <span className="subtitle" title={subtitle}>
-          {subtitle}
+        <span className="subtitle">
+          {shown[0]} <br />
+          {shown[1]}
         </span>
       </div>
-      <span className="spacer" />
       <Segmented
         label="View"
         value={view}
@@ -201,7 +202,7 @@ export function ContextBar({
                 moment,
                 linkClass: search.class ?? null,
                 congestion,
-                subtitle,
+                subtitle: shown.join(" · "),
               })
             : []
         }

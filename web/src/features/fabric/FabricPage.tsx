@@ -217,14 +217,21 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
     view !== "links" &&
     view !== "tree" &&
     (scene?.groups.length ?? 0) > 1;
-  const window = clock ? intervalText(clock.window, clock.span.to) : "";
   const words = wordsOf(fabric);
-  const subtitle =
+  // The day is said where it is not that of the newest data.
+  const window = clock ? intervalText(clock.window, edge ?? clock.span.to) : "";
+  const shown: [string, string] =
     fabric.snapshot || !clock
-      ? `${devices(fabric)}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}${fabric.snapshot ? " · one sample" : " · no counters yet: its traffic is unknown"}`
+      ? [
+          `${devices(fabric)}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}`,
+          fabric.snapshot ? "one sample" : "no counters yet: traffic unknown",
+        ]
       : difference
-        ? `${window} against ${intervalText(clock.comparison, clock.span.to)}`
-        : `${window}${clock.live ? ", live" : ""} · colours are ${words.stalls} ÷ ${words.flits} summed over this window`;
+        ? [window, `against ${intervalText(clock.comparison, clock.window.from)}`]
+        : [
+            `${window}${clock.live && fresh.state !== "recorded" ? ", live" : ""}`,
+            `sum of ${words.stalls} ÷ sum of ${words.flits}`,
+          ];
   const theme = useStore(themeStore);
   const label = `${fabric.kind === "dragonfly" || fabric.kind === "torus" ? "Routers" : "Switches"} of ${fabric.name} coloured by ${difference ? "change of " : ""}${words.ratio}${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
   const viewProps = scene && {
@@ -245,7 +252,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
         search={search}
         view={view}
         views={views}
-        subtitle={subtitle}
+        shown={shown}
         jobs={jobs}
         values={values.store}
         congestion={values.congestion}

@@ -42,11 +42,18 @@ export function pairOf(text: string | undefined): { src: number; dst: number } |
 const users = (link: HotLink) =>
   link.cannot_tell ?? link.jobs.map((job) => `${job.job_id} ${percent(job.share)}`).join("; ");
 
+/** Why nobody can tell who uses a link, once for all links that share the reason: rows have no room for it. */
+export function reasonsOf(links: HotLink[]): { reason: string; links: number }[] {
+  const found = new Map<string, number>();
+  for (const { cannot_tell: reason } of links) if (reason !== null) found.set(reason, (found.get(reason) ?? 0) + 1);
+  return [...found].map(([reason, links]) => ({ reason, links }));
+}
+
 function Users({ link, at }: { link: HotLink; at: string | undefined }) {
   if (link.cannot_tell !== null)
     return (
-      <span className="muted ellipsis" title={link.cannot_tell}>
-        Cannot tell: {link.cannot_tell}
+      <span className="muted" title={link.cannot_tell}>
+        Cannot tell
       </span>
     );
   const more = link.jobs.length - NAMED + link.jobs_more;
@@ -139,6 +146,13 @@ export function HotLinksView({ scene, moment, search, selected, onSelect, change
             {data.note ? ` · ${data.note}` : ""}
           </span>
         )}
+        {data &&
+          reasonsOf(data.items).map(({ reason, links }) => (
+            <span className="subtitle hot-links-reason" key={reason}>
+              {links < data.items.length ? `Cannot tell for ${plural(links, "link")}` : "Cannot tell who uses them"}:{" "}
+              {reason}
+            </span>
+          ))}
       </div>
       {!data ? (
         <Unanswered what="the links" asked={[answer]} />

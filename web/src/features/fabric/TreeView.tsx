@@ -96,9 +96,13 @@ function CountedTree({
     return compared && then.data ? changeOf(now, treeOf(machine, topology.data, then.data)) : now;
   }, [machine, topology.data, figures.data, then.data, compared]);
   const rings = useMemo(() => new Set(jobs.flatMap((job) => [...job.routers])), [jobs]);
-  const counted = tree?.edges.some((edge) => edge.up.counted + edge.down.counted > 0) ?? false;
-  const partly =
-    tree?.edges.some((edge) => edge.up.counted + edge.down.counted < edge.up.links + edge.down.links) ?? false;
+  const { counted, partly } = useMemo(() => {
+    const edges = tree?.edges ?? [];
+    return {
+      counted: edges.some(({ up, down }) => up.counted + down.counted > 0),
+      partly: edges.some(({ up, down }) => up.counted + down.counted < up.links + down.links),
+    };
+  }, [tree]);
 
   return (
     <div className="tree-view">

@@ -149,26 +149,28 @@ export function ForecastPage() {
             )}
             {above && <JobsWithoutSteps />}
           </div>
-          <div className="estimate-side">
-            {chosen && <Trust key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />}
-            <HowToRead
-              lines={[
-                <>
-                  The band holds the time of the next steps, summed, in 90 of 100 cases; coverage says how often it did
-                  on runs held out.
-                </>,
-                <>
-                  The forecaster that serves is the one with the least error in the backtest, be it learned or a plain
-                  rule; every rival is in the table.
-                </>,
-                <>
-                  “to usual” is the expected time over that of the mean run for the same steps; it is marked when the
-                  whole band lies above the usual.
-                </>,
-              ]}
-              not="A forecast continues what was seen. It knows of no job that starts later, of no change of the program, and it names no cause."
-            />
-          </div>
+          {above && (
+            <div className="estimate-side">
+              {chosen && <Trust key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />}
+              <HowToRead
+                lines={[
+                  <>
+                    The band holds the time of the next steps, summed, in 90 of 100 cases; coverage says how often it
+                    did on runs held out.
+                  </>,
+                  <>
+                    The forecaster that serves is the one with the least error in the backtest, be it learned or a plain
+                    rule; every rival is in the table.
+                  </>,
+                  <>
+                    “to usual” is the expected time over that of the mean run for the same steps; it is marked when the
+                    whole band lies above the usual.
+                  </>,
+                ]}
+                not="A forecast continues what was seen. It knows of no job that starts later, of no change of the program, and it names no cause."
+              />
+            </div>
+          )}
         </div>
       )}
     </div>

@@ -5,7 +5,7 @@ import { runningJobsQuery } from "../../api/estimates";
 import type { RunningJob } from "../../api/estimateShapes";
 import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
-import { refused, Unanswered } from "../../components/Notice";
+import { refused, Unanswered, Waiting } from "../../components/Notice";
 import { count, duration, plural } from "../../lib/format";
 import { runTimeText } from "./runTimeText";
 import { address } from "../../api/client";
@@ -60,6 +60,12 @@ export function JobsWithoutSteps() {
     return (
       <section className="card forecast-note" aria-label="Jobs without steps">
         <Unanswered line what="jobs without steps" asked={[answer]} />
+      </section>
+    );
+  if (answer.isPending)
+    return (
+      <section className="card forecast-note" aria-label="Jobs without steps">
+        <Waiting what="jobs without steps" />
       </section>
     );
   if (!jobs.length) return null;

@@ -7,6 +7,7 @@ import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import { importanceLayout, INPUT_ROW, weightsLayout } from "../../charts/importanceLayout";
 import type { Column } from "../../components/DataTable";
+import { Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { Segmented } from "../../components/Segmented";
 import { plural } from "../../lib/format";
@@ -27,8 +28,14 @@ const columns: Column<Input>[] = [
 ];
 
 export function RestsOn({ application: { exe, nodes } }: { application: Application }) {
-  const { data } = useQuery(forecastQuery({ exe, nodes }));
+  const { data, isPending } = useQuery(forecastQuery({ exe, nodes }));
   const [chosen, setChosen] = useState<string | null>(null);
+  if (isPending)
+    return (
+      <section className="card forecast-note">
+        <Waiting what="what the forecast rests on" />
+      </section>
+    );
   if (!data) return null;
   const rests = data.rests_on.find((one) => one.forecaster === chosen) ?? data.rests_on[0];
   if (!rests)

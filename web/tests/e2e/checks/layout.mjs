@@ -86,37 +86,48 @@ export async function layout(site) {
   }
 
   await check(
-    "difference, a job and a past window leave the controls on the screen and the window readable",
+    "whatever is shown, the fabric's bar is 48 pixels high, says its window whole and keeps its controls on the screen",
     async (page) => {
       const { api, timed } = site;
       const job = (await api("/jobs?state=RUNNING&limit=1")).items[0].job_id;
       const to = Math.floor(Date.parse(timed.last_ts) / 60_000) * 60_000 - 600_000;
-      const past = `&from=${new Date(to - 600_000).toISOString()}&to=${new Date(to).toISOString()}`;
-      for (const when of ["", past]) {
-        await page.goto(`${url}/fabric/${timed.name}?view=ring&diff=on&job=${job}${when}`);
-        await page.waitForSelector(".context .chip a");
-        for (const width of [1440, 1600, 1920]) {
-          await page.setViewportSize({ width, height: 900 });
-          const { right, shown } = await page.evaluate(() => {
-            const parts = [...document.querySelectorAll(".context > *")].map(
-              (one) => one.getBoundingClientRect().right,
-            );
-            const text = document.querySelector(".context .subtitle");
-            // The window that is shown: "15:55–16:05".
-            const range = document.createRange();
-            range.setStart(text.firstChild, 0);
-            range.setEnd(text.firstChild, 11);
-            return {
-              right: Math.max(...parts),
-              shown: range.getBoundingClientRect().right <= text.getBoundingClientRect().right,
-            };
-          });
-          assert.ok(
-            right <= width && shown,
-            `${width} pixels${when}: controls end at ${right}, window readable: ${shown}`,
-          );
+      const ten = (end) => `&from=${new Date(end - 600_000).toISOString()}&to=${new Date(end).toISOString()}`;
+      const times = { live: null, past: to, "another day": to - 86_400_000 - 5000 };
+      const dayOf = (ms) => Math.floor(ms / 86_400_000);
+      const shows = { stalls: "", difference: "&diff=on", job: `&job=${job}`, both: `&diff=on&job=${job}` };
+      const wrong = [];
+      for (const [when, end] of Object.entries(times)) {
+        const time = end === null ? "" : ten(end);
+        const begins = (end ?? Date.parse(timed.last_ts)) - 600_000;
+        for (const [what, shown] of Object.entries(shows)) {
+          await page.goto(`${url}/fabric/${timed.name}?view=ring${shown}${time}`);
+          await page.waitForSelector(shown.includes("job") ? ".context .chip" : ".context .subtitle");
+          for (const width of [1440, 1600, 1920]) {
+            await page.setViewportSize({ width, height: 900 });
+            const found = await page.evaluate(() => {
+              const bar = document.querySelector(".context");
+              const text = bar.querySelector(".subtitle");
+              const cut = [text, ...text.children].some((one) => one.scrollWidth > one.clientWidth + 1);
+              const words = document.createRange();
+              words.selectNodeContents(text);
+              const [inner, outer] = [words.getBoundingClientRect(), bar.getBoundingClientRect()];
+              const next = bar.children[1].getBoundingClientRect();
+              return {
+                ends: Math.max(...[...bar.children].map((one) => one.getBoundingClientRect().right)),
+                high: outer.height,
+                whole: !cut && inner.top >= outer.top && inner.bottom <= outer.bottom && inner.right < next.left,
+                text: text.textContent,
+              };
+            });
+            if (found.ends > width || found.high !== 48 || !found.whole)
+              wrong.push(`${width} pixels, ${what}, ${when}: ${JSON.stringify(found)}`);
+            const day = /\d{1,2} [A-Z][a-z]{2}/.test(found.text);
+            if (day !== dayOf(begins) < dayOf(Date.parse(timed.last_ts)))
+              wrong.push(`${what}, ${when}: the day in "${found.text}"`);
+          }
         }
       }
+      assert.deepEqual(wrong, []);
     },
   );
 }
