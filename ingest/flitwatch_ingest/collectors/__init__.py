@@ -11,7 +11,6 @@ Open
 - `infiniband` for a subnet, read from one host: discovery, a round of all its devices, what is published of them;
 - `ufm` for a subnet's topology from UFM's REST interface;
 - `ethernet` for switches that are asked one by one, `sonic` and `gnmi` for what answers: Redis, dumps, OpenConfig's trees;
-- `secret_file` for a password or token in a file;
 - `devices` for which ports of a subnet are asked, `conversations` for asking many devices at a time, `umad` for the library that carries it.
 
 A collector of files keeps its state in the checkpoint alone. The subnet's has none: its records carry counters, and the writer takes the differences.

@@ -17,7 +17,7 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers.lldp import Switch, fabric_of
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
-from flitwatch_ingest.collectors.secret_file import secret_of
+from flitwatch_domain.secret_file import secret_of
 from flitwatch_ingest.sources.ethernet import Reading, Tally, records_of
 from flitwatch_ingest.sources.rejection import Rejection
 
