@@ -54,6 +54,12 @@ class Pair:
     there: httpx.Client
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list waits for a peer as long as a machine that does much else needs."""
+    monkeypatch.setattr(listing, "PATIENCE_S", 60.0)
+
+
 @pytest.fixture(scope="module")
 def pair(world: World, _embedded_template: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     folder = tmp_path_factory.mktemp("peers")
