@@ -8,7 +8,7 @@ import { fabricsQuery, routersQuery } from "./api/queries";
 import { makeRouter } from "./app/router";
 import "./app/main.css";
 import { listenForKeys } from "./lib/keys";
-import { placeOf } from "./lib/peer";
+import { placeOf } from "./lib/remote";
 import { startTheme } from "./lib/theme";
 
 startTheme();

@@ -29,7 +29,7 @@ from flitwatch_api.links.http import http as links
 from flitwatch_api.logs import RequestIdMiddleware
 from flitwatch_api.network_noise.http import http as network_noise
 from flitwatch_api.noise.http import http as noise
-from flitwatch_api.peers.http import http as peers
+from flitwatch_api.remotes.http import http as remotes
 from flitwatch_api.people.access import allowed
 from flitwatch_api.people.callers import Callers
 from flitwatch_api.people.directory import directory_of
@@ -111,7 +111,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         ingest,
         search,
         events,
-        peers,
+        remotes,
         people,
         sign_on,
     ):

@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_api.jobs.links import MOST, JobLink
-from flitwatch_api.peers import address as peer_addresses
+from flitwatch_api.remotes import address as remote_addresses
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.task_models.base import words_of
 
@@ -62,13 +62,13 @@ class Settings(BaseSettings):
         default=(),
         description="CLUSTER|NAME|URL,...: links of a job's page to other monitors; * for every cluster, {job_id} and {cluster} in the URL.",
     )
-    api_peers: Annotated[tuple[str, ...], NoDecode] = Field(
+    api_remotes: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="NAME|URL|TOKEN_FILE,...: other Flitwatch platforms whose machines this page shows too; the token may read only, and may be left out where no login is asked for.",
     )
-    api_peers_ca: Path | None = Field(
+    api_remotes_ca: Path | None = Field(
         default=None,
-        description="Authorities (PEM) that peers' certificates are checked against; without it the system's.",
+        description="Authorities (PEM) that their certificates are checked against; without it the system's.",
     )
     api_metrics_port: int | None = Field(
         default=None,
@@ -199,7 +199,7 @@ class Settings(BaseSettings):
         "api_frame_ancestors",
         "advice_parts",
         "api_job_links",
-        "api_peers",
+        "api_remotes",
         "ldap_url",
         mode="before",
     )
@@ -236,10 +236,10 @@ class Settings(BaseSettings):
             JobLink.read(part)
         return value
 
-    @field_validator("api_peers")
+    @field_validator("api_remotes")
     @classmethod
-    def _peers(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        peer_addresses.read_all(value)
+    def _remotes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        remote_addresses.read_all(value)
         return value
 
     @field_validator("api_trusted_proxies")

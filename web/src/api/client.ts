@@ -1,6 +1,6 @@
 /** One door to the API: every answer is validated here, every failure becomes an ApiError that says what the reader can do. */
 import * as v from "valibot";
-import { apiBase, PEER } from "../lib/peer";
+import { apiBase, REMOTE } from "../lib/remote";
 
 export interface Problem {
   title: string;
@@ -46,13 +46,13 @@ async function problemOf(response: Response): Promise<Problem> {
 
 export type Query = Record<string, string | number | boolean | null | undefined>;
 
-/** `peer`: the platform that is asked; the one that this page shows, unless another is named. */
-export function address(path: string, query: Query = {}, peer: string | null = PEER): string {
+/** `remote`: the platform that is asked; the one that this page shows, unless another is named. */
+export function address(path: string, query: Query = {}, remote: string | null = REMOTE): string {
   const parameters = new URLSearchParams();
   for (const [key, value] of Object.entries(query))
     if (value != null && value !== "") parameters.set(key, String(value));
   const text = parameters.toString();
-  return `${apiBase(path, peer)}${path}${text ? `?${text}` : ""}`;
+  return `${apiBase(path, remote)}${path}${text ? `?${text}` : ""}`;
 }
 
 async function request(url: string, init: RequestInit): Promise<Response> {
@@ -72,12 +72,12 @@ export async function getJson<S extends v.GenericSchema>(
   path: string,
   query?: Query,
   signal?: AbortSignal,
-  peer: string | null = PEER,
+  remote: string | null = REMOTE,
 ): Promise<v.InferOutput<S>> {
   return validated(
     shape,
     path,
-    await request(address(path, query, peer), { signal: signal ?? null, headers: { accept: "application/json" } }),
+    await request(address(path, query, remote), { signal: signal ?? null, headers: { accept: "application/json" } }),
   );
 }
 
@@ -88,13 +88,13 @@ export function protectChanges(token: string | null): void {
   csrf = token;
 }
 
-/** A peer can only be read: nothing is sent there that could change something. */
+/** A remote can only be read: nothing is sent there that could change something. */
 function mayChange(path: string): void {
-  if (PEER === null || apiBase(path, PEER) === apiBase(path, null)) return;
+  if (REMOTE === null || apiBase(path, REMOTE) === apiBase(path, null)) return;
   throw new ApiError({
     title: "This platform can only be read from here",
     status: 405,
-    detail: `${PEER} is another platform.`,
+    detail: `${REMOTE} is another platform.`,
     advice: "Do this on its own page.",
   });
 }

@@ -15,13 +15,13 @@ export const fabricsQuery = () =>
   });
 
 /** Other platforms and their machines. */
-export const peersQuery = () =>
+export const remotesQuery = () =>
   queryOptions({
-    queryKey: ["peers"],
-    queryFn: ({ signal }) => getJson(shapes.peersShape, "/peers", {}, signal),
+    queryKey: ["remotes"],
+    queryFn: ({ signal }) => getJson(shapes.remotesShape, "/remotes", {}, signal),
     staleTime: MINUTE,
-    // A peer that does not answer is asked for again by itself.
-    refetchInterval: ({ state }) => (state.data?.items.some((peer) => peer.problem !== null) ? 15_000 : 5 * MINUTE),
+    // A platform that does not answer is asked for again by itself.
+    refetchInterval: ({ state }) => (state.data?.items.some((remote) => remote.problem !== null) ? 15_000 : 5 * MINUTE),
   });
 
 /** The machines of the platform that serves this page, whatever is shown. */

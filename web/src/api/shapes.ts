@@ -358,7 +358,7 @@ export type SearchHit = v.InferOutput<typeof searchShape>["items"][number];
 export const jobsShape = pageOf(jobShape);
 export const fabricsShape = pageOf(fabricShape);
 
-export const peersShape = v.object({
+export const remotesShape = v.object({
   items: v.array(
     v.object({
       name: v.string(),
@@ -375,5 +375,5 @@ export const peersShape = v.object({
     }),
   ),
 });
-export type Peer = v.InferOutput<typeof peersShape>["items"][number];
+export type Remote = v.InferOutput<typeof remotesShape>["items"][number];
 export const runsShape = pageOf(runShape);

@@ -2,7 +2,7 @@
 import { useRouterState } from "@tanstack/react-router";
 import type { Fabric } from "../api/shapes";
 import { whole } from "../lib/embed";
-import { BASE } from "../lib/peer";
+import { BASE } from "../lib/remote";
 import { Freshness } from "./Freshness";
 
 export function EmbedBar({ machine }: { machine: Fabric | null }) {

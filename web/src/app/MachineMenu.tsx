@@ -1,11 +1,11 @@
-/** The machine that is shown, and the others: this platform's and those of its peers. */
+/** The machine that is shown, and the others: this platform's and those of its remotes. */
 import { useQuery, type UseQueryResult } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { ownFabricsQuery, peersQuery } from "../api/queries";
-import type { Fabric, Peer } from "../api/shapes";
+import { ownFabricsQuery, remotesQuery } from "../api/queries";
+import type { Fabric, Remote } from "../api/shapes";
 import { Icon } from "../components/Icon";
 import { Menu, type MenuEntry } from "../components/Menu";
-import { machineHref, PEER } from "../lib/peer";
+import { machineHref, REMOTE } from "../lib/remote";
 import { devices } from "../machine/scene";
 
 interface Props {
@@ -19,37 +19,37 @@ const detailOf = (machine: Listed): string =>
   `${devices(machine)}${machine.simulated ? " · simulated" : ""}${machine.snapshot ? " · one sample" : ""}`;
 
 /** Machines of another platform than the one that is shown, or the reason why there are none. */
-function entriesOf(peer: string | null, machines: Listed[], problem: string | null): MenuEntry[] {
+function entriesOf(remote: string | null, machines: Listed[], problem: string | null): MenuEntry[] {
   if (problem !== null)
-    return [{ id: `${peer} problem`, label: peer, detail: problem, disabled: true, onSelect: () => undefined }];
+    return [{ id: `${remote} problem`, label: remote, detail: problem, disabled: true, onSelect: () => undefined }];
   return machines.map((machine) => ({
-    id: `${peer} ${machine.name}`,
-    label: peer === null ? machine.name : `${machine.name} at ${peer}`,
+    id: `${remote} ${machine.name}`,
+    label: remote === null ? machine.name : `${machine.name} at ${remote}`,
     detail: detailOf(machine),
-    onSelect: () => location.assign(machineHref(peer, machine.name)),
+    onSelect: () => location.assign(machineHref(remote, machine.name)),
   }));
 }
 
 export function MachineMenu({ machine, machines }: Props) {
   const navigate = useNavigate();
   const fabrics = machines.data?.items;
-  const peers = useQuery(peersQuery());
-  const own = useQuery({ ...ownFabricsQuery(), enabled: PEER !== null });
+  const remotes = useQuery(remotesQuery());
+  const own = useQuery({ ...ownFabricsQuery(), enabled: REMOTE !== null });
   const shown: MenuEntry[] = (fabrics ?? []).map((fabric) => ({
     id: String(fabric.id),
-    label: PEER === null ? fabric.name : `${fabric.name} at ${PEER}`,
+    label: REMOTE === null ? fabric.name : `${fabric.name} at ${REMOTE}`,
     detail: detailOf(fabric),
     onSelect: () => void navigate({ to: "/fabric/$fabric", params: { fabric: fabric.name } }),
   }));
-  const others = (peers.data?.items ?? [])
-    .filter((peer: Peer) => peer.name !== PEER)
-    .flatMap((peer) => entriesOf(peer.name, peer.machines, peer.problem));
-  const unread: MenuEntry[] = peers.error
+  const others = (remotes.data?.items ?? [])
+    .filter((remote: Remote) => remote.name !== REMOTE)
+    .flatMap((remote) => entriesOf(remote.name, remote.machines, remote.problem));
+  const unread: MenuEntry[] = remotes.error
     ? [
         {
-          id: "peers",
+          id: "remotes",
           label: "Other platforms",
-          detail: peers.error.message,
+          detail: remotes.error.message,
           disabled: true,
           onSelect: () => undefined,
         },
@@ -65,14 +65,14 @@ export function MachineMenu({ machine, machines }: Props) {
           <span className="ellipsis">
             {machine?.name ?? (fabrics ? "no machine" : machines.error ? "machines unknown" : "…")}
           </span>
-          {PEER !== null && <span className="tag">at {PEER}, read only</span>}
+          {REMOTE !== null && <span className="tag">at {REMOTE}, read only</span>}
           {machine?.simulated && <span className="tag">simulated</span>}
           <Icon name="down" />
         </>
       }
       entries={[
-        ...(PEER === null ? shown : entriesOf(null, own.data?.items ?? [], null)),
-        ...(PEER === null ? [] : shown),
+        ...(REMOTE === null ? shown : entriesOf(null, own.data?.items ?? [], null)),
+        ...(REMOTE === null ? [] : shown),
         ...others,
         ...unread,
       ]}

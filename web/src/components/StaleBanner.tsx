@@ -1,4 +1,4 @@
-import { BASE } from "../lib/peer";
+import { BASE } from "../lib/remote";
 import { useEffect, useState } from "react";
 import type { Freshness } from "../api/freshness";
 import { clock } from "../lib/time";

@@ -4,7 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { logIn, logOut, PROVIDER_LOGOUT, providerHref, sessionQuery } from "../../api/session";
 import { Failure, Waiting } from "../../components/Notice";
-import { splitPeer } from "../../lib/peer";
+import { splitRemote } from "../../lib/remote";
 import { standing } from "./standing";
 import "./login.css";
 
@@ -23,7 +23,7 @@ export function LoginPage() {
   const entered = () => {
     changed();
     // Another platform is another load of the page.
-    if (to && splitPeer(to)) location.assign(to);
+    if (to && splitRemote(to)) location.assign(to);
     else if (to) void navigate({ href: to });
   };
   const enter = useMutation({ mutationFn: logIn, onSuccess: entered });

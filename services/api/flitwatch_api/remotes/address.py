@@ -1,4 +1,4 @@
-"""Where a peer is, as the setting names it."""
+"""Where a remote is, as the setting names it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _URL = re.compile(r"https?://[\x21\x22\x24-\x3b\x3d\x3f-\x5b\x5d-\x7e]+")
 
 
 @dataclass(frozen=True)
-class PeerAddress:
-    """A peer's name here, its address without the last slash, and the file with the token that it is asked with."""
+class RemoteAddress:
+    """A remote's name here, its address without the last slash, and the file with the token that it is asked with."""
 
     name: str
     url: str
     token_file: Path | None
 
     @classmethod
-    def read(cls, text: str) -> PeerAddress:
+    def read(cls, text: str) -> RemoteAddress:
         """One of `NAME|URL` or `NAME|URL|TOKEN_FILE`.
 
         Raises
@@ -41,16 +41,16 @@ class PeerAddress:
         return cls(name, url, Path(parts[2]) if len(parts) == 3 else None)
 
 
-def read_all(texts: tuple[str, ...]) -> list[PeerAddress]:
-    """All peers of the setting; ValueError where one is wrong or two have one name."""
+def read_all(texts: tuple[str, ...]) -> list[RemoteAddress]:
+    """All remotes of the setting; ValueError where one is wrong or two have one name."""
     if len(texts) > MOST:
-        raise ValueError(f"more than {MOST} peers")
-    peers = [PeerAddress.read(text) for text in texts]
-    names = [peer.name for peer in peers]
+        raise ValueError(f"more than {MOST} remotes")
+    remotes = [RemoteAddress.read(text) for text in texts]
+    names = [remote.name for remote in remotes]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ValueError(f"two peers are called {twice!r}")
-    return peers
+        raise ValueError(f"two remotes are called {twice!r}")
+    return remotes
 
 
 def _check_url(url: str, shown: str) -> None:
@@ -63,4 +63,4 @@ def _check_url(url: str, shown: str) -> None:
         raise ValueError(f"{shown} needs https:// and a host, without a question mark, a user or a password")
     # A token that travels in the clear is everybody's on the way.
     if where.scheme == "http" and where.hostname not in LOOPBACK:
-        raise ValueError(f"{shown} begins with http://; only peers on this machine may go without TLS")
+        raise ValueError(f"{shown} begins with http://; only remotes on this machine may go without TLS")

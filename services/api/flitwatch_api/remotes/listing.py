@@ -1,4 +1,4 @@
-"""A peer with its machines, as it is listed."""
+"""A remote with its machines, as it is listed."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import time
 
 from pydantic import TypeAdapter, ValidationError
 
-from flitwatch_api.peers.client import PeerClient
-from flitwatch_api.peers.schemas import Peer, PeerMachine
+from flitwatch_api.remotes.client import RemoteClient
+from flitwatch_api.remotes.schemas import Remote, RemoteMachine
 from flitwatch_domain.access import Caller
 from flitwatch_domain.errors import FlitwatchError
 
-#: A list waits so long for a peer; the others are listed meanwhile.
+#: A list waits so long for a remote; the others are listed meanwhile.
 PATIENCE_S = 4.0
 LISTED_S = 10.0
 MOST_MACHINES = 1_000
-_MACHINES = TypeAdapter(list[PeerMachine])
+_MACHINES = TypeAdapter(list[RemoteMachine])
 
 
-class PeerListing:
-    """A peer's machines, as asked for not long ago."""
+class RemoteListing:
+    """A remote's machines, as asked for not long ago."""
 
-    def __init__(self, client: PeerClient) -> None:
+    def __init__(self, client: RemoteClient) -> None:
         self.client = client
-        self._machines: list[PeerMachine] = []
+        self._machines: list[RemoteMachine] = []
         self._problem: str | None = None
         self._until_s = 0.0
         self._asking = asyncio.Lock()
 
-    async def of(self, caller: Caller | None) -> Peer:
+    async def of(self, caller: Caller | None) -> Remote:
         """What a caller sees of it."""
         async with self._asking:
             if time.monotonic() >= self._until_s:
@@ -41,7 +41,7 @@ class PeerListing:
                 (await self.client.access()).check(self.client.name, caller)
             except FlitwatchError as refusal:
                 machines, problem = [], refusal.message
-        return Peer(name=self.client.name, url=self.client.address.url, problem=problem, machines=machines)
+        return Remote(name=self.client.name, url=self.client.address.url, problem=problem, machines=machines)
 
     async def _ask(self) -> None:
         try:

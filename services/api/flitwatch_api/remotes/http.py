@@ -1,4 +1,4 @@
-"""Routes of peers: their machines, and whatever can be read of them."""
+"""Routes of remotes: their machines, and whatever can be read of them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from fastapi.responses import Response, StreamingResponse
 from flitwatch_api.answers import answer
 from flitwatch_api.events.hub import RelayedStream
 from flitwatch_api.events.stream_access import StreamAccess
-from flitwatch_api.peers import relay
-from flitwatch_api.peers.schemas import PeerList
+from flitwatch_api.remotes import relay
+from flitwatch_api.remotes.schemas import RemoteList
 from flitwatch_api.people.browsers import address_of
 from flitwatch_api.people.callers import counted_as
 from flitwatch_api.platform import ThePlatform
@@ -21,34 +21,34 @@ from flitwatch_api.problems import RESPONSES
 from flitwatch_domain.access import Caller
 from flitwatch_domain.errors import NotFound
 
-http = APIRouter(prefix="/peers", tags=["peers"], responses=RESPONSES)
+http = APIRouter(prefix="/remotes", tags=["remotes"], responses=RESPONSES)
 
 
-@http.get("", response_model=PeerList)
-async def peers(request: Request, platform: ThePlatform) -> Response:
+@http.get("", response_model=RemoteList)
+async def remotes(request: Request, platform: ThePlatform) -> Response:
     """Other platforms whose machines can be seen from here, each with its machines or the reason why they cannot be seen now."""
     caller: Caller | None = request.state.caller
-    return answer(PeerList(items=list(await asyncio.gather(*(one.of(caller) for one in platform.peers.values())))))
+    return answer(RemoteList(items=list(await asyncio.gather(*(one.of(caller) for one in platform.remotes.values())))))
 
 
 @http.get(
-    "/{peer}/{path:path}",
+    "/{remote}/{path:path}",
     response_class=Response,
-    responses={200: {"content": {"*/*": {}}, "description": "What the peer answers at /api/v1/{path}."}},
+    responses={200: {"content": {"*/*": {}}, "description": "What the remote answers at /api/v1/{path}."}},
 )
-async def read_peer(
+async def read_remote(
     request: Request,
     platform: ThePlatform,
-    peer: Annotated[str, Path(max_length=40)],
-    path: Annotated[str, Path(max_length=2000, description="Below the peer's /api/v1, with the same parameters.")],
+    remote: Annotated[str, Path(max_length=40)],
+    path: Annotated[str, Path(max_length=2000, description="Below the remote's /api/v1, with the same parameters.")],
 ) -> Response:
-    """What a peer answers, as it answers it. Nothing can be changed there from here."""
-    known = platform.peers.get(peer)
+    """What a remote answers, as it answers it. Nothing can be changed there from here."""
+    known = platform.remotes.get(remote)
     if known is None:
-        raise NotFound(f"no peer is called {peer[:40]!r}", advice="GET /api/v1/peers lists them.")
+        raise NotFound(f"no remote is called {remote[:40]!r}", advice="GET /api/v1/remotes lists them.")
     client, caller = known.client, request.state.caller
     raw = request.scope.get("raw_path") or request.url.path.encode()
-    asked = relay.below_base(raw, request.scope["query_string"], f"/peers/{peer}".encode())
+    asked = relay.below_base(raw, request.scope["query_string"], f"/remotes/{remote}".encode())
     (await client.access()).check(client.name, caller)
     headers = {name: value for name in relay.ASKED_WITH if (value := request.headers.get(name)) is not None}
     # Without a wish of the caller, our own client would ask for what the caller cannot unpack.

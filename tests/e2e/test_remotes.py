@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fixtures.databases import Server
 
-from api.test_peers import token_file
+from api.test_remotes import token_file
 from api.world import seed
 from e2e.site import PAGE
 from e2e.test_page import browser, run  # noqa: F401
@@ -17,7 +17,7 @@ from flitwatch_api.settings import Settings
 
 @pytest.mark.integration
 @pytest.mark.slow
-def test_a_peer_s_machines_are_looked_at_and_never_changed(
+def test_a_remote_s_machines_are_looked_at_and_never_changed(
     embedded_db: str,
     _embedded_template: Server,
     tmp_path: Path,
@@ -29,14 +29,14 @@ def test_a_peer_s_machines_are_looked_at_and_never_changed(
     seed(far)
     token = token_file(tmp_path, far, "read")
     with serving(Settings(db=far, web=None, api_anonymous="none")) as there:
-        peers = f"theta|{there.url}|{token}, gone|http://127.0.0.1:9"
-        with serving(Settings(db=embedded_db, web=PAGE, api_anonymous="operator", api_peers=peers)) as here:
-            while not (machines := here.get("/peers")["items"][0]["machines"]):
+        remotes = f"theta|{there.url}|{token}, gone|http://127.0.0.1:9"
+        with serving(Settings(db=embedded_db, web=PAGE, api_anonymous="operator", api_remotes=remotes)) as here:
+            while not (machines := here.get("/remotes")["items"][0]["machines"]):
                 time.sleep(0.5)  # a machine that does much else may not answer within a list's patience
             names = [machine["name"] for machine in machines]
-            job = here.get("/peers/theta/jobs")["items"][0]["job_id"]
+            job = here.get("/remotes/theta/jobs")["items"][0]["job_id"]
             run(
-                "peer.mjs",
+                "remote.mjs",
                 {**browser, "FLITWATCH_URL": here.url, "FLITWATCH_MACHINE": names[0], "FLITWATCH_JOB": job},
                 timeout_s=180,
             )

@@ -1,4 +1,4 @@
-"""Shapes of answers about peers."""
+"""Shapes of answers about remotes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from datetime import datetime
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class PeerMachine(BaseModel):
-    """A machine that a peer shows."""
+class RemoteMachine(BaseModel):
+    """A machine that a remote shows."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -22,16 +22,16 @@ class PeerMachine(BaseModel):
     last_ts: datetime | None = Field(description="End of the newest data.")
 
 
-class Peer(BaseModel):
+class Remote(BaseModel):
     """Another platform and its machines."""
 
     name: str
     url: str
     problem: str | None = Field(description="Why its machines cannot be shown; null: they can.")
-    machines: list[PeerMachine]
+    machines: list[RemoteMachine]
 
 
-class PeerList(BaseModel):
-    """All peers, in the order of the setting."""
+class RemoteList(BaseModel):
+    """All remotes, in the order of the setting."""
 
-    items: list[Peer]
+    items: list[Remote]

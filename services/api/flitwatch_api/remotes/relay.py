@@ -1,4 +1,4 @@
-"""Handing a peer's answer on as it comes."""
+"""Handing a remote's answer on as it comes."""
 
 from __future__ import annotations
 
@@ -23,41 +23,41 @@ HANDED_ON = frozenset({
     "content-type", "content-encoding", "content-length", "content-disposition", "etag", "last-modified", "retry-after", "vary",
     "x-frames", "x-routers", "x-from", "x-step-seconds", "x-accel-buffering",
 })  # fmt: skip
-#: Nothing of a peer runs in this page's name: no scripts, whatever an answer calls itself.
+#: Nothing of a remote runs in this page's name: no scripts, whatever an answer calls itself.
 TYPES = frozenset({
     "application/json", "application/problem+json", "application/octet-stream", "application/vnd.apache.arrow.stream",
     "application/vnd.apache.arrow.file", "application/vnd.apache.parquet", "text/csv", "text/plain", "text/html", EVENTS,
 })  # fmt: skip
 POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-#: About people and logins of the peer, and about peers of it: none of this platform's business.
-OWN = frozenset({"session", "users", "tokens", "audit", "peers"})
+#: About people and logins of the remote, and about remotes of it: none of this platform's business.
+OWN = frozenset({"session", "users", "tokens", "audit", "remotes"})
 
 
 def below_base(raw_path: bytes, query: bytes, prefix: bytes) -> bytes:
-    """What is asked of a peer, below the API's base, as it came.
+    """What is asked of a remote, below the API's base, as it came.
 
     Parameters
     ----------
     raw_path : bytes    of the request, still encoded
     query : bytes
-    prefix : bytes      what stands before it: .../peers/NAME
+    prefix : bytes      what stands before it: .../remotes/NAME
 
     Raises
     ------
     NotFound
-        It leads elsewhere than to what a peer shows.
+        It leads elsewhere than to what a remote shows.
     """
     rest = raw_path.partition(prefix)[2]
     parts = [part for segment in rest.split(b"/")[1:] for part in re.split(r"[/\\]", unquote(segment))]
     if not parts or any(part in ("", ".", "..") for part in parts) or parts[0].lower() in OWN:
-        raise NotFound("peers show no such thing", advice="GET /api/v1/peers lists what they show.")
+        raise NotFound("remotes show no such thing", advice="GET /api/v1/remotes lists what they show.")
     return rest + (b"?" + query if query else b"")
 
 
 def headers_of(response: httpx.Response) -> dict[str, str]:
     """The headers that are handed on."""
     held = {name: value for name, value in response.headers.items() if name in HANDED_ON}
-    # What a peer shows to this platform is for whom this platform shows it to, not for a cache between.
+    # What a remote shows to this platform is for whom this platform shows it to, not for a cache between.
     kept = response.headers.get("cache-control", "no-cache").replace("public", "private")
     return {**held, "cache-control": kept, "content-security-policy": POLICY}
 

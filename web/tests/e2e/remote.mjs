@@ -1,4 +1,4 @@
-// A platform without machines of its own that shows those of a peer, "theta" (tests/e2e/test_peers.py serves both); another peer, "gone", does not answer.
+// A platform without machines of its own that shows those of a remote, "theta" (tests/e2e/test_remotes.py serves both); another remote, "gone", does not answer.
 import assert from "node:assert/strict";
 import { start, until } from "./harness.mjs";
 
@@ -8,7 +8,7 @@ const { FLITWATCH_MACHINE: machine, FLITWATCH_JOB: job } = process.env;
 
 const menu = (page) => page.locator("header.top > button", { hasText: "Machine" });
 
-await check("the machine menu has a peer's machines, and says which peer does not answer", async (page) => {
+await check("the machine menu has a remote's machines, and says which remote does not answer", async (page) => {
   await page.goto(url);
   await menu(page).click();
   await page.getByRole("menuitem", { name: `${machine} at theta` }).waitFor();
@@ -16,7 +16,7 @@ await check("the machine menu has a peer's machines, and says which peer does no
   assert.equal(await gone.getAttribute("aria-disabled"), "true");
 });
 
-await check("a peer's machine is shown from its own answers, under an address that can be shared", async (page) => {
+await check("a remote's machine is shown from its own answers, under an address that can be shared", async (page) => {
   const asked = [];
   page.on("request", (request) => {
     const path = new URL(request.url()).pathname;
@@ -34,19 +34,19 @@ await check("a peer's machine is shown from its own answers, under an address th
     "the menu says where the machine is",
   );
   await until(
-    () => asked.some((path) => path.startsWith("/api/v1/peers/theta/events")),
+    () => asked.some((path) => path.startsWith("/api/v1/remotes/theta/events")),
     Boolean,
-    "the peer's events are followed",
+    "the remote's events are followed",
   );
-  const here = asked.filter((path) => !path.startsWith("/api/v1/peers/theta/"));
+  const here = asked.filter((path) => !path.startsWith("/api/v1/remotes/theta/"));
   for (const path of here)
-    assert.ok(/^\/api\/v1\/(session|peers|fabrics)$/.test(path), `${path} was asked of this platform`);
+    assert.ok(/^\/api\/v1\/(session|remotes|fabrics)$/.test(path), `${path} was asked of this platform`);
   await page.reload();
   await page.locator(".view-box canvas").first().waitFor();
   assert.ok(new URL(page.url()).pathname.startsWith("/at/theta/"));
 });
 
-await check("every way from a peer's page stays at the peer, and the job there is the peer's", async (page) => {
+await check("every way from a remote's page stays at the remote, and the job there is the remote's", async (page) => {
   await page.goto(`${url}/at/theta/jobs`);
   await page.getByRole("link", { name: job, exact: true }).first().click();
   await page.waitForURL(`${url}/at/theta/jobs/**`);
@@ -70,7 +70,7 @@ await check("who may do everything here can only read there, and is told so befo
   assert.equal(await page.locator(".locked", { hasText: "New silence" }).count(), 0, "at home they may");
 });
 
-await check("a peer that does not answer is said to be away, not empty", async (page) => {
+await check("a remote that does not answer is said to be away, not empty", async (page) => {
   await page.goto(`${url}/at/gone/fabric`);
   await page.getByText("gone does not answer").first().waitFor();
   assert.equal(await page.getByText("No machine is known yet").count(), 0);
