@@ -12,7 +12,6 @@ Open
 - `ufm` for a subnet's topology from UFM's REST interface;
 - `ethernet` for switches that are asked one by one, `sonic` and `gnmi` for what answers: Redis, dumps, gNMI; `gnmi_stream` for switches that send by themselves;
 - `rounds` for the loop of those that ask, `answers` for an answer that cannot be read;
-- `secret_file` for a password or token in a file;
 - `devices` for which ports of a subnet are asked, `conversations` for asking many devices at a time, `umad` for the library that carries it.
 
 A collector of files keeps its state in the checkpoint alone. The subnet's has none: its records carry counters, and the writer takes the differences.

@@ -16,11 +16,11 @@ import orjson
 from flitwatch_domain.errors import BadInput, FlitwatchError, Unavailable
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers.lldp import Switch, fabric_of
+from flitwatch_domain.secret_file import secret_of
 from flitwatch_ingest.collectors.answers import BadAnswer
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.collectors.rounds import MOST_NAMED, ask_again, named
-from flitwatch_ingest.collectors.secret_file import secret_of
 from flitwatch_ingest.sources.ethernet import Reading, Tally, records_of
 from flitwatch_ingest.sources.rejection import Rejection
 

@@ -18,8 +18,8 @@ import orjson
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers import ufm
+from flitwatch_domain.secret_file import secret_of
 from flitwatch_ingest.collectors.answers import BadAnswer
-from flitwatch_ingest.collectors.secret_file import secret_of
 
 #: A subnet of 40,000 ports is some 60 MB of records.
 MOST_BODY_BYTES = 1 << 30

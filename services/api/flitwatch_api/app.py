@@ -38,6 +38,7 @@ from flitwatch_api.people.sign_on import http as sign_on
 from flitwatch_api.people.trail import AuditMiddleware, AuditTrail
 from flitwatch_api.platform import Platform
 from flitwatch_api.recommendations.http import http as recommendations
+from flitwatch_api.remotes.http import http as remotes
 from flitwatch_api.runs.http import http as runs
 from flitwatch_api.samples.http import http as samples
 from flitwatch_api.search.http import http as search
@@ -110,6 +111,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         ingest,
         search,
         events,
+        remotes,
         people,
         sign_on,
     ):

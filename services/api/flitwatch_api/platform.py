@@ -19,6 +19,9 @@ from flitwatch_api.events.hub import Hub
 from flitwatch_api.fabric.topologies import Topologies
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.jobs.links import JobLink
+from flitwatch_api.remotes import address as remote_addresses
+from flitwatch_api.remotes.client import RemoteClient
+from flitwatch_api.remotes.listing import RemoteListing
 from flitwatch_api.settings import Settings
 from flitwatch_api.shared_answers import SharedAnswers
 from flitwatch_db import async_pool, connect
@@ -54,6 +57,10 @@ class Platform:
         self.settings = settings
         self.url = url
         self.job_links = [JobLink.read(text) for text in settings.api_job_links]
+        self.remotes = {
+            remote.name: RemoteListing(RemoteClient(remote, settings.api_remotes_ca))
+            for remote in remote_addresses.read_all(settings.api_remotes)
+        }
         try:
             bounded = make_conninfo(url, options=f"-c statement_timeout={settings.api_statement_timeout_ms}")
         except psycopg.ProgrammingError:
@@ -86,6 +93,8 @@ class Platform:
         """End the streams and close the connections."""
         await self.advice.stop()
         await self.hub.stop()
+        for remote in self.remotes.values():
+            await remote.client.close()
         await self.pool.close(timeout=5)
         await self.gate.close(timeout=5)
 

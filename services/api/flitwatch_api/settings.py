@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_api.jobs.links import MOST, JobLink
+from flitwatch_api.remotes import address as remote_addresses
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.task_models.base import words_of
 
@@ -60,6 +61,14 @@ class Settings(BaseSettings):
     api_job_links: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="CLUSTER|NAME|URL,...: links of a job's page to other monitors; * for every cluster, {job_id} and {cluster} in the URL.",
+    )
+    api_remotes: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="NAME|URL|TOKEN_FILE,...: other Flitwatch platforms whose machines this page shows too; the token may read only, and may be left out where no login is asked for.",
+    )
+    api_remotes_ca: Path | None = Field(
+        default=None,
+        description="Authorities (PEM) that their certificates are checked against; without it the system's.",
     )
     api_metrics_port: int | None = Field(
         default=None,
@@ -190,6 +199,7 @@ class Settings(BaseSettings):
         "api_frame_ancestors",
         "advice_parts",
         "api_job_links",
+        "api_remotes",
         "ldap_url",
         mode="before",
     )
@@ -224,6 +234,12 @@ class Settings(BaseSettings):
             raise ValueError(f"more than {MOST} links")
         for part in value:
             JobLink.read(part)
+        return value
+
+    @field_validator("api_remotes")
+    @classmethod
+    def _remotes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        remote_addresses.read_all(value)
         return value
 
     @field_validator("api_trusted_proxies")

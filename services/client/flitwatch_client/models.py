@@ -1498,6 +1498,17 @@ class Remedy(TypedDict):
     in_past: bool
 
 
+class RemoteMachine(TypedDict):
+    name: str
+    kind: str
+    technology: str
+    simulated: bool
+    snapshot: bool
+    routers: int
+    endpoints: int
+    last_ts: str | None
+
+
 Node: TypeAlias = str
 
 
@@ -2782,6 +2793,17 @@ class RecommendationDetail(TypedDict):
 class RecommendationList(TypedDict):
     items: list[Recommendation]
     next_cursor: str | None
+
+
+class Remote(TypedDict):
+    name: str
+    url: str
+    problem: str | None
+    machines: list[RemoteMachine]
+
+
+class RemoteList(TypedDict):
+    items: list[Remote]
 
 
 class ReportedRun(TypedDict):

@@ -285,6 +285,14 @@ class Operations:
         """GET /api/v1/recommendations/{recommendation_id}/matrix: The communication matrix by router or group: true (of simulated traffic alone), reconstructed, and their difference."""
         return self._call("GET", f"/api/v1/recommendations/{self._part(recommendation_id)}/matrix", {"by": by, "of": of})
 
+    def remotes(self) -> models.RemoteList:
+        """GET /api/v1/remotes: Other platforms whose machines can be seen from here, each with its machines or the reason why they cannot be seen now."""
+        return self._call("GET", "/api/v1/remotes", {})
+
+    def read_remote(self, remote: str, path: str) -> Any:
+        """GET /api/v1/remotes/{remote}/{path}: What a remote answers, as it answers it. Nothing can be changed there from here."""
+        return self._call("GET", f"/api/v1/remotes/{self._part(remote)}/{self._part(path)}", {})
+
     def runs(self, *, job: Any | None = None, exe: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.RunList:
         """GET /api/v1/runs: Runs of instrumented applications, the newest first."""
         return self._call("GET", "/api/v1/runs", {"job": job, "exe": exe, "limit": limit, "cursor": cursor})

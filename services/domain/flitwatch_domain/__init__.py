@@ -16,6 +16,7 @@ Open
 - `trials` for who takes part in a randomised trial of advice, and in which half;
 - `task_models` for the arguments of queued tasks;
 - `access` for roles, scopes and the password policy; `logins` and `liveness` for connections to PostgreSQL;
-- `mailbox` for one mail address; `errors` for the one error tree; `plain` for data from outside; `units` for units in files; `numerals` for numbers in text; `heartbeat` for liveness of a loop;
+- `secret_file` for a password or token in a file; `mailbox` for one mail address; `errors` for the one error tree; `plain` for data from outside;
+  `units` for units in files; `numerals` for numbers in text; `heartbeat` for liveness of a loop;
   `build` for which build this is.
 """

@@ -6,6 +6,7 @@
  */
 import type { QueryClient } from "@tanstack/react-query";
 import * as v from "valibot";
+import { address } from "./client";
 import { Store } from "../lib/store";
 import { parseTime } from "../lib/time";
 
@@ -75,7 +76,7 @@ export function followEvents(queries: QueryClient): () => void {
   };
 
   const connect = () => {
-    source = new EventSource(`/api/v1/events${lastId ? `?last_event_id=${encodeURIComponent(lastId)}` : ""}`);
+    source = new EventSource(address("/events", { last_event_id: lastId }));
     source.onopen = () => {
       pause = 1000;
       const wasLost = liveStore.get().lostAt !== null;

@@ -7,10 +7,10 @@ import { Menu } from "../components/Menu";
 import { useStore } from "../lib/store";
 import { themeStore, toggleTheme } from "../lib/theme";
 import { PACE_S, wallStore } from "../lib/wall";
-import { devices } from "../machine/scene";
 import { AccountMenu } from "./AccountMenu";
 import { FiringBadge } from "./FiringBadge";
 import { Freshness } from "./Freshness";
+import { MachineMenu } from "./MachineMenu";
 
 interface Props {
   machine: Fabric | null;
@@ -22,7 +22,6 @@ interface Props {
 export function TopBar({ machine, machines, onOpen, onTour }: Props) {
   const navigate = useNavigate();
   const theme = useStore(themeStore);
-  const fabrics = machines.data?.items;
   return (
     <header className="top">
       <a className="skip" href="#main">
@@ -40,26 +39,7 @@ export function TopBar({ machine, machines, onOpen, onTour }: Props) {
         </svg>
         <span>Flitwatch</span>
       </Link>
-      <Menu
-        heading="Machines"
-        empty={fabrics ? "No machine is known yet" : machines.error ? machines.error.message : "Loading the machines…"}
-        trigger={
-          <>
-            <span className="visually-hidden">Machine </span>
-            <span className="ellipsis">
-              {machine?.name ?? (fabrics ? "no machine" : machines.error ? "machines unknown" : "…")}
-            </span>
-            {machine?.simulated && <span className="tag">simulated</span>}
-            <Icon name="down" />
-          </>
-        }
-        entries={(fabrics ?? []).map((fabric) => ({
-          id: String(fabric.id),
-          label: fabric.name,
-          detail: `${devices(fabric)}${fabric.simulated ? " · simulated" : ""}${fabric.snapshot ? " · one sample" : ""}`,
-          onSelect: () => void navigate({ to: "/fabric/$fabric", params: { fabric: fabric.name } }),
-        }))}
-      />
+      <MachineMenu machine={machine} machines={machines} />
       <nav aria-label="Pages">
         <Link to="/" activeOptions={{ exact: true, includeSearch: false }}>
           Home

@@ -12,6 +12,7 @@ import { jobSearch } from "../features/job/address";
 import { jobsSearch } from "../features/jobs/address";
 import { loginSearch } from "../features/login/address";
 import { recommendationsSearch } from "../features/recommendations/address";
+import { BASE } from "../lib/remote";
 import { parseSearch, stringifySearch } from "../lib/search";
 import { labSearch } from "../features/lab/address";
 import { Missing, Shell } from "./Shell";
@@ -133,6 +134,7 @@ export function makeRouter() {
       login,
       index,
     ]),
+    basepath: BASE || "/",
     parseSearch,
     stringifySearch,
     defaultPreload: "intent",

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ButtonHTMLAttributes } from "react";
 import { sessionQuery } from "../api/session";
+import { REMOTE } from "../lib/remote";
 import { Icon } from "./Icon";
 import { loginHref } from "./Notice";
 
@@ -12,9 +13,10 @@ export type Need = keyof typeof ROLES;
 /** Why the reader may not, and whether a login would help; null where they may, or where that is not known yet: the server has the last word. */
 export function useLacking(need: Need): { why: string; login: boolean } | null {
   const session = useQuery(sessionQuery()).data;
-  if (need === "nothing" || !session || session.scopes.includes(need)) return null;
+  if (need === "nothing" || (REMOTE === null && (!session || session.scopes.includes(need)))) return null;
+  if (REMOTE !== null) return { why: `Can only be read here: do this on the page of ${REMOTE}`, login: false };
   const role = ROLES[need];
-  return session.user
+  return session?.user
     ? { why: `Needs role ${role}; you are ${session.role ?? "without a role"}`, login: false }
     : { why: `Needs a login with role ${role}`, login: true };
 }

@@ -6,6 +6,8 @@ export interface MenuEntry {
   label: ReactNode;
   detail?: string;
   onSelect: () => void;
+  /** It is listed, and cannot be chosen; `detail` says why. */
+  disabled?: boolean;
 }
 
 interface Props {
@@ -23,7 +25,12 @@ export function Menu({ trigger, heading, entries, empty }: Props) {
         <Dropdown.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
           {heading && <Dropdown.Label className="menu-label">{heading}</Dropdown.Label>}
           {entries.map((entry) => (
-            <Dropdown.Item key={entry.id} className="menu-item" onSelect={entry.onSelect}>
+            <Dropdown.Item
+              key={entry.id}
+              className="menu-item"
+              onSelect={entry.onSelect}
+              disabled={entry.disabled ?? false}
+            >
               {entry.label}
               {entry.detail && <span className="muted">{entry.detail}</span>}
             </Dropdown.Item>

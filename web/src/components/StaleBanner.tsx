@@ -1,3 +1,4 @@
+import { BASE } from "../lib/remote";
 import { useEffect, useState } from "react";
 import type { Freshness } from "../api/freshness";
 import { clock } from "../lib/time";
@@ -22,7 +23,7 @@ export function StaleBanner({ fresh, shown }: { fresh: Freshness; shown: string 
           : "The connection is fine, but no new samples come."}
       </span>
       <span className="spacer" />
-      <a href="/health">What is affected</a>
+      <a href={`${BASE}/health`}>What is affected</a>
     </div>
   );
 }

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack
 from typing import Annotated
 
-import psycopg
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from flitwatch_api.events.hub import Stream, encode, reset_event
+from flitwatch_api.events.stream_access import StreamAccess
 from flitwatch_api.parameters import MAX_ID
 from flitwatch_api.people.browsers import address_of
-from flitwatch_api.people.callers import BELIEVED_S, Callers, counted_as
+from flitwatch_api.people.callers import counted_as
 from flitwatch_api.people.job_privacy import EVENTS_OF_JOBS, hides_jobs
 from flitwatch_api.platform import Platform, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.core import event_reads as reads
-from flitwatch_domain.errors import BadRequest, FlitwatchError
+from flitwatch_domain.errors import BadRequest
 
 http = APIRouter(tags=["events"], responses=RESPONSES)
 
@@ -30,43 +29,8 @@ MAX_REPLAY = 5_000
 PAGE = 500
 RECONNECT_MS = 2_000
 MEDIA_TYPE = "text/event-stream"
-#: How often a stream asks whether its caller is still who they were.
-CHECK_S = BELIEVED_S
-SLOTS = 20
 #: Whether a stream tells events of a kind.
 Wants = Callable[[str], bool]
-
-
-class _StreamAccess:
-    """The right to a stream, which ends with the token, session or account that it was opened by, or when what they may do changes."""
-
-    def __init__(self, request: Request) -> None:
-        self._request, self._caller = request, request.state.caller
-        self._callers: Callers = request.app.state.callers
-        self._due_s = _next_check_s()
-
-    async def may_continue(self, tells: bool) -> bool:
-        """Whether the stream may go on; where nobody can say, as the database is away, only as long as it `tells` nothing."""
-        if time.monotonic() < self._due_s:
-            return True
-        try:
-            same = await self._callers.is_still_valid(self._request, self._caller)
-        except (psycopg.Error, FlitwatchError):
-            return not tells
-        self._due_s = _next_check_s()
-        return same
-
-    @property
-    def due_in_s(self) -> float:
-        """Seconds until the next check; where the last one could not be made, as long as between two."""
-        left_s = self._due_s - time.monotonic()
-        return left_s if left_s > 0 else CHECK_S
-
-
-def _next_check_s() -> float:
-    """When a stream is checked next, by the monotonic clock: at one of SLOTS moments of each CHECK_S, so that many streams ask together."""
-    slot_s = CHECK_S / SLOTS
-    return math.floor((time.monotonic() + CHECK_S) / slot_s) * slot_s
 
 
 def _number(header: str | None, query: str | None) -> int | None:
@@ -113,12 +77,12 @@ async def events(
     def wants(kind: str) -> bool:
         return kind not in kept_back and (wanted is None or kind in wanted)
 
-    told = _events(platform, stream, stack, _StreamAccess(request), after, wants)
+    told = _events(platform, stream, stack, StreamAccess(request), after, wants)
     return StreamingResponse(told, media_type=MEDIA_TYPE, headers=headers)
 
 
 async def _events(
-    platform: Platform, stream: Stream, stack: ExitStack, held: _StreamAccess, after: int | None, wants: Wants
+    platform: Platform, stream: Stream, stack: ExitStack, held: StreamAccess, after: int | None, wants: Wants
 ) -> AsyncIterator[bytes]:
     with stack:
         yield b"retry: %d\n: connected\n\n" % RECONNECT_MS

@@ -77,6 +77,13 @@ class Stream:
         self.events.put_nowait(None)
 
 
+class RelayedStream(Stream):
+    """A stream of another platform's events: it is counted, and closed with the others, but told nothing of this one's."""
+
+    def put(self, item: tuple[int, str, bytes]) -> None:
+        """Leave an event of this platform out."""
+
+
 def encode(event: Event) -> bytes:
     """An event as text/event-stream has it: JSON holds no line break, and none of those that only some clients know.
 
@@ -155,13 +162,15 @@ class Hub:
             stream.close()
 
     @contextlib.contextmanager
-    def subscribe(self, of: str) -> Iterator[Stream]:
+    def subscribe(self, of: str, stream: Stream | None = None) -> Iterator[Stream]:
         """A stream while the context lasts.
 
         Parameters
         ----------
         of : str
             Stands for the caller.
+        stream : Stream, optional
+            Without it, a new one that is told every event.
 
         Raises
         ------
@@ -181,7 +190,7 @@ class Hub:
                 f"{self._most} event streams are open, which is the limit api_streams_max",
                 advice="Close pages that are not needed, or ask again later.",
             )
-        stream = Stream()
+        stream = Stream() if stream is None else stream
         self._streams.add(stream)
         self._each[of] += 1
         try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flitwatch_domain.errors import BadInput
-from flitwatch_ingest.collectors.secret_file import secret_of
+from flitwatch_domain.secret_file import secret_of
 
 
 def kept(folder: Path, content: bytes, mode: int = 0o600) -> Path:

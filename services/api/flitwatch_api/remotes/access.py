@@ -1,0 +1,75 @@
+"""What a remote lets this platform read, and whether a caller of this one may see it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from flitwatch_domain.access import Caller
+from flitwatch_domain.errors import Forbidden, Unavailable
+
+#: What a remote's token may hold at the most: with more, this platform could be made to change something there.
+READING = frozenset({"read", "names"})
+
+
+class _Session(BaseModel):
+    """What matters here of a remote's GET /session."""
+
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    scopes: list[str]
+    via: str | None
+    pseudonyms: bool
+
+
+@dataclass(frozen=True)
+class RemoteAccess:
+    """What a remote's token is good for.
+
+    Attributes
+    ----------
+    pseudonyms : bool
+        Whether the remote replaces names of people in what it answers.
+    """
+
+    pseudonyms: bool
+
+    @classmethod
+    def of(cls, remote: str, session: Any) -> RemoteAccess:
+        """From the remote's answer to GET /session.
+
+        Raises
+        ------
+        Unavailable
+            The token may not read, or may do more; or the answer is none of Flitwatch's.
+        """
+        try:
+            said = _Session.model_validate(session)
+        except ValidationError:
+            raise Unavailable(
+                f"{remote} does not answer as a Flitwatch of this version does",
+                advice="Check its address in FLITWATCH_API_REMOTES, and its version.",
+            ) from None
+        scopes = frozenset(said.scopes)
+        if "read" not in scopes:
+            raise Unavailable(
+                f"{remote} does not let this platform read",
+                advice="Make a token there, flitwatch tokens create ACCOUNT --scope read, and name its file in FLITWATCH_API_REMOTES.",
+            )
+        if said.via == "token" and not scopes <= READING:
+            raise Unavailable(
+                f"the token for {remote} may do more than read: {', '.join(sorted(scopes - READING))}",
+                advice="Make a token there with scope read alone: flitwatch tokens create ACCOUNT --scope read.",
+            )
+        return cls(said.pseudonyms)
+
+    def check(self, remote: str, caller: Caller | None) -> None:
+        """Whether a caller may see what the remote answers; Forbidden."""
+        if self.pseudonyms or (caller is not None and "names" in caller.scopes):
+            return
+        raise Forbidden(
+            f"{remote} shows names of people, which you may not see",
+            advice="Ask an operator of this platform for a token of that one without scope names.",
+        )
