@@ -84,7 +84,7 @@ def _lines_of_prometheus(page: str, instance: str, now_ms: int) -> Iterator[Samp
         # The parser takes 1_000 and digits of other scripts; behind the labels stand a value and a time, and nothing else.
         behind = line.rpartition("}")[2] if "}" in line else " ".join(line.split()[1:])
         if not line.startswith("#") and ("_" in behind or not behind.isascii()):
-            raise ValueError(f"line {number} has {behind.strip()[:40]!r}, which is no number")
+            raise ValueError(f"line {number} has {behind.strip()[:40]!r}, which is not a number")
     untyped = "".join(line for line in lines if not line.startswith("# TYPE"))
     for family in text_string_to_metric_families(untyped):
         for sample in family.samples:
@@ -138,7 +138,7 @@ def _rows(
             elif column and (wanted.setdefault(column, maps(column)) or column not in skipped):
                 number = _value(value)
                 if number is None and wanted[column] and any(char.isdigit() for char in str(value)):
-                    raise ValueError(f"{column} is {str(value)[:40]!r}, which is no number")
+                    raise ValueError(f"{column} is {str(value)[:40]!r}, which is not a number")
                 if number is not None:
                     counted.append((column, number))
                     skipped.add(column)
