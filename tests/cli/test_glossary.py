@@ -52,9 +52,9 @@ PLAIN = {
     *("after", "before", "beside", "few", "enough", "finite", "id", "kept", "known", "ended", "local", "named", "new", "no", "of", "on", "own"),
     *("placed", "recent", "response", "slow", "start", "stored", "taken", "written", "adaptive", "answered", "assigned", "carrying"),
     *("checked", "counted", "diagnosed", "diving", "exported", "instrumented", "invalid", "lazy", "offered", "op", "out", "sim"),
-    *("signed", "staged", "static", "unmapped", "unstored", "co", "comparable", "created", "examined", "resolved", "seeded", "with", "left", "logged"),
-    # Parts of names that the glossary writes as one: ClusterCockpit, DeSensi, LightGBM, MiniGhost.
-    *("cockpit", "de", "gbm", "light", "mini"),
+    *("signed", "staged", "static", "unmapped", "unstored", "co", "comparable", "created", "examined", "resolved", "seeded", "with", "left", "logged", "polled", "relayed"),
+    # Parts of names that the glossary writes as one: ClusterCockpit, DeSensi, LightGBM, MiniGhost, OpenConfig.
+    *("cockpit", "de", "gbm", "light", "mini", "open"),
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ EXCEPTIONS = {
     "db/flitwatch_db/jobs/network_sets.py:_members": "rows of runs with their cards' counters, which `read` makes types of",
     "db/flitwatch_db/estimates/store.py:data_and_result_of": "documents whose fields the kind of estimate decides",
     "ingest/flitwatch_ingest/collectors/checkpoint.py:_load": "the fields of whichever collector keeps it",
+    "ingest/flitwatch_ingest/exporters/otlp.py:_object": "an object of a JSON body, on its way into the protocol's own types",
     "ingest/flitwatch_ingest/exporters/table.py:record": "labels and counters as an exporter names them, a record at a time",
     "ingest/flitwatch_ingest/sources/sacct_text.py:_checked": "the columns that sacct prints",
     "ingest/flitwatch_ingest/sources/sacct_text.py:_values": "the columns that sacct prints",

@@ -109,7 +109,7 @@ def test_pages_of_exporters(odd: str) -> None:
         return [one.value for one in samples_of(text.encode(), "i", 1, lambda name: maps)]
 
     for text in (f'a{{l="1_0٣"}} {odd}\n', f"a {odd}\n", f"a 5 {odd}\n", f"port_guid,c\n0x1,{odd}\n"):
-        with pytest.raises(BadPage, match="no number"):
+        with pytest.raises(BadPage, match="not a number"):
             page(text)
     assert page('# HELP a 1_000\na{l="1_0٣}"} 5\nb_1 6 7\n') == [5, 6]
     assert page("port_guid,c\n0x1,5\n") == [5]

@@ -53,7 +53,7 @@ class Source(Protocol):
         """Let go of it."""
 
 
-class Asked:
+class PolledSwitch:
     """A source that says nothing by itself."""
 
     moved = False

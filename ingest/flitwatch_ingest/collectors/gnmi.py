@@ -22,7 +22,7 @@ from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
 from flitwatch_domain.importers import sonic as tables_of_sonic
 from flitwatch_domain.importers.lldp import Switch
 from flitwatch_ingest.collectors.answers import BadAnswer
-from flitwatch_ingest.collectors.ethernet import Asked
+from flitwatch_ingest.collectors.ethernet import PolledSwitch
 from flitwatch_ingest.sources import openconfig, sonic_gnmi
 from flitwatch_ingest.sources.ethernet import Reading
 from flitwatch_ingest.sources.openconfig import Path
@@ -44,7 +44,7 @@ _ADVICE = {
 }
 
 
-class Absent(Unavailable):
+class MissingTree(Unavailable):
     """The switch answers, and does not have what was asked for."""
 
 
@@ -116,7 +116,7 @@ class Sonic:
         """As `Trees`."""
         updates = ask(self._request(sonic_gnmi.PORT_TABLE_PATHS, sonic_gnmi.APPL_DB))
         updates += ask(self._request(sonic_gnmi.NAME_PATHS, sonic_gnmi.CONFIG_DB))
-        with suppress(Absent):  # a switch without cables has no such table
+        with suppress(MissingTree):  # a switch without cables has no such table
             updates += ask(self._request(sonic_gnmi.NEIGHBOUR_PATHS, sonic_gnmi.APPL_DB))
         return tables_of_sonic.switch_of(sonic_gnmi.tables(updates), name)
 
@@ -157,7 +157,7 @@ class Sonic:
 TREES: dict[str, Callable[[], Trees]] = {"openconfig": OpenConfig, "sonic": Sonic}
 
 
-class GnmiSwitch(Asked):
+class GnmiSwitch(PolledSwitch):
     """A switch by gNMI.
 
     Parameters
@@ -331,7 +331,7 @@ class GnmiSwitch(Asked):
         code = problem.code() if isinstance(problem, grpc.Call) else None
         details = problem.details() if isinstance(problem, grpc.Call) else None
         text = " ".join(str(details or problem).split())[:300]
-        kind = Absent if code is grpc.StatusCode.NOT_FOUND else Unavailable
+        kind = MissingTree if code is grpc.StatusCode.NOT_FOUND else Unavailable
         return kind(f"{self.place}: {text}", advice=_ADVICE.get(code, "Is this the address of the switch's gNMI?"))
 
 

@@ -22,7 +22,7 @@ from flitwatch_domain.importers.read import default_name
 from flitwatch_domain.importers.sonic import Tables
 from flitwatch_domain.importers.text import read_bytes
 from flitwatch_ingest.collectors.answers import BadAnswer
-from flitwatch_ingest.collectors.ethernet import Asked, Source
+from flitwatch_ingest.collectors.ethernet import PolledSwitch, Source
 from flitwatch_ingest.sources import sonic
 from flitwatch_ingest.sources.ethernet import Reading
 
@@ -47,7 +47,7 @@ def source_of(place: str, user: str | None, password: str | None, ca: Path | Non
     return RedisSwitch(place, user, password, ca)
 
 
-class DumpedSwitch(Asked):
+class DumpedSwitch(PolledSwitch):
     """A switch by dumps of its databases: a file with one or several, or a folder with a file a database.
 
     The counters are of the time at which the file with them was written last.
@@ -97,7 +97,7 @@ class DumpedSwitch(Asked):
         return found, at_s
 
 
-class RedisSwitch(Asked):
+class RedisSwitch(PolledSwitch):
     """A switch by its Redis."""
 
     def __init__(self, url: str, user: str | None, password: str | None, ca: Path | None) -> None:

@@ -21,7 +21,7 @@ from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.jobs.links import JobLink
 from flitwatch_api.remotes import address as remote_addresses
 from flitwatch_api.remotes.client import RemoteClient
-from flitwatch_api.remotes.listing import RemoteListing
+from flitwatch_api.remotes.listing import RemoteMachines
 from flitwatch_api.settings import Settings
 from flitwatch_api.shared_answers import SharedAnswers
 from flitwatch_db import async_pool, connect
@@ -58,7 +58,7 @@ class Platform:
         self.url = url
         self.job_links = [JobLink.read(text) for text in settings.api_job_links]
         self.remotes = {
-            remote.name: RemoteListing(RemoteClient(remote, settings.api_remotes_ca))
+            remote.name: RemoteMachines(RemoteClient(remote, settings.api_remotes_ca))
             for remote in remote_addresses.read_all(settings.api_remotes)
         }
         try:

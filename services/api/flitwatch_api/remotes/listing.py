@@ -19,7 +19,7 @@ MOST_MACHINES = 1_000
 _MACHINES = TypeAdapter(list[RemoteMachine])
 
 
-class RemoteListing:
+class RemoteMachines:
     """A remote's machines, as asked for not long ago."""
 
     def __init__(self, client: RemoteClient) -> None:
