@@ -34,8 +34,11 @@ def whole_or_hexadecimal(text: str, most: int = (1 << 64) - 1) -> int | None:
 
 
 def is_infinite_or_nan(text: str) -> bool:
-    """Whether a text is one of the words that `float` takes for what is no finite number."""
-    return text.strip().lstrip("+-").lower() in _NOT_FINITE
+    """Whether a text is one of the words that `float` takes for what is no finite number, or a number beyond all that it holds."""
+    text = text.strip()
+    if _REAL.fullmatch(text) is not None:
+        return math.isinf(float(text))
+    return text.lstrip("+-").lower() in _NOT_FINITE
 
 
 def real(text: str) -> float | None:
