@@ -23,4 +23,9 @@ class Page(BuildHookInterface[Any]):
         build_data["force_include"][str(built)] = "flitwatch_api/page"
         docs = Path(self.root, "build", "docs")
         if (docs / "index.html").exists():
-            build_data["force_include"][str(docs)] = "flitwatch_api/docs"
+            # Without the maps of its scripts and styles: the API does not serve them.
+            build_data["force_include"] |= {
+                str(file): f"flitwatch_api/docs/{file.relative_to(docs).as_posix()}"
+                for file in sorted(docs.rglob("*"))
+                if file.is_file() and file.suffix != ".map"
+            }
