@@ -40,7 +40,6 @@ export async function demandFresh(page, step) {
 }
 
 const press = (key) => (page) => page.keyboard.press(key);
-const choose = (label, option) => (page) => page.locator(`[aria-label="${label}"] button`, { hasText: option }).click();
 const pick = (trigger, entry) => async (page) => {
   await page.locator(".context button", { hasText: trigger }).click();
   await page.locator('[role="menuitem"]', { hasText: entry }).first().click();
