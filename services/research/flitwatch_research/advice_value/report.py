@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from flitwatch_research.advice_value.job_log import theta
@@ -112,9 +113,9 @@ def _line(policy: str, one: Row) -> str:
 
 
 def _decided(one: Row) -> str:
-    """Shares of the starts whose place, and whose mode there, was as good as any."""
+    """Shares of the starts whose place, and whose mode there, was as good as any; a dash where a seed has no such start."""
     place, mode = (one["decisions"][f"{what}_as_the_oracle"]["mean"] for what in ("place", "mode"))
-    return f"{place:.0%} / {mode:.0%}"
+    return "–" if math.isnan(place) else f"{place:.0%} / {mode:.0%}"
 
 
 def _method(answer: Row) -> list[str]:
