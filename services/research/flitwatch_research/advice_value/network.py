@@ -20,6 +20,10 @@ Float = NDArray[np.float64]
 Array = NDArray[np.float32]
 
 
+#: I/O takes a job's ways between groups at this share of the rate.
+IO_SHARE = 0.6
+
+
 @dataclass(frozen=True, eq=False)
 class Load:
     """One job's loads per unit rate of (exchange, I/O, incast), already divided by what is loaded.
@@ -78,7 +82,7 @@ class Network:
         router = ((1 - SPREAD) * kinds + SPREAD * means) / ROUTER
         sides = np.concatenate([prints.processor, 0.5 * prints.processor])
         processor = np.concatenate([sides / PROCESSOR, prints.incast * (BLOCKED / ROUTER)])
-        links = np.concatenate([prints.global_, 0.6 * prints.global_, 0 * prints.global_]) / GLOBAL
+        links = np.concatenate([prints.global_, IO_SHARE * prints.global_, 0 * prints.global_]) / GLOBAL
         own, count = np.unique(machine.node_router[nodes], return_counts=True)
         to = np.float32
         groups = machine.group_of[own]
@@ -100,9 +104,8 @@ class Network:
         router, links = load.router.copy(), load.global_.copy()
         router[0] += np.float32(more * 2 * out.sum() / machine.routers / ROUTER)
         shift = (more * (out + out.sum() / machine.groups) / GLOBAL).astype(np.float32)
-        # I/O takes the same ways at 0.6 of the rate.
         links[0] += shift
-        links[1] += np.float32(0.6) * shift
+        links[1] += np.float32(IO_SHARE) * shift
         return replace(load, router=router, global_=links)
 
     def utilisation(self, loads: list[Load], rates: Array, level: Array) -> Utilisation:
