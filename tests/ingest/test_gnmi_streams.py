@@ -25,6 +25,7 @@ from flitwatch_ingest.collectors.gnmi import GnmiSwitch, Sonic
 from flitwatch_ingest.collectors.gnmi_stream import GnmiStream
 from flitwatch_ingest.sources.ethernet import Reading
 from flitwatch_ingest.writer.drain import drain
+from flitwatch_stream.backends import open_log
 
 EVERY_S = 0.2
 ALIASES = {f"Ethernet{port}": alias(f"Ethernet{port}") for port in PORTS}
@@ -249,37 +250,54 @@ def test_pauses_by_gnmi_reach_their_ports_asked_and_streamed(embedded_db: str, t
         found = collect(*words, folder=tmp_path)
         assert (found["switches"], found["endpoints"], found["read"], found["failed"], found["bad"]) == (4, 4, 4, {}, 0)
         assert "a stream has no end" in collect(*words, "--stream", folder=tmp_path, status=1)["said"]
-        follow(servers, words, tmp_path)
+        # From second 1 to second 5: every microsecond of a pause, every byte, once.
+        wanted = {
+            (switch, port): (4 * (1000 + number), 4 * (22 + number), 4 * 6)
+            for switch, ports in CABLED.items()
+            for port in ports
+            for number in [int(port.removeprefix("Ethernet"))]
+        }
+
+        def arrived() -> bool:
+            drain(embedded_db, embedded_db)
+            return by_port(embedded_db) == wanted
+
+        follow(servers, words, tmp_path, lambda: published(embedded_db), arrived)
     finally:
         for server in servers.values():
             server.stop()
-    drain(embedded_db, embedded_db)
-    # From second 1 to second 5: every microsecond of a pause, every byte, once.
-    assert by_port(embedded_db) == {
-        (switch, port): (4 * (1000 + number), 4 * (22 + number), 4 * 6)
-        for switch, ports in CABLED.items()
-        for port in ports
-        for number in [int(port.removeprefix("Ethernet"))]
-    }
+    assert arrived()
     sent = lanes(embedded_db, "router_lane_10s", "sl_flits")
     assert (sent[0, 3, 3], sent[0, 3, 4]) == (4 * 308, 4 * 408)
 
 
-def follow(servers: dict[str, SonicTelemetry], words: list[str], folder: Path) -> None:
-    """Stream seconds 2 and 5 of all switches, with a break between."""
+def published(url: str) -> int:
+    """Records in the log."""
+    with open_log(url) as log:
+        return sum(sum(log.end_offsets(topic)) for topic in log.topics())
+
+
+def follow(
+    servers: dict[str, SonicTelemetry],
+    words: list[str],
+    folder: Path,
+    records: Callable[[], int],
+    arrived: Callable[[], bool],
+) -> None:
+    """Stream seconds 1 and 5 of all switches, with a break of one between."""
     argv = [sys.executable, "-m", "flitwatch.main", "collect", "gnmi", "--stream", "--interval", "1", *words]
     argv += ["--state", str(folder / "state.json"), "--json"]
     environment = os.environ | {"FLITWATCH_HOME": str(folder / "home")}
+    before = records()
     process = subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        until(lambda: all(server.asked.count("STREAM") >= 2 for server in servers.values()), 120)
-        time.sleep(3)
+        until(lambda: records() > before, 120)
         servers["leaf1"].breaks.set()
         for switch, server in servers.items():
             with server.lock:
                 server.databases = databases(switch, 5)
         until(lambda: servers["leaf1"].asked.count("STREAM") >= 3, 120)
-        time.sleep(5)
+        until(arrived, 120)
     finally:
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=120)
