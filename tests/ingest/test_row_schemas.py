@@ -274,7 +274,7 @@ PARTS = {0: "flits", 1: "stall_cycles", -1: None}
 def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
     """What the core is told of each counter, in names; None: it feeds no column."""
     cells, cell_of, _ = chart_arrays(made, Claims())
-    assert cells.dtype == "int32" and cells.shape[1] == 12
+    assert cells.dtype == "int32" and cells.shape[1] == 14
     names = [c.name for c in made.columns if c.use is not None]
     out: dict[str, dict[str, Any] | None] = {}
     for name, cell in zip(names, cell_of.tolist(), strict=True):
@@ -282,7 +282,7 @@ def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
             out[name] = None
             continue
         port, array, *rest = cells[cell].tolist()
-        columns, (part, place, column, scale, tiles, lane, lane_array) = rest[:3], rest[3:]
+        columns, (part, place, column, scale, tiles, lane, lane_array, port_scale, stall_ns) = rest[:3], rest[3:]
         assert columns == sorted(columns, key=lambda c: c < 0), "columns that there are come first"
         assert (place < 0) == (column < 0)
         out[name] = {
@@ -294,6 +294,8 @@ def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
             "endpoint": ENDPOINT_COLUMNS[column] if column >= 0 else None,
             "scale": scale,
             "tiles": tiles,
+            "port_scale": port_scale,
+            "stall_ns": stall_ns,
         }
         assert (lane < 0) == (lane_array < 0)
         if lane >= 0:
@@ -304,7 +306,7 @@ def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
 
 def wanted(**given: Any) -> dict[str, Any]:
     nothing = {"port": -1, "array": None, "router": (), "class": None, "nic": -1, "endpoint": None}
-    return nothing | {"scale": 1, "tiles": 0} | given
+    return nothing | {"scale": 1, "tiles": 0, "port_scale": 1, "stall_ns": 0} | given
 
 
 TILE, PTILE = "AR_RTR_3_5_INQ_PRF_", "AR_RTR_PT_5_2_INQ_PRF_"

@@ -7340,7 +7340,7 @@ export interface components {
             stall_cycles: (number | null)[];
             /**
              * Ratio
-             * @description Stall cycles per flit: summed stalls over summed flits.
+             * @description Stall cycles per flit: summed stalls over summed flits, which is the time stalled over the time of sending. From 0.5 on a router or port is stalled.
              */
             ratio: (number | null)[];
             /**
