@@ -379,7 +379,8 @@ def test_where_a_nics_counter_goes(counter: str, goes_to: dict[str, Any] | None)
         ("port_rcv_data", wanted(port=-2, nic=4, endpoint="rx_bytes", scale=4)),
         (
             "port_xmit_wait",
-            wanted(port=-2, array="stall_cycles", router=("rt_stall_cycles",), nic=4, endpoint="tx_wait_cycles"),
+            wanted(port=-2, array="stall_cycles", router=("rt_stall_cycles",), nic=4, endpoint="tx_wait_cycles", scale=2)
+            | {"port_scale": 2},
         ),
         (
             "port_xmit_packets",
@@ -389,7 +390,7 @@ def test_where_a_nics_counter_goes(counter: str, goes_to: dict[str, Any] | None)
         ("link_downed", None),
         # Of a lane alone: no column, no array, no time.
         ("XmtDataSL5", wanted(port=-2, lane=5, lane_array="sl_flits")),
-        ("PortVLXmitWait15", wanted(port=-2, lane=15, lane_array="stall_cycles")),
+        ("PortVLXmitWait15", wanted(port=-2, lane=15, lane_array="stall_cycles", port_scale=2)),
     ],
 )
 def test_where_a_ports_counter_goes(counter: str, goes_to: dict[str, Any] | None) -> None:
@@ -434,7 +435,7 @@ def test_claims_number_names_once_over_all_feeds() -> None:
 
 def test_a_schema_without_counters_has_empty_arrays() -> None:
     cells, cell_of, claims = chart_arrays(schema("meminfo", "MemFree"), Claims())
-    assert cells.shape == (0, 12) and cell_of.size == claims.size == 0
+    assert cells.shape == (0, 14) and cell_of.size == claims.size == 0
 
 
 @pytest.mark.parametrize("part", ["ROUTER_COLUMNS", "ENDPOINT_COLUMNS", "CLASS_COLUMNS", "LANES", "LANE_ARRAYS"])
