@@ -32,7 +32,7 @@ ROWS = (
 def stored(conn: psycopg.Connection, technology: str) -> int:
     """A fabric with a row in each table."""
     row = conn.execute(
-        "INSERT INTO fabric (name, kind, technology, counted_at) VALUES (%s, 'fat_tree', %s, 'sender') RETURNING fabric_id".encode(),
+        b"INSERT INTO fabric (name, kind, technology, counted_at) VALUES (%s, 'fat_tree', %s, 'sender') RETURNING fabric_id",
         [technology, technology],
     ).fetchone()
     assert row is not None

@@ -65,7 +65,10 @@ def test_counters_reach_the_ports_of_the_topology(embedded_db: str, subnet: Subn
         letters = conn.execute("SELECT reason FROM dead_letter").fetchall()
         flits = conn.execute("SELECT sum(rt_flits) FROM router_1s").fetchone()
     ticks = waited(embedded_db)
-    assert len(ticks) == 32 and {at: n for at, n in ticks.items() if n} == {(names[0], 1): 2 * 700, (names[5], 2): 2 * 41}
+    assert len(ticks) == 32 and {at: n for at, n in ticks.items() if n} == {
+        (names[0], 1): 2 * 700,
+        (names[5], 2): 2 * 41,
+    }
     # Questions travel in packets of their own, which the switches count.
     assert letters == [] and flits is not None and flits[0] > 0
 

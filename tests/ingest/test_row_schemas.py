@@ -379,7 +379,9 @@ def test_where_a_nics_counter_goes(counter: str, goes_to: dict[str, Any] | None)
         ("port_rcv_data", wanted(port=-2, nic=4, endpoint="rx_bytes", scale=4)),
         (
             "port_xmit_wait",
-            wanted(port=-2, array="stall_cycles", router=("rt_stall_cycles",), nic=4, endpoint="tx_wait_cycles", scale=2)
+            wanted(
+                port=-2, array="stall_cycles", router=("rt_stall_cycles",), nic=4, endpoint="tx_wait_cycles", scale=2
+            )
             | {"port_scale": 2},
         ),
         (

@@ -87,7 +87,14 @@ def ratio(case: Case, waits: float, sends: float) -> float:
     own = case.place == "card"
     sent = sends * case.bps / 8 / DATA_BYTES[case.data.unit]
     waited = waits / wait_s(case.wait, case.bps)
-    first = {"timestamp": START_S, "component_id": 1, "guid": "b0", "lport": PORT, "node_name": "leaf1", "port": "Ethernet8"}
+    first = {
+        "timestamp": START_S,
+        "component_id": 1,
+        "guid": "b0",
+        "lport": PORT,
+        "node_name": "leaf1",
+        "port": "Ethernet8",
+    }
     records = [
         json.dumps({**first, "timestamp": START_S + t, named(case.data): round(sent * t), named(case.wait): round(waited * t)}).encode()
         for t in range(SECONDS)
@@ -134,7 +141,9 @@ def test_no_fabric_and_no_kind_of_place_is_left_out() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_port_that_waits_as_long_as_it_sends_is_stalled(case: Case) -> None:
-    assert ratio(case, waits=0.4, sends=0.5) == pytest.approx(0.8, rel=0.06)  # a cycle of Aries is no flit's time to 6 %
+    assert ratio(case, waits=0.4, sends=0.5) == pytest.approx(
+        0.8, rel=0.06
+    )  # a cycle of Aries is no flit's time to 6 %
     assert ratio(case, waits=0.4, sends=0.5) >= STALLED_AT
 
 

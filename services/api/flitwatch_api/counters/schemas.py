@@ -90,9 +90,11 @@ class LaneFigures(BaseModel):
 
     at: datetime | None = Field(description="End of the window that was used; null without data or time.")
     window_s: int | None
-    sl_flits: list[float | None] = Field(description="Data by service level; InfiniBand: words of 4 bytes.")
+    sl_flits: list[float | None] = Field(
+        description="Data by service level or queue; InfiniBand: words of 4 bytes, Ethernet: bytes."
+    )
     stall_cycles: list[float | None] = Field(
-        description="By virtual lane (InfiniBand: ticks of PortVLXmitWait) or traffic class (cycles that a NIC was paused)."
+        description="By virtual lane (InfiniBand: PortVLXmitWait in times of a word), priority (Ethernet: pauses in times of a byte) or traffic class (cycles that a NIC was paused)."
     )
     packets: list[float | None] = Field(description="By traffic class.")
     simulated: bool

@@ -7,9 +7,8 @@ from dataclasses import replace
 from flitwatch_domain.counters.kinds import CounterKind, Scope
 from flitwatch_domain.fabric import Technology
 
-
 #: 8 bytes on Quantum switches and later (NVIDIA's ibdiagnet user manual, "Congestion assessment on InfiniBand links"). Switch-IB and older count ticks of 32
-#: bytes a lane, sixteen times as long, which nothing in the counters says: their stalls are told too small.
+#: bytes a lane, sixteen times as long, which nothing in the counters says: their stalls come out too small.
 TICK_WORDS = 2
 
 

@@ -5388,12 +5388,12 @@ export interface components {
             window_s: number | null;
             /**
              * Sl Flits
-             * @description Data by service level; InfiniBand: words of 4 bytes.
+             * @description Data by service level or queue; InfiniBand: words of 4 bytes, Ethernet: bytes.
              */
             sl_flits: (number | null)[];
             /**
              * Stall Cycles
-             * @description By virtual lane (InfiniBand: ticks of PortVLXmitWait) or traffic class (cycles that a NIC was paused).
+             * @description By virtual lane (InfiniBand: PortVLXmitWait in times of a word), priority (Ethernet: pauses in times of a byte) or traffic class (cycles that a NIC was paused).
              */
             stall_cycles: (number | null)[];
             /**
