@@ -95,7 +95,7 @@ export function routerText(scene: Scene, values: Values | null, router: number, 
     else if (values.window.flits[router] === 0) said = `no ${words.flits} in this window`;
     else {
       const factor = values.window.factor?.[router];
-      said = `${ratio(value)} ${words.ratio}${factor !== undefined ? `, ${Number.isNaN(factor) ? "nothing to compare with" : change(factor)}` : ""}`;
+      said = `${ratio(value)} ${words.amount}${factor !== undefined ? `, ${Number.isNaN(factor) ? "nothing to compare with" : change(factor)}` : ""}`;
     }
   }
   const shown = jobs.slice(0, 4).join("\n") + (jobs.length > 4 ? `\nand ${count(jobs.length - 4)} more` : "");

@@ -3,8 +3,9 @@ export interface Words {
   flits: string;
   perSecond: string;
   stalls: string;
-  /** Behind a number: 0.80 stalls per flit. */
   ratio: string;
+  /** Behind a number: 0.80 stalls per flit. */
+  amount: string;
   /** Behind a ratio that is named already. */
   unit: string;
   router: string;
@@ -16,6 +17,7 @@ const CELLS = {
   perSecond: "flits per second",
   stalls: "stall cycles",
   ratio: "stalls per flit",
+  amount: "stalls per flit",
   unit: "per flit",
 };
 
@@ -23,8 +25,9 @@ const ETHERNET = {
   flits: "bytes",
   perSecond: "bytes per second",
   stalls: "byte times paused",
-  ratio: "pause per sending time",
-  unit: "of sending time",
+  ratio: "pause ratio",
+  amount: "× sending time paused",
+  unit: "× sending time",
 };
 
 /** Without a fabric, and without its kind, the words are those of a router's flits. */

@@ -83,7 +83,7 @@ export const GroupMatrix = memo(function GroupMatrix({
     if (src === dst) return `g${src}: within the group`;
     const pair = pairs?.cells[row * groups.length + column];
     if (!pair) return `g${src} → g${dst}\nno counted link`;
-    return `g${src} → g${dst}\n${ratio(pair.ratio)} ${words.ratio}${Number.isNaN(pair.factor) ? "" : `, ${change(pair.factor)}`}\n${si(pair.flits)} ${words.flits}`;
+    return `g${src} → g${dst}\n${ratio(pair.ratio)} ${words.amount}${Number.isNaN(pair.factor) ? "" : `, ${change(pair.factor)}`}\n${si(pair.flits)} ${words.flits}`;
   };
   return (
     <section className="matrix" aria-label="Between groups">

@@ -315,7 +315,7 @@ function TileCell({
   const fill = known ? heatColour(value, theme) : "none";
   const ink = known ? textOn(fill) : "var(--ink-3)";
   const peer = tile.peer?.router ?? null;
-  const said = unused ? "unused" : known ? `${ratio(value)} ${wordsOf(scene.fabric).ratio}` : "not counted";
+  const said = unused ? "unused" : known ? `${ratio(value)} ${wordsOf(scene.fabric).amount}` : "not counted";
   return (
     // The same links stand as buttons in the table below, for the keyboard.
     <g onClick={() => peer !== null && onSelect(peer)} style={peer === null ? undefined : { cursor: "pointer" }}>

@@ -349,8 +349,8 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               </Empty>
             ) : calm ? (
               <Empty title="Nothing needs attention">
-                No job is on links with {JOB_STALLS} {words.ratio} or more and {JOB_FACTOR} times the machine’s mean; no
-                group is hot{past === null && "; all devices report"}.
+                No job is on links with {JOB_STALLS} {words.amount} or more and {JOB_FACTOR} times the machine’s mean;
+                no group is hot{past === null && "; all devices report"}.
               </Empty>
             ) : (
               <Unanswered what={fabric.snapshot ? "the sample" : "the last ten minutes"} asked={asked} />

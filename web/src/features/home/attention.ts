@@ -104,7 +104,7 @@ export function attention({
       id: `job ${job.job_pk}`,
       level: factor >= 2.5 ? "high" : "medium",
       title: `Job ${job.job_id} ${job.name ?? ""} is on congested links`,
-      detail: `${ratio(own)} ${words.ratio} on its ${words.routers}, ${change(factor)} as much as the machine: it may cause that or suffer from it`,
+      detail: `${ratio(own)} ${words.amount} on its ${words.routers}, ${change(factor)} as much as the machine: it may cause that or suffer from it`,
       stake: plural(job.nodes ?? job.routers.length, "node"),
       at: null,
       href: `/jobs/${encodeURIComponent(job.job_id)}${stringifySearch({ at: when.to })}`,
@@ -119,7 +119,7 @@ export function attention({
       items.push({
         id: `hot ${label}`,
         level: "medium",
-        title: `${hot.length} of ${figures.counted} ${words.routers} in ${label} above ${HOT} ${words.ratio}`,
+        title: `${hot.length} of ${figures.counted} ${words.routers} in ${label} above ${HOT} ${words.amount}`,
         detail: `the ${noun} as a whole: ${ratio(figures.ratio)}`,
         stake: plural(hot.length, words.router, words.routers),
         at: null,

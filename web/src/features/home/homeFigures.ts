@@ -67,7 +67,7 @@ export function homeFigures({
       label: `Hot ${words.routers}`,
       value: ratios.length ? count(hot) : "–",
       unit: ratios.length ? `of ${count(ratios.length)}` : "",
-      detail: `above ${HOT} ${words.ratio}`,
+      detail: `above ${HOT} ${words.amount}`,
       bad: hot > 0,
     },
     {

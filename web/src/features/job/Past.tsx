@@ -30,7 +30,7 @@ export function stallsText(stalls: Outlook["stalls"], words: Words): string {
   if (!stalls || stalls.job === null) return `no counters of its ${words.routers}`;
   const above =
     stalls.percentile === null ? "" : `, more than on ${percent(stalls.percentile)} of the machine's ${words.routers}`;
-  return `${ratio(stalls.job)} ${words.ratio} on its ${plural(stalls.routers, words.router, words.routers)}${above}`;
+  return `${ratio(stalls.job)} ${words.amount} on its ${plural(stalls.routers, words.router, words.routers)}${above}`;
 }
 
 export function Past({ job, cluster, words }: { job: string; cluster: string | null; words: Words }) {

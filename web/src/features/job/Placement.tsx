@@ -166,7 +166,7 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
                 showTooltip(
                   at.clientX,
                   at.clientY,
-                  `${place?.machine.name[router] ?? ""}\n${ratio(window?.ratio[router])} ${wordsOf(fabric).ratio}`,
+                  `${place?.machine.name[router] ?? ""}\n${ratio(window?.ratio[router])} ${wordsOf(fabric).amount}`,
                 );
               else hideTooltip();
             }}
