@@ -5,6 +5,9 @@ from __future__ import annotations
 import psycopg
 import pytest
 
+from flitwatch_db.archive.parts import own_counts
+from flitwatch_db.archive.restoring import in_times
+from flitwatch_db.archive.shapes import IN_OWN_COUNTS, SHAPES
 from flitwatch_db.core.connection import connect
 from flitwatch_db.migrations import available
 
@@ -74,3 +77,24 @@ def test_what_was_stored_before_is_converted_or_unknown(
         found = kept(conn, fabric)
     assert found.pop("gap") == gap
     assert found == {table: several if value.startswith("'") else one for table, _, _, value, *_ in ROWS}
+
+
+def test_an_archive_says_whether_its_stalls_are_to_be_converted_and_they_are() -> None:
+    """Of an archive in ticks the rows are converted as a database's are; of one that is written today none."""
+    for name, stall, value, doubled in (
+        ("router_1h", "rt_stall_cycles", 3.0, 6.0),
+        ("port_10s", "stall_cycles", [3.0, None], [6.0, None]),
+    ):
+        shape = SHAPES[name]
+        today = shape.schema
+        at = today.get_field_index(stall)
+        before = today.set(at, today.field(at).with_metadata({"unit": IN_OWN_COUNTS["stall_cycles"]}))
+        assert own_counts(today) == frozenset() and own_counts(before) == {stall}
+        row = tuple(
+            7 if column.type == "fabric" else value if column.name == stall else 1.0 for column in shape.columns
+        )
+        unknown = [None, None] if isinstance(value, list) else None
+        for technology, wanted in (("infiniband", doubled), ("ethernet", unknown), ("cray_xc", value)):
+            found = in_times(row, shape, [at], {7: technology})
+            assert found[at] == wanted and found[:at] + found[at + 1 :] == row[:at] + row[at + 1 :]
+        assert in_times(row, shape, [], {7: "infiniband"}) == row

@@ -74,7 +74,8 @@ Chart chart_of(nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::de
     }
     if (c[1] >= kPortArrays || c[5] > 1 || c[6] >= kEndpointPlaces || c[7] >= kEndpointColumns ||
         (c[6] >= 0 && c[7] < 0) || ((c[1] >= 0 || c[5] >= 0) && c[0] < 0 && c[0] != kOwnPort) || c[10] >= kLanes ||
-        c[11] >= kLaneArrays || (c[10] >= 0) != (c[11] >= 0) || c[12] < 1 || c[13] < 0 || (c[13] > 0 && c[0] == -1 && c[2] >= 0))
+        c[11] >= kLaneArrays || (c[10] >= 0) != (c[11] >= 0) || c[12] < 1 || c[13] < 0 ||
+        (c[13] > 0 && c[0] == -1 && c[2] >= 0))
       throw std::invalid_argument("a cell contradicts itself");
     cell.class_part = static_cast<std::int8_t>(c[5]);
     cell.place = static_cast<std::int8_t>(c[6]);

@@ -106,8 +106,7 @@ void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us,
   }
   for (const std::uint16_t c : tally.active()) {
     const Cell& cell = tally.cells()[c];
-    const double rate =
-        router >= 0 && cell.stall_ns != 0 ? wiring.port_rate(router, in.target.port_of(cell)) : 0;
+    const double rate = router >= 0 && cell.stall_ns != 0 ? wiring.port_rate(router, in.target.port_of(cell)) : 0;
     const std::optional<std::int64_t> counted = amount_of(cell, cell_sums_[c], cell.port_scale, rate);
     if (!counted) continue;
     const std::int64_t amount = sign * *counted;
@@ -142,8 +141,8 @@ void Engine::count_lanes(const Target& target, const Tally& tally, std::int64_t 
   RowSums& sums = switched ? wiring.port_lanes : wiring.endpoint_lanes;
   const int lanes = switched ? wiring.ports * kLanes : kLanes, first = switched ? target.port * kLanes : 0;
   const std::size_t row = sums.row({wiring.fabric, switched ? target.router : target.endpoints[kOwnEndpoint], bucket});
-  const double rate = switched ? wiring.port_rate(target.router, target.port)
-                               : wiring.endpoint_rate(target.endpoints[kOwnEndpoint]);
+  const double rate =
+      switched ? wiring.port_rate(target.router, target.port) : wiring.endpoint_rate(target.endpoints[kOwnEndpoint]);
   sums.samples(row) += sign;
   if (tally.timed()) add_to(sums.time_us(row), sign * dt_us);
   for (const std::uint16_t c : tally.laned()) {

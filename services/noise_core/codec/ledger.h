@@ -21,9 +21,10 @@ struct Wiring {
   std::int32_t fabric = 0;
   std::int32_t routers = 0, ports = 0, endpoints = 0;
   std::vector<std::uint8_t> link_class;  // by router and port: 0 none, else 1 + the class
-  // Counts of data that a port sends in a nanosecond, by router and port, and by endpoint; NaN: unknown. Empty: of none.
+  // Counts of data that a port sends in a nanosecond, by router and port, and by endpoint; NaN: unknown. Empty: of
+  // none.
   std::vector<double> port_rates, endpoint_rates;
-  std::vector<std::int32_t> own_sets;    // by endpoint: live sets that are its own
+  std::vector<std::int32_t> own_sets;  // by endpoint: live sets that are its own
   RowSums port_sums{0};
   // By router: arrays of ports and lanes side by side; by endpoint: of its lanes.
   RowSums port_lanes{0}, endpoint_lanes{kLaneArrays * kLanes};
@@ -33,10 +34,10 @@ struct Wiring {
                       static_cast<std::size_t>(port)];
   }
   double port_rate(std::int32_t router, int port) const {
-    return port_rates.empty() || port < 0 ? kUnknown
-                                          : port_rates[static_cast<std::size_t>(router) *
-                                                           static_cast<std::size_t>(ports) +
-                                                       static_cast<std::size_t>(port)];
+    return port_rates.empty() || port < 0
+               ? kUnknown
+               : port_rates[static_cast<std::size_t>(router) * static_cast<std::size_t>(ports) +
+                            static_cast<std::size_t>(port)];
   }
   double endpoint_rate(std::int32_t endpoint) const {
     return endpoint_rates.empty() || endpoint < 0 ? kUnknown : endpoint_rates[static_cast<std::size_t>(endpoint)];
