@@ -15,12 +15,11 @@ from flitwatch_db import connect
 from flitwatch_db.alerts import signals
 from flitwatch_db.counters import store as counters
 from flitwatch_db.counters.samples import Summary, write_samples
-from flitwatch_db.diagnosis.measured import COUNT_BYTES
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.alerts import read_rule
-from flitwatch_domain.counters import ENDPOINT_COLUMNS
+from flitwatch_domain.counters import COUNT_BYTES, ENDPOINT_COLUMNS
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep

@@ -19,7 +19,7 @@ from flitwatch_domain.explanation.incident import _worst
 
 def test_the_detail_gives_both_ratios_and_none_where_one_is_unknown() -> None:
     told = made(steps(1.5, 20), scenery(beside(1, T0 + 100)))
-    assert "Stalls per flit on its routers went from 0.1 to 2." in told["detail"]
+    assert "The stall ratio on its routers went from 0.1 to 2." in told["detail"]
     for own in (Count(None, None, 1e6, 2e6), Count(1e6, 1e5, None, None)):
         assert "Stalls per flit" not in made(steps(1.5, 20), scenery(beside(1, T0 + 100), own=own))["detail"]
 

@@ -84,8 +84,8 @@ def test_what_was_not_counted_cannot_be_told() -> None:
 @pytest.mark.parametrize(
     ("technology", "unit"),
     [
-        (Technology.INFINIBAND, "ticks / packet"),
-        (Technology.OPA, "ticks / packet"),
+        (Technology.INFINIBAND, "word times / packet"),
+        (Technology.OPA, "flit times / packet"),
         (Technology.SLINGSHOT, "cycles / packet"),
     ],
 )

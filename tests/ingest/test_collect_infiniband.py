@@ -40,7 +40,7 @@ def subnet(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Subnet]:
 
 
 def waited(url: str) -> dict[tuple[str, int], int]:
-    """Stall ticks by switch and port."""
+    """Stalls by switch and port, in times of a word: two a tick."""
     with connect(url) as conn:
         rows = conn.execute(
             "SELECT name, p.n - 1, sum(p.v)::bigint FROM port_10s JOIN router USING (fabric_id, router),"
@@ -65,7 +65,10 @@ def test_counters_reach_the_ports_of_the_topology(embedded_db: str, subnet: Subn
         letters = conn.execute("SELECT reason FROM dead_letter").fetchall()
         flits = conn.execute("SELECT sum(rt_flits) FROM router_1s").fetchone()
     ticks = waited(embedded_db)
-    assert len(ticks) == 32 and {at: n for at, n in ticks.items() if n} == {(names[0], 1): 700, (names[5], 2): 41}
+    assert len(ticks) == 32 and {at: n for at, n in ticks.items() if n} == {
+        (names[0], 1): 2 * 700,
+        (names[5], 2): 2 * 41,
+    }
     # Questions travel in packets of their own, which the switches count.
     assert letters == [] and flits is not None and flits[0] > 0
 
@@ -100,8 +103,8 @@ def test_waits_by_virtual_lane_reach_their_port(embedded_db: str, subnet: Subnet
     subnet.collect(embedded_db, "--lanes", "--adapters")
     drain(embedded_db, embedded_db, limit_s=60)
     ports, own = (lanes(embedded_db, f"{device}_lane_1h", "stall_cycles") for device in ("router", "endpoint"))
-    assert len(ports) == 32 * LANES and {at[1:]: n for at, n in ports.items() if n} == {(1, 3): 700, (1, 15): 9}
-    assert len(own) == 16 * LANES and {at[1:]: n for at, n in own.items() if n} == {(0, 0): 41}
+    assert len(ports) == 32 * LANES and {at[1:]: n for at, n in ports.items() if n} == {(1, 3): 2 * 700, (1, 15): 2 * 9}
+    assert len(own) == 16 * LANES and {at[1:]: n for at, n in own.items() if n} == {(0, 0): 2 * 41}
     assert lanes(embedded_db, "router_lane_1h", "sl_flits") == {}
 
 

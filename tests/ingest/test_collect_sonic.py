@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 from api.conftest import serving
-from fixtures.ethernet import LEAVES, PORTS, SWITCHES, application, cables, counters, dump
+from fixtures.ethernet import BYTES_A_US, LEAVES, PORTS, SWITCHES, application, cables, counters, dump
 from fixtures.redis_server import APPLICATION, CONFIGURATION, COUNTERS, PROGRAM, RedisServer
 from ingest.test_collect_prometheus import named
 from ingest.test_lanes import lanes
@@ -129,7 +129,7 @@ def test_a_leaf_spine_arrives_with_its_stalls_queues_and_marks(
         assert found["unknown"] == {"SAI_PORT_STAT_OF_TOMORROW": 16}
     drain(embedded_db, embedded_db)
     assert by_port(embedded_db) == {
-        (switch, port): (3 * (1000 + number), 3 * (22 + number), 3 * 6)
+        (switch, port): (3 * (1000 + number), 3 * (22 + number) * BYTES_A_US, 3 * 6)
         for switch, ports in CABLED.items()
         for port in ports
         for number in [int(port.removeprefix("Ethernet"))]
@@ -139,7 +139,7 @@ def test_a_leaf_spine_arrives_with_its_stalls_queues_and_marks(
     # Of leaf1's Ethernet8, which is its third port.
     assert (words[0, 3, 3], words[0, 3, 4]) == (3 * 308, 3 * 408)
     pauses = lanes(embedded_db, "router_lane_10s", "stall_cycles")
-    assert (pauses[0, 3, 3], pauses[0, 3, 4]) == (3 * 28, 3 * 2)
+    assert (pauses[0, 3, 3], pauses[0, 3, 4]) == (3 * 28 * BYTES_A_US, 3 * 2 * BYTES_A_US)
     with connect(embedded_db) as conn:
         kinds = conn.execute("SELECT kind, technology FROM fabric").fetchone()
         marks = conn.execute("SELECT columns FROM ldms_schema WHERE name = 'ethernet_other'").fetchall()
@@ -177,7 +177,7 @@ def test_the_page_s_answers_have_the_tree_with_its_stalls(embedded_db: str, tmp_
         ("Ethernet8", "up", "spine1"),
         ("Ethernet12", "up", "spine2"),
     ]
-    assert [tile["stall_cycles"] for tile in leaf["tiles"]] == [2.0 * (22 + port) for port in PORTS]
+    assert [tile["stall_cycles"] for tile in leaf["tiles"]] == [2.0 * (22 + port) * BYTES_A_US for port in PORTS]
     assert [tile["flits"] for tile in leaf["tiles"]] == [2.0 * (1000 + port) for port in PORTS]
 
 
@@ -186,7 +186,7 @@ def test_a_switch_that_starts_anew_is_a_gap(servers: dict[str, RedisServer], emb
         tick(servers, second, start)
         collect("--db", embedded_db, "--fabric", "roce", *places(servers), folder=tmp_path)
     drain(embedded_db, embedded_db)
-    assert by_port(embedded_db)["leaf1", "Ethernet0"] == (2 * 1000, 2 * 22, 2 * 6)
+    assert by_port(embedded_db)["leaf1", "Ethernet0"] == (2 * 1000, 2 * 22 * BYTES_A_US, 2 * 6)
     with connect(embedded_db) as conn:
         assert {row[0] for row in conn.execute("SELECT reason FROM gap").fetchall()} == {"reset"}
 
@@ -226,7 +226,7 @@ def test_estimates_count_where_the_device_does_not(embedded_db: str, tmp_path: P
             found = collect("--db", embedded_db, "--fabric", "roce", *files, folder=tmp_path)
             assert (found["switches"], found["read"], found["unused"]) == (4, 4, 12)
     drain(embedded_db, embedded_db)
-    assert set(by_port(embedded_db).values()) == {(1000.0, 9 * 10 + 2 * 10, 0.0)}
+    assert set(by_port(embedded_db).values()) == {(1000.0, (9 * 10 + 2 * 10) * BYTES_A_US, 0.0)}
     assert kept(embedded_db).duplicates == 2 * 12
 
 

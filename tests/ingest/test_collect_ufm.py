@@ -96,7 +96,7 @@ def test_topology_and_counters_arrive_once_over_restarts(
         assert (found["switches"], found["endpoints"]) == (2, 3)
         assert found["samples"] == {"published": 4, "unused": 1, "unmapped": 1}
     drain(embedded_db, embedded_db)
-    assert switch_ports(embedded_db) == {("leaf1", 1): (2000, 14)}
+    assert switch_ports(embedded_db) == {("leaf1", 1): (2000, 2 * 14)}
     assert endpoint_words(embedded_db) == {f"ufm n1 {N1}": 4 * 1000}
     # The column that no row of the table has is named once, however many runs see it.
     assert [reason for metric, reason in named(embedded_db) if metric == "new_counter"] == [

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from domain.test_lldp import openconfig
-from fixtures.ethernet import PORTS, SWITCHES, Tables, alias, application, counters, mac
+from fixtures.ethernet import BYTES_A_US, PORTS, SWITCHES, Tables, alias, application, counters, mac
 from fixtures.gnmi_streams import GnmiServer, Notification, OpenConfigSwitch, SonicTelemetry
 from ingest.test_collect_gnmi import collect
 from ingest.test_collect_sonic import CABLED, by_port, counted, queued
@@ -252,7 +252,7 @@ def test_pauses_by_gnmi_reach_their_ports_asked_and_streamed(embedded_db: str, t
         assert "a stream has no end" in collect(*words, "--stream", folder=tmp_path, status=1)["said"]
         # From second 1 to second 5: every microsecond of a pause, every byte, once.
         wanted = {
-            (switch, port): (4 * (1000 + number), 4 * (22 + number), 4 * 6)
+            (switch, port): (4 * (1000 + number), 4 * (22 + number) * BYTES_A_US, 4 * 6)
             for switch, ports in CABLED.items()
             for port in ports
             for number in [int(port.removeprefix("Ethernet"))]

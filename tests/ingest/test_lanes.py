@@ -77,7 +77,7 @@ def test_lanes_beside_their_port_count_its_time_once(embedded_db: str) -> None:
     waits = [{"timestamp": START_S + t + 0.001, **LEAF, **{f"PortVLXmitWait{vl}": vl * t for vl in range(LANES)}} for t in range(25)]  # fmt: skip
     carry(embedded_db, "ldms.ib_port", whole)
     carry(embedded_db, "ldms.ib_lane", waits + by_level(LEAF, 1))
-    assert lanes(embedded_db, "router_lane_10s", "stall_cycles") == {(0, 2, vl): 24.0 * vl for vl in range(LANES)}
+    assert lanes(embedded_db, "router_lane_10s", "stall_cycles") == {(0, 2, vl): 24.0 * 2 * vl for vl in range(LANES)}
     assert lanes(embedded_db, "router_lane_10s", "sl_flits") == {(0, 2, sl): 24.0 * (sl + 1) for sl in range(LANES)}
     with connect(embedded_db) as conn:
         assert conn.execute("SELECT sum(port_seconds), sum(flits[3]) FROM port_10s").fetchone() == (

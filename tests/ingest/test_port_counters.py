@@ -164,11 +164,11 @@ def test_ports_of_switches_stand_at_their_switch_and_port(embedded_db: str, who:
         ports = conn.execute(
             "SELECT flits, stall_cycles, packets FROM port_10s JOIN router USING (fabric_id, router) WHERE name = 'leaf-1'"
         ).fetchall()
-    assert routers == [("leaf-1", 9, pytest.approx(9), 3 * 700, 3 * 7, 3 * 14)]
+    assert routers == [("leaf-1", 9, pytest.approx(9), 3 * 700, 2 * 3 * 7, 3 * 14)]
     flits, stalls, packets = (np_sum(column) for column in zip(*ports, strict=True))
     assert (
         flits == [None, 300, 600, None, 1200]
-        and stalls == [None, 3, 6, None, 12]
+        and stalls == [None, 6, 12, None, 24]
         and packets == [None, 6, 12, None, 24]
     )
     assert observed(embedded_db) == 0

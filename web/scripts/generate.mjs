@@ -48,6 +48,7 @@ function studies() {
 
 const generated = {
   "openapi.d.ts": `// Generated from docs/contracts/openapi.json by \`npm run generate\`.\n${astToString(await openapiTS(source))}`,
+  "stallCuts.json": `${JSON.stringify(schemas.RouterFigures.properties.ratio["x-stall-cuts"])}\n`,
   "studies.json": `${JSON.stringify(studies(), null, 1)}\n`,
 };
 for (const [name, text] of Object.entries(generated)) {

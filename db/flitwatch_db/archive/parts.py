@@ -15,7 +15,7 @@ from typing import Any, TypedDict, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flitwatch_db.archive.shapes import Shape
+from flitwatch_db.archive.shapes import IN_OWN_COUNTS, Shape
 from flitwatch_domain.errors import BadInput, Unavailable
 
 #: Rows read at a time.
@@ -209,6 +209,11 @@ class Part:
                 self.shapes[name].check(batch, where)
                 yield batch
 
+    def in_own_counts(self, name: str) -> frozenset[str]:
+        """The columns of a table whose stalls are in the device's own counts, as archives from before ADR 1280 hold them."""
+        with self._open(name) as file:
+            return own_counts(file.schema_arrow)
+
     def rows(self, name: str) -> list[dict[str, Any]]:
         """All rows of a small table."""
         return [row for batch in self.read(name) for row in batch.to_pylist()]
@@ -230,6 +235,16 @@ class Part:
             if not kind.equals(field):
                 raise BadInput(f"column {field.name!r} is {_shown(kind)}, not {_shown(field)}", where=where)
         raise BadInput(f"the columns are not {', '.join(wanted.names)}"[:400], where=where)
+
+
+def own_counts(schema: pa.Schema) -> frozenset[str]:
+    """Columns whose unit is one of `IN_OWN_COUNTS`."""
+    return frozenset(
+        field.name
+        for field in schema
+        for end, unit in IN_OWN_COUNTS.items()
+        if field.name.endswith(end) and (field.metadata or {}).get(b"unit") == unit.encode()
+    )
 
 
 def _shown(field: pa.Field) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -25,6 +25,7 @@ from flitwatch_db.core.connection import connect
 from flitwatch_db.counters.store import LATEST_TS_S
 from flitwatch_db.people import erasure
 from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.fabric import Technology
 
 Conn = psycopg.Connection[Any]
 #: Times of one part's counters may need so many hours of partitions; more is no job's.
@@ -235,13 +236,15 @@ def _load(conn: Conn, part: Part, shape: Shape, found: _Found, say: Callable[[st
     )
     span = (moment(part.manifest, "from", part.shown), moment(part.manifest, "to", part.shown))
     hours: set[int] = set()
+    technologies = dict(conn.execute("SELECT fabric_id, technology FROM fabric").fetchall())
+    own_counts = [i for i, column in enumerate(shape.columns) if column.name in part.in_own_counts(shape.name)]
     for batch in part.read(shape.name):
         if shape.name in WIDTHS_S:
             hours |= set(_hours(batch, shape, span, where))
             if len(hours) > MOST_HOURS:
                 raise BadInput(f"counters of more than {MOST_HOURS} hours", where=where)
             ensure_chunks(conn, shape.name, np.array(sorted(hours), dtype=np.int64) * 3600)
-        rows = list(_homed(batch, shape, found, where))
+        rows = [in_times(row, shape, own_counts, technologies) for row in _homed(batch, shape, found, where)]
         try:
             with conn.cursor() as cursor:
                 cursor.execute(sql.SQL("TRUNCATE {}").format(staging))
@@ -278,6 +281,24 @@ def _hours(batch: pa.RecordBatch, shape: Shape, span: tuple[datetime, datetime],
         )
         raise BadInput(f"a counter of {odd} is outside the part's jobs", where=where)
     return [int(hour) for hour in np.unique(ts_us // 3_600_000_000)]
+
+
+def in_times(
+    row: tuple[Any, ...], shape: Shape, own_counts: Sequence[int], technologies: Mapping[int, str]
+) -> tuple[Any, ...]:
+    """A row with stalls in times of one count of data: InfiniBand's ticks are two words each; of Ethernet's microseconds no port's speed is known (ADR 1280)."""
+    at = next((i for i, column in enumerate(shape.columns) if column.type == "fabric"), None)
+    technology = technologies.get(row[at]) if at is not None else None
+    if not own_counts or technology not in (Technology.INFINIBAND, Technology.ETHERNET):
+        return row
+    factor = 2.0 if technology == Technology.INFINIBAND else None
+
+    def made(value: Any) -> Any:
+        if isinstance(value, list):
+            return [made(one) for one in value]
+        return None if value is None or factor is None else factor * value
+
+    return tuple(made(value) if i in own_counts else value for i, value in enumerate(row))
 
 
 def _homed(batch: pa.RecordBatch, shape: Shape, found: _Found, where: str) -> Iterator[tuple[Any, ...]]:

@@ -29,12 +29,17 @@ _TYPES: dict[str, tuple[pa.DataType, str]] = {
 }
 #: Units by the end of a column's name, the longest first.
 _UNITS = {
-    "stall_cycles": "cycles of the device's clock; InfiniBand: ticks of port_xmit_wait", "rb_2x_cycles": "cycles of twice the device's clock",
-    "wait_cycles": "cycles", "flits": "flits; InfiniBand: words of 4 bytes", "packets": "packets", "bytes": "bytes",
+    "stall_cycles": "times of one count of data: a flit; InfiniBand: a word of 4 bytes; Ethernet: a byte", "rb_2x_cycles": "cycles of twice the device's clock",
+    "wait_cycles": "as stall_cycles; Slingshot: cycles", "flits": "flits; InfiniBand: words of 4 bytes; Ethernet: bytes", "packets": "packets", "bytes": "bytes",
     "tile_seconds": "s, summed over tiles", "port_seconds": "s, summed over ports", "seconds": "s", "latency_us_sum": "us, summed over packets",
     "errors": "errors", "samples": "samples", "time_ns": "ns", "time_s": "s", "expected_s": "s", "low_s": "s", "high_s": "s", "usual_s": "s", "curve_s": "s",
     "bandwidth_bps": "bit/s", "_ts": "UTC, us", "_at": "UTC, us",
 }  # fmt: skip
+#: Units of stalls in archives from before ADR 1280, which brought times of one count of data, by the end of the column's name.
+IN_OWN_COUNTS = {
+    "stall_cycles": "cycles of the device's clock; InfiniBand: ticks of port_xmit_wait",
+    "wait_cycles": "cycles",
+}
 _UNIT_OF = {
     "ts": "UTC, start of the bucket, us",
     "counters": "counts of the run's counter_names, rank by rank",

@@ -18,22 +18,14 @@ from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_arrays, unpack_arrays
 from flitwatch_db.counters.reads import PORT_BUCKET_S
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.counters import LANES
-from flitwatch_domain.cray import BYTES_PER_FLIT
+from flitwatch_domain.counters import COUNT_BYTES, LANES
 from flitwatch_domain.diagnosis import CongestionMap, PortWindow
-from flitwatch_domain.fabric import CountedAt, Fabric, Technology
+from flitwatch_domain.fabric import CountedAt, Fabric
 from flitwatch_domain.sampling import reported
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
-#: What one count of `flits` is; without it a port's use is unknown.
-COUNT_BYTES = {
-    Technology.CRAY_XC: BYTES_PER_FLIT,
-    Technology.INFINIBAND: 4.0,
-    Technology.OPA: 8.0,
-    Technology.ETHERNET: 1.0,
-}
 #: Sampled packets that a link needs before its congested fraction is said.
 LEAST_PACKETS = 50
 MOST_CONTEXTS = 10_000

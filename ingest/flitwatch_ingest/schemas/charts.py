@@ -48,8 +48,9 @@ def require_columns(core: Any) -> None:
 
 require_columns(codec)
 
-#: port, array, three router columns, class part, endpoint place, endpoint column, scale, tiles, lane, the lane's array
-Cell = tuple[int, int, int, int, int, int, int, int, int, int, int, int]
+#: port, array, three router columns, class part, endpoint place, endpoint column, scale, tiles, lane, the lane's array, the port's scale,
+#: nanoseconds of stall a count
+Cell = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int]
 _NO_LANE = (-1, -1)
 
 
@@ -69,7 +70,7 @@ def chart_arrays(schema: RowSchema, claims: Claims) -> tuple[NDArray[np.int32], 
 
     Returns
     -------
-    cells : int32[n, 12]
+    cells : int32[n, 14]
         Distinct sets of destinations.
     cell_of : int32[c]
         The cell of each counter, -1: it is checked but feeds no column.
@@ -110,7 +111,7 @@ def _router_cell(use: CounterUse) -> Cell | None:
     tiles = _ALL_TILES.get(use.router_columns[0], 0) if port < 0 else 0
     part = {"rt_flits": 0, "rt_stall_cycles": 1}.get(use.router_columns[0], -1) if port >= 0 else -1
     a, b, c = [*columns, -1, -1][:3]
-    return port, array, a, b, c, part, -1, -1, 1, tiles, *_NO_LANE
+    return port, array, a, b, c, part, -1, -1, 1, tiles, *_NO_LANE, *_of_port(use)
 
 
 def _endpoint_cell(use: CounterUse, place: int) -> Cell | None:
@@ -118,7 +119,11 @@ def _endpoint_cell(use: CounterUse, place: int) -> Cell | None:
         return None
     column = ENDPOINT_COLUMNS.index(use.kind.endpoint_column)
     lane = _lane(use) if place == _OWN_ENDPOINT else _NO_LANE
-    return -1, -1, -1, -1, -1, -1, place, column, int(use.kind.endpoint_scale), 0, *lane
+    return -1, -1, -1, -1, -1, -1, place, column, int(use.kind.endpoint_scale), 0, *lane, *_of_port(use)
+
+
+def _of_port(use: CounterUse) -> tuple[int, int]:
+    return int(use.kind.port_scale), use.kind.stall_ns
 
 
 def _lane(use: CounterUse) -> tuple[int, int]:
@@ -138,7 +143,7 @@ def _port_cell(use: CounterUse) -> Cell | None:
         return None
     a, b, c = [*columns, -1, -1, -1][:3]
     place, column = (_OWN_ENDPOINT, ENDPOINT_COLUMNS.index(endpoint)) if endpoint else (-1, -1)
-    return codec.OWN_PORT, array, a, b, c, -1, place, column, int(use.kind.endpoint_scale), 0, *lane
+    return codec.OWN_PORT, array, a, b, c, -1, place, column, int(use.kind.endpoint_scale), 0, *lane, *_of_port(use)
 
 
 _CELLS: dict[RowKind, Callable[[CounterUse], Cell | None]] = {

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import psycopg
+from numpy.typing import NDArray
 
 from flitwatch_core.codec import Ledger
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain import cray
+from flitwatch_domain.counters import COUNT_BYTES
 from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_ingest.schemas import RowKind
 from flitwatch_ingest.schemas.charts import LINK_CLASSES
@@ -101,7 +103,9 @@ class Places:
             codes[code] = 1 + LINK_CLASSES.index(str(name)) if str(name) in LINK_CLASSES else 0
         link_class = np.full(counted.shape, len(fabric.links.classes), np.int64)
         link_class[counted >= 0] = fabric.links.link_class[counted[counted >= 0]]
-        self._ledger.wire(fabric_id, np.ascontiguousarray(codes[link_class]), len(fabric.endpoints))
+        self._ledger.wire(
+            fabric_id, np.ascontiguousarray(codes[link_class]), len(fabric.endpoints), *_rates(fabric, counted)
+        )
         known = _Known(fabric_id, fabric)
         found: dict[int, list[int]] = defaultdict(list)
         by_router: dict[int, list[int]] = defaultdict(lambda: list(NOWHERE))
@@ -178,6 +182,16 @@ class Places:
         if fabric.technology is not Technology.CRAY_XC:
             return Place(device=device, reason=f"{fabric.name} is {fabric.technology}: it has no Aries tiles")
         return Place(known.fabric_id, router, -1, known.nics.get(router, NOWHERE), device)
+
+
+def _rates(fabric: Fabric, counted: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Counts of data that ports (R, P) and endpoints (E,) send in a nanosecond; NaN where a speed is unknown."""
+    links, routers = fabric.links, len(fabric.routers)
+    rate = links.bandwidth_bps / 8e9 / COUNT_BYTES.get(fabric.technology, np.nan)
+    of_endpoints = np.full(len(fabric.endpoints), np.nan)
+    sends = np.flatnonzero(links.src >= routers)
+    of_endpoints[links.src[sends] - routers] = rate[sends]
+    return np.append(rate, np.nan)[counted], of_endpoints
 
 
 def _signature(rows: list[fabrics.FabricRow]) -> tuple[Any, ...]:

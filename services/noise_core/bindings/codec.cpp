@@ -56,12 +56,12 @@ std::vector<AvroField> avro_of(const std::vector<AvroTuple>& tuples) {
 }
 
 // Columns of a cell: port, array, three router columns, class part, place, endpoint column, scale, tiles, lane, lane
-// array.
-constexpr std::size_t kCellColumns = 12;
+// array, port scale, nanoseconds of stall.
+constexpr std::size_t kCellColumns = 14;
 
 Chart chart_of(nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> cells,
                In<std::int32_t> cell_of, In<std::uint32_t> claim_of) {
-  if (cells.shape(1) != kCellColumns) throw std::invalid_argument("a cell has twelve columns");
+  if (cells.shape(1) != kCellColumns) throw std::invalid_argument("a cell has fourteen columns");
   Chart chart{{}, copy(cell_of), copy(claim_of)};
   for (std::size_t i = 0; i < cells.shape(0); ++i) {
     const std::int32_t* c = cells.data() + i * kCellColumns;
@@ -74,7 +74,8 @@ Chart chart_of(nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::de
     }
     if (c[1] >= kPortArrays || c[5] > 1 || c[6] >= kEndpointPlaces || c[7] >= kEndpointColumns ||
         (c[6] >= 0 && c[7] < 0) || ((c[1] >= 0 || c[5] >= 0) && c[0] < 0 && c[0] != kOwnPort) || c[10] >= kLanes ||
-        c[11] >= kLaneArrays || (c[10] >= 0) != (c[11] >= 0))
+        c[11] >= kLaneArrays || (c[10] >= 0) != (c[11] >= 0) || c[12] < 1 || c[13] < 0 ||
+        (c[13] > 0 && c[0] == -1 && c[2] >= 0))
       throw std::invalid_argument("a cell contradicts itself");
     cell.class_part = static_cast<std::int8_t>(c[5]);
     cell.place = static_cast<std::int8_t>(c[6]);
@@ -83,6 +84,8 @@ Chart chart_of(nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::de
     cell.tiles = static_cast<std::int16_t>(c[9]);
     cell.lane = static_cast<std::int8_t>(c[10]);
     cell.lane_array = static_cast<std::int8_t>(c[11]);
+    cell.port_scale = c[12];
+    cell.stall_ns = c[13];
     chart.cells.push_back(cell);
   }
   return chart;
@@ -250,13 +253,23 @@ NB_MODULE(_codec, m) {
           "wire",
           [](Ledger& l, std::int32_t fabric,
              nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> link_class,
-             std::int32_t endpoints) {
+             std::int32_t endpoints,
+             std::optional<nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>> port_rates,
+             std::optional<In<double>> endpoint_rates) {
+            std::vector<double> of_ports;
+            if (port_rates) {
+              if (port_rates->shape(0) != link_class.shape(0) || port_rates->shape(1) != link_class.shape(1))
+                throw std::invalid_argument("one rate a router and port is needed");
+              of_ports.assign(port_rates->data(), port_rates->data() + port_rates->size());
+            }
             const auto routers = static_cast<std::int32_t>(link_class.shape(0)),
                        ports = static_cast<std::int32_t>(link_class.shape(1));
-            l.wire(fabric, routers, ports, endpoints, {link_class.data(), link_class.data() + link_class.size()});
+            l.wire(fabric, routers, ports, endpoints, {link_class.data(), link_class.data() + link_class.size()},
+                   std::move(of_ports), endpoint_rates ? copy(*endpoint_rates) : std::vector<double>{});
           },
-          "fabric"_a, "link_class"_a, "endpoints"_a,
-          "Make a fabric known: uint8[routers, ports], 0 or 1 + the class (green, black, blue).")
+          "fabric"_a, "link_class"_a, "endpoints"_a, "port_rates"_a = nb::none(), "endpoint_rates"_a = nb::none(),
+          "Make a fabric known: uint8[routers, ports], 0 or 1 + the class (green, black, blue); and the counts of data "
+          "that float64[routers, ports] and float64[endpoints] send in a nanosecond, NaN: unknown.")
       .def(
           "take_routers",
           [](Ledger& l) {

@@ -1,10 +1,25 @@
 // What a segment comes to, and the sums and gaps it adds to.
 #include <algorithm>
+#include <cmath>
+#include <optional>
 
 #include "codec/deltas.h"
 #include "codec/engine.h"
 
 namespace flitwatch::codec {
+
+namespace {
+
+// What counts come to in the unit of their column. A time becomes the data that could have been sent at `rate`; nothing
+// where the rate is unknown. The same counts always come to the same amount, so that they can be taken back.
+std::optional<std::int64_t> amount_of(const Cell& cell, std::int64_t counts, std::int32_t scale, double rate) {
+  if (cell.stall_ns == 0) return counts * scale;
+  const double amount = static_cast<double>(counts) * cell.stall_ns * rate;
+  if (!(std::abs(amount) < static_cast<double>(kPlausible))) return std::nullopt;
+  return std::llround(amount);
+}
+
+}  // namespace
 
 std::int64_t Engine::limit_us(const Instance& in, int i) const {
   const std::int64_t usual = in.history.usual_interval_us(i);
@@ -91,7 +106,10 @@ void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us,
   }
   for (const std::uint16_t c : tally.active()) {
     const Cell& cell = tally.cells()[c];
-    const std::int64_t amount = sign * cell_sums_[c];
+    const double rate = router >= 0 && cell.stall_ns != 0 ? wiring.port_rate(router, in.target.port_of(cell)) : 0;
+    const std::optional<std::int64_t> counted = amount_of(cell, cell_sums_[c], cell.port_scale, rate);
+    if (!counted) continue;
+    const std::int64_t amount = sign * *counted;
     if (values != nullptr) {
       for (const std::int8_t column : cell.columns) {
         if (column < 0) break;
@@ -123,12 +141,16 @@ void Engine::count_lanes(const Target& target, const Tally& tally, std::int64_t 
   RowSums& sums = switched ? wiring.port_lanes : wiring.endpoint_lanes;
   const int lanes = switched ? wiring.ports * kLanes : kLanes, first = switched ? target.port * kLanes : 0;
   const std::size_t row = sums.row({wiring.fabric, switched ? target.router : target.endpoints[kOwnEndpoint], bucket});
+  const double rate =
+      switched ? wiring.port_rate(target.router, target.port) : wiring.endpoint_rate(target.endpoints[kOwnEndpoint]);
   sums.samples(row) += sign;
   if (tally.timed()) add_to(sums.time_us(row), sign * dt_us);
   for (const std::uint16_t c : tally.laned()) {
     const Cell& cell = tally.cells()[c];
+    const std::optional<std::int64_t> amount = amount_of(cell, cell_sums_[c], cell.port_scale, rate);
+    if (!amount) continue;
     const int place = cell.lane_array * lanes + first + cell.lane;
-    add_to(sums.values(row)[place], sign * cell_sums_[c]);
+    add_to(sums.values(row)[place], sign * *amount);
     sums.known(row)[place] = 1;
   }
 }
@@ -152,8 +174,11 @@ void Engine::count_endpoints(const Instance& in, const Tally& tally, const Sampl
         if (tally.timed()) add_to(sums.time_us(static_cast<std::size_t>(rows[place])), sign * dt_us);
       }
     }
+    const double rate = cell.stall_ns != 0 ? in.target.wiring->endpoint_rate(endpoint) : 0;
+    const std::optional<std::int64_t> amount = amount_of(cell, cell_sums_[c], cell.scale, rate);
+    if (!amount) continue;
     const auto row = static_cast<std::size_t>(rows[place]);
-    add_to(sums.values(row)[cell.endpoint_column], sign * cell_sums_[c] * cell.scale);
+    add_to(sums.values(row)[cell.endpoint_column], sign * *amount);
     sums.known(row)[cell.endpoint_column] = 1;
   }
 }
@@ -167,16 +192,25 @@ void Engine::note(const Instance& in, std::uint32_t index, const Sample& from, s
     tally->sum({deltas_.data(), in.history.width()}, cell_sums_.data());
     for (const std::uint16_t c : tally->active()) {
       const Cell& cell = tally->cells()[c];
-      const auto add = [&](int column, std::int64_t amount) {
-        gap.counts[static_cast<std::size_t>(column)] += amount;
+      const Target& target = in.target;
+      const bool switched = target.router >= 0;
+      if (!switched && cell.place != kOwnEndpoint) continue;
+      double rate = 0;
+      if (cell.stall_ns != 0 && target.counted())
+        rate = switched ? target.wiring->port_rate(target.router, target.port_of(cell))
+                        : target.wiring->endpoint_rate(target.endpoints[kOwnEndpoint]);
+      const auto amount = amount_of(cell, cell_sums_[c], switched ? cell.port_scale : cell.scale, rate);
+      if (!amount) continue;
+      const auto add = [&](int column) {
+        gap.counts[static_cast<std::size_t>(column)] += *amount;
         gap.known |= 1u << column;
       };
-      if (in.target.router >= 0) {
-        for (const std::int8_t column : cell.columns)
-          if (column >= 0) add(column, cell_sums_[c]);
-      } else if (cell.place == kOwnEndpoint) {
-        add(cell.endpoint_column, cell_sums_[c] * cell.scale);
+      if (!switched) {
+        add(cell.endpoint_column);
+        continue;
       }
+      for (const std::int8_t column : cell.columns)
+        if (column >= 0) add(column);
     }
   }
   gaps.push_back(gap);

@@ -45,7 +45,12 @@ void Claims::divide(const std::vector<Member>& members) {
 }
 
 Wiring& Ledger::wire(std::int32_t fabric, std::int32_t routers_, std::int32_t ports, std::int32_t endpoints_,
-                     std::vector<std::uint8_t> link_class) {
+                     std::vector<std::uint8_t> link_class, std::vector<double> port_rates,
+                     std::vector<double> endpoint_rates) {
+  if (!port_rates.empty() && port_rates.size() != link_class.size())
+    throw std::invalid_argument("one rate a router and port is needed");
+  if (!endpoint_rates.empty() && endpoint_rates.size() != static_cast<std::size_t>(endpoints_))
+    throw std::invalid_argument("one rate an endpoint is needed");
   if (link_class.size() != static_cast<std::size_t>(routers_) * static_cast<std::size_t>(ports))
     throw std::invalid_argument("one link class a router and port is needed");
   auto& slot = fabrics[fabric];
@@ -61,6 +66,8 @@ Wiring& Ledger::wire(std::int32_t fabric, std::int32_t routers_, std::int32_t po
   slot->ports = ports;
   slot->endpoints = endpoints_;
   slot->link_class = std::move(link_class);
+  slot->port_rates = std::move(port_rates);
+  slot->endpoint_rates = std::move(endpoint_rates);
   slot->own_sets.resize(static_cast<std::size_t>(endpoints_), 0);
   return *slot;
 }

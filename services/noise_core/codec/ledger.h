@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <vector>
@@ -14,11 +15,16 @@ namespace flitwatch::codec {
 
 class Engine;
 
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+
 struct Wiring {
   std::int32_t fabric = 0;
   std::int32_t routers = 0, ports = 0, endpoints = 0;
   std::vector<std::uint8_t> link_class;  // by router and port: 0 none, else 1 + the class
-  std::vector<std::int32_t> own_sets;    // by endpoint: live sets that are its own
+  // Counts of data that a port sends in a nanosecond, by router and port, and by endpoint; NaN: unknown. Empty: of
+  // none.
+  std::vector<double> port_rates, endpoint_rates;
+  std::vector<std::int32_t> own_sets;  // by endpoint: live sets that are its own
   RowSums port_sums{0};
   // By router: arrays of ports and lanes side by side; by endpoint: of its lanes.
   RowSums port_lanes{0}, endpoint_lanes{kLaneArrays * kLanes};
@@ -26,6 +32,15 @@ struct Wiring {
   int class_at(std::int32_t router, int port) const {
     return link_class[static_cast<std::size_t>(router) * static_cast<std::size_t>(ports) +
                       static_cast<std::size_t>(port)];
+  }
+  double port_rate(std::int32_t router, int port) const {
+    return port_rates.empty() || port < 0
+               ? kUnknown
+               : port_rates[static_cast<std::size_t>(router) * static_cast<std::size_t>(ports) +
+                            static_cast<std::size_t>(port)];
+  }
+  double endpoint_rate(std::int32_t endpoint) const {
+    return endpoint_rates.empty() || endpoint < 0 ? kUnknown : endpoint_rates[static_cast<std::size_t>(endpoint)];
   }
 };
 
@@ -68,9 +83,10 @@ struct Ledger {
   Claims claims;
   std::int64_t ports_closed_s = -1;  // port buckets up to here are written
 
-  // Replaces the fabric's wiring; its sums of ports and lanes stay.
+  // Replaces the fabric's wiring; its sums of ports and lanes stay. Rates may be empty.
   Wiring& wire(std::int32_t fabric, std::int32_t routers, std::int32_t ports, std::int32_t endpoints,
-               std::vector<std::uint8_t> link_class);
+               std::vector<std::uint8_t> link_class, std::vector<double> port_rates = {},
+               std::vector<double> endpoint_rates = {});
 };
 
 inline constexpr int kClassColumns = 4;  // first of the router columns by class: flits, stalls of each class

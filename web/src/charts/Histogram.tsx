@@ -29,11 +29,13 @@ const BASE = 72;
 export function Histogram({
   title,
   values,
+  words,
   width,
   theme,
 }: {
   title: string;
   values: Distribution;
+  words: string;
   width: number;
   theme: Theme;
 }) {
@@ -49,7 +51,7 @@ export function Histogram({
         <strong>{title}</strong>
         <span>{summary}</span>
       </figcaption>
-      <svg width={width} height={92} role="img" aria-label={`${title}: ${summary} stall cycles per flit`}>
+      <svg width={width} height={92} role="img" aria-label={`${title}: ${summary} ${words}`}>
         {counts.map((n, i) => {
           const height = n ? Math.max(1, (n / most) * (BASE - 18)) : 0;
           const share = n / Math.max(1, total);

@@ -34,6 +34,8 @@ export interface GapSpan {
 interface Props {
   /** Of the curves' values. */
   unit: string;
+  /** Of whom they are: routers, or switches. */
+  devices: string;
   span: TimeWindow;
   series: TimelineSeries;
   marks: TimelineMark[];
@@ -142,7 +144,7 @@ export function TimeBrush(props: Props) {
           onPointerUp={up}
           onPointerCancel={() => setDrag(null)}
           role="img"
-          aria-label={`Stall ratio of the routers from ${intervalText(span, span.to)} ${ZONE}; selected ${intervalText(shown, span.to)}`}
+          aria-label={`Stall ratio of the ${props.devices} from ${intervalText(span, span.to)} ${ZONE}; selected ${intervalText(shown, span.to)}`}
         >
           <Backdrop {...props} layout={layout} width={width} />
           {compared && <Band layout={layout} span={span} window={compared} kind="comparison" />}
@@ -219,7 +221,7 @@ function Band({
 
 type BackdropProps = Pick<
   Props,
-  "unit" | "span" | "gaps" | "countedShare" | "through" | "stale" | "series" | "onMark"
+  "unit" | "devices" | "span" | "gaps" | "countedShare" | "through" | "stale" | "series" | "onMark"
 > & {
   layout: TimelineLayout;
   width: number;
@@ -227,6 +229,7 @@ type BackdropProps = Pick<
 
 const Backdrop = memo(function Backdrop({
   unit,
+  devices,
   span,
   gaps,
   countedShare,
@@ -274,7 +277,7 @@ const Backdrop = memo(function Backdrop({
       <path d={layout.high} className="high" />
       {first !== undefined && (
         <text x={left + 4} y={12} className="key">
-          <tspan className="key-high">— 95th percentile{narrow ? "" : " of routers"}</tspan>
+          <tspan className="key-high">— 95th percentile{narrow ? "" : ` of ${devices}`}</tspan>
           <tspan dx="10">— median</tspan>
           {!narrow && <tspan dx="10">{unit}</tspan>}
           {countedShare !== null && countedShare < WHOLE && (

@@ -31,12 +31,12 @@ function Steps({ title, label, colours, cuts, width }: StepsProps) {
 export function HeatLegend({
   theme,
   what,
-  words = "stall cycles per flit",
+  words,
   width = 288,
 }: {
   theme: Theme;
   what: string;
-  words?: string;
+  words: string;
   width?: number;
 }) {
   return (

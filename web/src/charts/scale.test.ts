@@ -21,6 +21,11 @@ describe("stall scale", () => {
     expect([0, 0.49, 0.99, 31.9, 32, 1e9, Infinity].map(heatStep)).toEqual([0, 0, 1, 6, 7, 7, 7]);
   });
 
+  it("begins where the API says that a port is stalled: one that waits for 40 % of its time and sends half of what it could has a colour", () => {
+    expect(heatColour(0.4 / 0.5, "light")).not.toBe(HEAT.light[0]);
+    expect(heatColour(0.02 / 0.95, "light")).toBe(HEAT.light[0]);
+  });
+
   it("is one step higher for twice the stalls, within the scale", () => {
     fc.assert(
       fc.property(

@@ -1,10 +1,11 @@
 /** The three colour scales (stalls per flit, change, congested fraction) as steps that can be named aloud, for both themes. */
+import stallCuts from "../api/generated/stallCuts.json";
 
 export type Theme = "light" | "dark";
 
-/** Upper ends of the first seven of eight steps; one step is twice the stalls. */
-export const HEAT_CUTS = [0.5, 1, 2, 4, 8, 16, 32] as const;
-export const HEAT_LABELS = ["½", "1", "2", "4", "8", "16", "32"] as const;
+/** Upper ends of the first seven of eight steps, as the API says them; one step is twice the stalls. From the first on a router or port is stalled. */
+export const HEAT_CUTS: readonly number[] = stallCuts;
+export const HEAT_LABELS: readonly string[] = HEAT_CUTS.map((cut) => (cut === 0.5 ? "½" : String(cut)));
 export const HEAT: Record<Theme, readonly string[]> = {
   light: ["#efece7", "#f3dfb4", "#f0c98b", "#eca052", "#da6e2d", "#b54226", "#7f2521", "#431215"],
   dark: ["#2e2927", "#4b3229", "#713f2e", "#9e5331", "#cb7134", "#eb9c41", "#f8cb77", "#fff4ca"],
@@ -35,7 +36,7 @@ export function changeStep(factor: number): number {
 }
 
 /** Ratios below the first step of the heat scale count as that: three times next to nothing is no change that anybody feels. */
-const LEAST_CHANGED = HEAT_CUTS[0];
+const LEAST_CHANGED = HEAT_CUTS[0] as number;
 
 /** This window's ratio over another's; NaN where either is unknown. */
 export function changeFactor(now: number, before: number): number {

@@ -43,10 +43,10 @@ export function sceneOf(fabric: Fabric, routers: Routers, axis?: number): Scene 
 }
 
 /** "1,440 routers", or "160 switches" where the field says switch. */
-export const devices = (fabric: Pick<Fabric, "kind" | "routers">): string =>
-  fabric.kind === "dragonfly" || fabric.kind === "torus"
-    ? plural(fabric.routers, "router")
-    : plural(fabric.routers, "switch", "switches");
+export function devices(fabric: Pick<Fabric, "kind" | "routers"> & Partial<Pick<Fabric, "technology">>): string {
+  const { router, routers } = wordsOf({ technology: null, ...fabric });
+  return plural(fabric.routers, router, routers);
+}
 
 /** What is shown now; replaced on each frame of a drag. */
 export interface Values {
@@ -80,7 +80,7 @@ export function shortPlace(scene: Scene, router: number): string {
   const { machine } = scene;
   const [group, row, col] = [machine.group[router], machine.row[router], machine.col[router]];
   if (group == null || row == null || col == null || machine.kind !== "dragonfly")
-    return machine.name[router] ?? `router ${router}`;
+    return machine.name[router] ?? `${wordsOf(scene.fabric).router} ${router}`;
   return `g${group} r${row} c${col}`;
 }
 
@@ -95,7 +95,7 @@ export function routerText(scene: Scene, values: Values | null, router: number, 
     else if (values.window.flits[router] === 0) said = `no ${words.flits} in this window`;
     else {
       const factor = values.window.factor?.[router];
-      said = `${ratio(value)} ${words.ratio}${factor !== undefined ? `, ${Number.isNaN(factor) ? "nothing to compare with" : change(factor)}` : ""}`;
+      said = `${ratio(value)} ${words.amount}${factor !== undefined ? `, ${Number.isNaN(factor) ? "nothing to compare with" : change(factor)}` : ""}`;
     }
   }
   const shown = jobs.slice(0, 4).join("\n") + (jobs.length > 4 ? `\nand ${count(jobs.length - 4)} more` : "");

@@ -15,8 +15,8 @@ export async function until(probe, wanted, what, ms = 30_000) {
 
 /** The parameters in the page's address. */
 export const query = (page) => Object.fromEntries(new URL(page.url()).searchParams);
-export const ready = (page) => page.waitForSelector('aside[aria-label="Selected router"] h2');
-export const title = (page) => page.locator('aside[aria-label="Selected router"] h2').textContent();
+export const ready = (page) => page.waitForSelector('aside[aria-label^="Selected"] h2');
+export const title = (page) => page.locator('aside[aria-label^="Selected"] h2').textContent();
 /** How many different colours the first picture holds. */
 export const colours = (page) =>
   page.evaluate(() => {

@@ -6,6 +6,8 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field
 
+from flitwatch_domain.counters import STALL_CUTS, STALLED_AT
+
 
 class RouterFigures(BaseModel):
     """By router, in the order of `router`."""
@@ -13,7 +15,11 @@ class RouterFigures(BaseModel):
     router: list[int]
     flits: list[float | None]
     stall_cycles: list[float | None]
-    ratio: list[float | None] = Field(description="Stall cycles per flit: summed stalls over summed flits.")
+    ratio: list[float | None] = Field(
+        description=f"Stall cycles per flit: summed stalls over summed flits, which is the time stalled over the time of sending. From {STALLED_AT} on a "
+        "router or port is stalled.",
+        json_schema_extra={"x-stall-cuts": list(STALL_CUTS)},
+    )
     coverage: list[float | None] = Field(
         description="Counted time over the window, of the tiles that the router usually counts; 1 is all."
     )
@@ -84,9 +90,11 @@ class LaneFigures(BaseModel):
 
     at: datetime | None = Field(description="End of the window that was used; null without data or time.")
     window_s: int | None
-    sl_flits: list[float | None] = Field(description="Data by service level; InfiniBand: words of 4 bytes.")
+    sl_flits: list[float | None] = Field(
+        description="Data by service level or queue; InfiniBand: words of 4 bytes, Ethernet: bytes."
+    )
     stall_cycles: list[float | None] = Field(
-        description="By virtual lane (InfiniBand: ticks of PortVLXmitWait) or traffic class (cycles that a NIC was paused)."
+        description="By virtual lane (InfiniBand: PortVLXmitWait in times of a word), priority (Ethernet: pauses in times of a byte) or traffic class (cycles that a NIC was paused)."
     )
     packets: list[float | None] = Field(description="By traffic class.")
     simulated: bool

@@ -80,10 +80,10 @@ class Findings(Collector):
         held: list[Metric] = []
         for kind, labels in _KINDS.items():
             word = _WORDS[kind]
-            ratio = _ratio(f"{word}_stall", f"Stall cycles per flit {_WINDOW}.", labels)
+            ratio = _ratio(f"{word}_stall", f"Time stalled over the time of sending {_WINDOW}.", labels)
             share = _ratio(
                 f"{word}_congested",
-                f"Share of the counted routers that stalled at least {CONGESTED_AT:g} cycles per flit, {_WINDOW}.",
+                f"Share of the counted routers with a stall ratio of at least {CONGESTED_AT:g}, {_WINDOW}.",
                 labels,
             )
             for row in (row for row in stalls if row["kind"] == kind):

@@ -19,10 +19,12 @@ from flitwatch_domain.counters.ethernet import ETHERNET
 from flitwatch_domain.counters.features import Feature, Meaning, feature_of
 from flitwatch_domain.counters.kinds import CounterKind, CounterUse, Scope
 from flitwatch_domain.counters.modern import INFINIBAND, OMNI_PATH, SLINGSHOT
+from flitwatch_domain.counters.units import COUNT_BYTES, STALL_CUTS, STALLED_AT
 
 __all__ = [
     "ARIES",
     "CATALOGUE",
+    "COUNT_BYTES",
     "ENDPOINT_COLUMNS",
     "ETHERNET",
     "INFINIBAND",
@@ -32,6 +34,8 @@ __all__ = [
     "OMNI_PATH",
     "ROUTER_COLUMNS",
     "SLINGSHOT",
+    "STALLED_AT",
+    "STALL_CUTS",
     "TABLE_II",
     "CounterKind",
     "CounterUse",

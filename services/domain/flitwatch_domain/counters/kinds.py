@@ -42,6 +42,11 @@ class CounterKind:
         Array of the tables of lanes that it adds to, at its number: sl_flits, stall_cycles or packets.
     endpoint_scale : float
         Factor from counts to the endpoint column's unit.
+    port_scale : float
+        Factor from counts to the unit of the router's column, the port's array and the lane's.
+    stall_ns : int
+        Nanoseconds of a count that tells how long a port was stalled; 0: it tells no time. It is booked as the data that the port could
+        have sent meanwhile, by its rate, so that stalls over data is the time stalled over the time of sending (ADR 1280).
     """
 
     name: str
@@ -56,6 +61,8 @@ class CounterKind:
     port_array: str | None = None
     endpoint_scale: float = 1.0
     lane_array: str | None = None
+    port_scale: float = 1.0
+    stall_ns: int = 0
 
     @property
     def feeds(self) -> bool:

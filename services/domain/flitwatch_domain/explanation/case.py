@@ -172,7 +172,7 @@ def _figures(made: Explanation) -> str:
             )
             for one in made["links"]
         ]
-        tables += _table(("Link", "Class", "Stalls per flit before", "after"), links)
+        tables += _table(("Link", "Class", "Stall ratio before", "after"), links)
     return tables + _jobs(made) or "<p>There are no figures: the job was not found to be slow.</p>"
 
 

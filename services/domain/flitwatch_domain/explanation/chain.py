@@ -95,7 +95,7 @@ def _stalled(made: Finding) -> str:
         return "Which links carry it is unknown: its place on a fabric with counters over time is not known."
     if made["links"]:
         named = "; ".join(
-            f"{one['from_name']} to {one['to_name']} ({one['link_class']}, {_ratio(one['stall_ratio_before'])} to {_ratio(one['stall_ratio_after'])} stalls per flit)"
+            f"{one['from_name']} to {one['to_name']} ({one['link_class']}, stall ratio {_ratio(one['stall_ratio_before'])} to {_ratio(one['stall_ratio_after'])})"
             for one in made["links"][:MOST_LINKS]
         )
         more = len(made["links"]) - MOST_LINKS

@@ -53,7 +53,7 @@ def detail(
         return _sentence(reasons) if reasons else "Its time is within what earlier runs took."
     parts = []
     if scene is not None and scene.own.after is not None and scene.own.before is not None:
-        parts.append(f"Stalls per flit on its routers went from {scene.own.before:.2g} to {scene.own.after:.2g}.")
+        parts.append(f"The stall ratio on its routers went from {scene.own.before:.2g} to {scene.own.after:.2g}.")
     if named is not None:
         shared = f"{named.shared_routers} of its routers and {named.shared_groups} of its groups"
         parts.append(

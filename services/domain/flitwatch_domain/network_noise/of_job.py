@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class Measures:
 _PORTS = Measures(
     None,
     ("tx_wait_cycles", "tx_packets"),
-    "ticks / packet",
+    "word times / packet",
     "Ports of this network count no latency.",
     "How long a tick of port_xmit_wait lasts differs between devices, and no counter says it.",
 )
@@ -56,7 +56,7 @@ MEASURES = {
         "How long a cycle of hni_tx_paused lasts is not published, and latency is not counted.",
     ),
     Technology.INFINIBAND: _PORTS,
-    Technology.OPA: _PORTS,
+    Technology.OPA: replace(_PORTS, waits_unit="flit times / packet"),
 }
 
 

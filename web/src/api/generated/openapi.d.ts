@@ -5388,12 +5388,12 @@ export interface components {
             window_s: number | null;
             /**
              * Sl Flits
-             * @description Data by service level; InfiniBand: words of 4 bytes.
+             * @description Data by service level or queue; InfiniBand: words of 4 bytes, Ethernet: bytes.
              */
             sl_flits: (number | null)[];
             /**
              * Stall Cycles
-             * @description By virtual lane (InfiniBand: ticks of PortVLXmitWait) or traffic class (cycles that a NIC was paused).
+             * @description By virtual lane (InfiniBand: PortVLXmitWait in times of a word), priority (Ethernet: pauses in times of a byte) or traffic class (cycles that a NIC was paused).
              */
             stall_cycles: (number | null)[];
             /**
@@ -7340,7 +7340,7 @@ export interface components {
             stall_cycles: (number | null)[];
             /**
              * Ratio
-             * @description Stall cycles per flit: summed stalls over summed flits.
+             * @description Stall cycles per flit: summed stalls over summed flits, which is the time stalled over the time of sending. From 0.5 on a router or port is stalled.
              */
             ratio: (number | null)[];
             /**

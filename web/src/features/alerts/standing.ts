@@ -17,7 +17,7 @@ export const SEVERITIES: Record<string, string> = {
 /** The unit stands beside every value of a signal. */
 const UNITS: Record<string, string> = {
   slowdown: "× usual",
-  stall_ratio: "stalls per flit",
+  stall_ratio: "× sending time",
   congested_routers: "of the routers",
   root: "links",
   blamed_user: "nodes",

@@ -36,7 +36,7 @@ const STEPS = [
   `above ${HEAT_LABELS.at(-1) ?? ""}`,
 ];
 
-export function DistributionPanel({ fabric, moment }: { fabric: number; moment: Moment }) {
+export function DistributionPanel({ fabric, words, moment }: { fabric: number; words: string; moment: Moment }) {
   const links = useQuery(linkFiguresQuery(fabric, moment, {}));
   const theme = useStore(themeStore);
   const [box, size] = useSize();
@@ -58,7 +58,7 @@ export function DistributionPanel({ fabric, moment }: { fabric: number; moment: 
   const width = size ? (size.width - 32 * Math.max(0, classes.length - 1)) / Math.max(1, classes.length) : 0;
   if (links.data && !classes.length) return null;
   const columns: Column<Row>[] = [
-    { key: "step", header: "stalls per flit", value: (r) => r.step },
+    { key: "step", header: words, value: (r) => r.step },
     ...classes.map(({ name }, i): Column<Row> => ({
       key: name,
       header: TITLES[name] ?? `${name} links`,
@@ -77,7 +77,7 @@ export function DistributionPanel({ fabric, moment }: { fabric: number; moment: 
       rows={rows}
       columns={columns}
       id={(r) => r.step}
-      note="share of links by stall cycles per flit · one sample without time"
+      note={`share of links by ${words} · one sample without time`}
     >
       <div ref={box} className="distributions">
         <Unanswered what="the links" asked={[links]} />
@@ -87,6 +87,7 @@ export function DistributionPanel({ fabric, moment }: { fabric: number; moment: 
               key={name}
               title={TITLES[name] ?? `${name} links`}
               values={values}
+              words={words}
               width={Math.floor(width)}
               theme={theme}
             />

@@ -1,5 +1,5 @@
 /** A whole machine: picture, group matrix, selected router and time, all driven by one address. */
-import { wordsOf } from "../../machine/words";
+import { capital, wordsOf } from "../../machine/words";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo } from "react";
@@ -233,7 +233,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
             `sum of ${words.stalls} ÷ sum of ${words.flits}`,
           ];
   const theme = useStore(themeStore);
-  const label = `${fabric.kind === "dragonfly" || fabric.kind === "torus" ? "Routers" : "Switches"} of ${fabric.name} coloured by ${difference ? "change of " : ""}${words.ratio}${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
+  const label = `${capital(words.routers)} of ${fabric.name} coloured by ${difference ? "change of " : ""}${words.ratio}${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
   const viewProps = scene && {
     scene,
     values: values.store,
@@ -295,6 +295,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
           {groupMatrix && scene && (
             <GroupMatrix
               groups={scene.groups}
+              words={words}
               congestion={values.congestion}
               before={values.before}
               selectedGroup={selectedGroup}
@@ -317,12 +318,12 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
             onSelect={select}
           />
         ) : (
-          <aside className="card" aria-label="Selected router">
-            <Waiting what="the router" />
+          <aside className="card" aria-label={`Selected ${words.router}`}>
+            <Waiting what={`the ${words.router}`} />
           </aside>
         )}
       </div>
-      {fabric.snapshot && <DistributionPanel fabric={fabric.id} moment={values.moment} />}
+      {fabric.snapshot && <DistributionPanel fabric={fabric.id} words={words.ratio} moment={values.moment} />}
       {clock && (
         <TimePanel
           fabric={fabric.id}

@@ -1,4 +1,5 @@
 /** The matrix of groups with the pairs that stall most; the column sends, the row receives. */
+import type { Words } from "../../machine/words";
 import { memo, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Congestion } from "../../api/shapes";
 import { contextOf, Layers, useFontReady } from "../../charts/Canvas";
@@ -11,6 +12,7 @@ import { hideTooltip, showTooltip } from "../../components/tooltip";
 import { change, plural, ratio, si } from "../../lib/format";
 
 interface Props {
+  words: Words;
   groups: number[];
   congestion: Congestion | null;
   before: Congestion | null;
@@ -33,6 +35,7 @@ const FEW_PAIRS = 16;
 
 export const GroupMatrix = memo(function GroupMatrix({
   groups,
+  words,
   congestion,
   before,
   selectedGroup,
@@ -80,7 +83,7 @@ export const GroupMatrix = memo(function GroupMatrix({
     if (src === dst) return `g${src}: within the group`;
     const pair = pairs?.cells[row * groups.length + column];
     if (!pair) return `g${src} → g${dst}\nno counted link`;
-    return `g${src} → g${dst}\n${ratio(pair.ratio)} stalls per flit${Number.isNaN(pair.factor) ? "" : `, ${change(pair.factor)}`}\n${si(pair.flits)} flits`;
+    return `g${src} → g${dst}\n${ratio(pair.ratio)} ${words.amount}${Number.isNaN(pair.factor) ? "" : `, ${change(pair.factor)}`}\n${si(pair.flits)} ${words.flits}`;
   };
   return (
     <section className="matrix" aria-label="Between groups">
@@ -115,6 +118,7 @@ export const GroupMatrix = memo(function GroupMatrix({
             pairs={hottest}
             note={congestion?.groups.note ?? null}
             difference={difference}
+            words={words.ratio}
             onOpenPair={onOpenPair}
             theme={palette.theme}
           />
@@ -123,13 +127,14 @@ export const GroupMatrix = memo(function GroupMatrix({
       {difference ? (
         <ChangeLegend theme={palette.theme} against={against} />
       ) : (
-        <HeatLegend theme={palette.theme} what={what} />
+        <HeatLegend theme={palette.theme} what={what} words={words.ratio} />
       )}
     </section>
   );
 });
 
 interface PairTableProps {
+  words: string;
   pairs: Pair[];
   note: string | null;
   difference: boolean;
@@ -138,7 +143,7 @@ interface PairTableProps {
 }
 
 /** Not drawn again while the pointer moves over the matrix. */
-const PairTable = memo(function PairTable({ pairs, note, difference, theme, onOpenPair }: PairTableProps) {
+const PairTable = memo(function PairTable({ words, pairs, note, difference, theme, onOpenPair }: PairTableProps) {
   if (!pairs.length) return <p className="muted">{note ?? "No link between groups is counted in this window."}</p>;
   return (
     <>
@@ -148,7 +153,7 @@ const PairTable = memo(function PairTable({ pairs, note, difference, theme, onOp
           <tr>
             <th scope="col">Hottest pairs</th>
             <th scope="col" className="numeric">
-              stalls per flit
+              {words}
             </th>
             {difference && (
               <th scope="col" className="numeric">

@@ -1,3 +1,4 @@
+import { wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { earlierLinksQuery, linkFiguresQuery, type Moment } from "../../api/queries";
@@ -90,7 +91,7 @@ export function GroupView({
     const link = links.get(linkKey(hit.src, hit.dst));
     const ends = `${shortPlace(scene, hit.src)} → ${shortPlace(scene, hit.dst)}`;
     return link
-      ? `${ends}\n${ratio(link.ratio)} stalls per flit${link.factor === null ? "" : `, ${Number.isNaN(link.factor) ? "nothing to compare with" : change(link.factor)}`}\n${link.linkClass}${link.links > 1 ? `, worst of ${plural(link.links, "link")}` : ""}`
+      ? `${ends}\n${ratio(link.ratio)} ${wordsOf(scene.fabric).amount}${link.factor === null ? "" : `, ${Number.isNaN(link.factor) ? "nothing to compare with" : change(link.factor)}`}\n${link.linkClass}${link.links > 1 ? `, worst of ${plural(link.links, "link")}` : ""}`
       : `${ends}\nno counted link`;
   };
   const missing = refused(asked) ?? (answered(asked) ? undefined : asked);

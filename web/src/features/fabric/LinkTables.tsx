@@ -58,12 +58,12 @@ export const linkColumns = (words: Words): Column<LinkRow>[] => [
 const NO_LINKS: LinkRow[] = [];
 const NO_PAIRS: Pair[] = [];
 
-const pairColumns: Column<Pair>[] = [
+const pairColumns = (words: Words): Column<Pair>[] => [
   { key: "src", header: "From group", value: (p) => p.src, render: (p) => `g${p.src}` },
   { key: "dst", header: "To group", value: (p) => p.dst, render: (p) => `g${p.dst}` },
-  { key: "ratio", header: "stalls per flit", numeric: true, value: (p) => p.ratio, render: (p) => ratio(p.ratio) },
-  { key: "flits", header: "flits", numeric: true, value: (p) => p.flits, render: (p) => si(p.flits) },
-  { key: "stalls", header: "stall cycles", numeric: true, value: (p) => p.stalls, render: (p) => si(p.stalls) },
+  { key: "ratio", header: words.ratio, numeric: true, value: (p) => p.ratio, render: (p) => ratio(p.ratio) },
+  { key: "flits", header: words.flits, numeric: true, value: (p) => p.flits, render: (p) => si(p.flits) },
+  { key: "stalls", header: words.stalls, numeric: true, value: (p) => p.stalls, render: (p) => si(p.stalls) },
 ];
 
 /** Links of one group on a dragonfly, as the group view draws them; of another fabric all. */
@@ -109,12 +109,21 @@ export function LinkTable({ scene, moment, linkClass, selected, onSelect }: Link
   );
 }
 
-export function PairTable({ groups, congestion }: { groups: number[]; congestion: Congestion | null }) {
+export function PairTable({
+  groups,
+  words,
+  congestion,
+}: {
+  groups: number[];
+  words: Words;
+  congestion: Congestion | null;
+}) {
+  const columns = useMemo(() => pairColumns(words), [words]);
   const rows = useMemo(
     () => (congestion ? hottestPairs(pairsOf(groups, congestion.groups)) : null),
     [groups, congestion],
   );
-  const order = useAddressOrder(rows ?? NO_PAIRS, pairColumns, WORST);
+  const order = useAddressOrder(rows ?? NO_PAIRS, columns, WORST);
   if (!rows) return <Waiting what="the pairs of groups" />;
   if (!rows.length)
     return (
@@ -122,5 +131,5 @@ export function PairTable({ groups, congestion }: { groups: number[]; congestion
         Unknown pairs are not listed: they are not zero.
       </Empty>
     );
-  return <OrderedTable label="Pairs of groups" order={order} columns={pairColumns} id={(p) => `${p.src} ${p.dst}`} />;
+  return <OrderedTable label="Pairs of groups" order={order} columns={columns} id={(p) => `${p.src} ${p.dst}`} />;
 }

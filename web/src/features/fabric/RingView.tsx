@@ -1,3 +1,4 @@
+import { wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { useCallback, useMemo } from "react";
 import { earlierLinksQuery, linkFiguresQuery, type Moment } from "../../api/queries";
@@ -104,6 +105,7 @@ export function RingView({ onLinks, ...given }: Props) {
   const { congestion, earlier, ...props } = given;
   const { machine } = props.scene;
   const { arrangement, index } = props.scene;
+  const { amount } = wordsOf(props.scene.fabric);
   const { chords, what, asked, note } = useChords(given);
   const { shown, cut } = useMemo(
     () => shownChords(chords, what === "blue links" ? MOST_LINKS : MOST_PAIRS),
@@ -122,7 +124,7 @@ export function RingView({ onLinks, ...given }: Props) {
           const ends =
             link === null ? `g${src} → g${dst}` : `${machine.name[src] ?? src} → ${machine.name[dst] ?? dst}`;
           return {
-            text: `${ends}\n${ratio(chord.ratio)} stalls per flit${chord.factor === null ? "" : `, ${change(chord.factor)}`}\nclick: the jobs that use it`,
+            text: `${ends}\n${ratio(chord.ratio)} ${amount}${chord.factor === null ? "" : `, ${change(chord.factor)}`}\nclick: the jobs that use it`,
             open: () => onLinks(link === null ? { pair: `${src}-${dst}` } : { link }),
           };
         },
@@ -132,7 +134,7 @@ export function RingView({ onLinks, ...given }: Props) {
         },
       };
     },
-    [arrangement, index, shown, machine, onLinks],
+    [arrangement, index, shown, machine, onLinks, amount],
   );
   const { box, layers } = usePicture(props, layout);
   const scaled = earlier ? `changed ${cut} times or more` : `at ${cut} or above`;

@@ -36,9 +36,9 @@ export const RouterPanel = memo(function RouterPanel({ scene, router, moment, sp
   const theme = useStore(themeStore);
   const shown = detail.data?.router === router ? detail.data : null;
   const place = placeOf(scene, router);
-  const name = scene.machine.name[router] ?? `router ${router}`;
+  const name = scene.machine.name[router] ?? `${wordsOf(scene.fabric).router} ${router}`;
   return (
-    <aside className="card router-panel" aria-label="Selected router">
+    <aside className="card router-panel" aria-label={`Selected ${wordsOf(scene.fabric).router}`}>
       <div className="router-head">
         <h2 title={name}>{name}</h2>
         {place !== name && <span className="subtitle">{place}</span>}
@@ -57,7 +57,7 @@ export const RouterPanel = memo(function RouterPanel({ scene, router, moment, sp
           onSelect={onSelect}
         />
       ) : (
-        <Waiting what="the router" />
+        <Waiting what={`the ${wordsOf(scene.fabric).router}`} />
       )}
     </aside>
   );
@@ -153,7 +153,7 @@ function Body({
               <td
                 colSpan={4}
                 className="muted"
-              >{`No ${noun} of this ${noun === "tile" ? "router" : "switch"} is counted${rate ? " in this window" : ""}.`}</td>
+              >{`No ${noun} of this ${words.router} is counted${rate ? " in this window" : ""}.`}</td>
             </tr>
           )}
         </tbody>
@@ -175,6 +175,7 @@ function ExportMenu({
   name: string;
   moment: Moment;
 }) {
+  const words = wordsOf(scene.fabric);
   const columns: Column<Tile>[] = [
     { key: "port", header: "port", value: (t) => t.port },
     { key: "name", header: "name", value: (t) => t.name },
@@ -184,15 +185,15 @@ function ExportMenu({
       header: "to",
       value: (t) => (t.peer?.router == null ? t.peer?.node : scene.machine.name[t.peer.router]),
     },
-    { key: "flits", header: "flits", value: (t) => t.flits },
-    { key: "stalls", header: "stall_cycles", value: (t) => t.stall_cycles },
-    { key: "ratio", header: "stall_per_flit", value: (t) => t.ratio },
+    { key: "flits", header: words.flits, value: (t) => t.flits },
+    { key: "stalls", header: words.stalls, value: (t) => t.stall_cycles },
+    { key: "ratio", header: words.ratio, value: (t) => t.ratio },
   ];
   return (
     <Menu
       trigger={
         <>
-          <span className="visually-hidden">Export the router</span>
+          <span className="visually-hidden">Export the {wordsOf(scene.fabric).router}</span>
           <Icon name="down" />
         </>
       }
@@ -314,7 +315,7 @@ function TileCell({
   const fill = known ? heatColour(value, theme) : "none";
   const ink = known ? textOn(fill) : "var(--ink-3)";
   const peer = tile.peer?.router ?? null;
-  const said = unused ? "unused" : known ? `${ratio(value)} ${wordsOf(scene.fabric).ratio}` : "not counted";
+  const said = unused ? "unused" : known ? `${ratio(value)} ${wordsOf(scene.fabric).amount}` : "not counted";
   return (
     // The same links stand as buttons in the table below, for the keyboard.
     <g onClick={() => peer !== null && onSelect(peer)} style={peer === null ? undefined : { cursor: "pointer" }}>
@@ -376,7 +377,7 @@ function History({ scene, router, span }: { scene: Scene; router: number; span: 
         values={values}
         width={318}
         height={44}
-        label={`Stall ratio of this router, ${intervalText(steady, steady.to)}`}
+        label={`Stall ratio of this ${wordsOf(scene.fabric).router}, ${intervalText(steady, steady.to)}`}
       />
     </div>
   );

@@ -1,5 +1,5 @@
 /** The picture in tables, for reading, sorting and screen readers: routers, links, pairs of groups. */
-import { wordsOf } from "../../machine/words";
+import { capital, wordsOf } from "../../machine/words";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useMemo } from "react";
 import type { Moment } from "../../api/queries";
@@ -58,7 +58,7 @@ export function routerColumns(scene: Scene, difference: boolean): Column<RouterR
   const noun = scene.arrangement.noun;
   const words = wordsOf(scene.fabric);
   const all: (Column<RouterRow> | false)[] = [
-    { key: "name", header: scene.fabric.kind === "fat_tree" ? "Switch" : "Router", value: (r) => r.name },
+    { key: "name", header: capital(words.router), value: (r) => r.name },
     { key: "panel", header: noun.charAt(0).toUpperCase() + noun.slice(1), value: (r) => r.panel },
     scene.machine.row.some((row) => row !== null) && { key: "row", header: "Row", numeric: true, value: (r) => r.row },
     scene.machine.col.some((col) => col !== null) && {
@@ -102,7 +102,7 @@ export function TableView({ moment, congestion, linkClass, ...props }: Props) {
   const navigate = useNavigate({ from: "/fabric/$fabric" });
   const group = linkScope(scene, selected);
   const options: { value: Rows; label: string }[] = [
-    { value: "routers", label: scene.fabric.kind === "fat_tree" ? "Switches" : "Routers" },
+    { value: "routers", label: capital(wordsOf(scene.fabric).routers) },
     { value: "links", label: group === null ? "Links" : `Links of g${group}` },
     ...(scene.groups.length > 1 && scene.fabric.kind === "dragonfly"
       ? [{ value: "pairs" as const, label: "Pairs of groups" }]
@@ -125,7 +125,7 @@ export function TableView({ moment, congestion, linkClass, ...props }: Props) {
       {rows === "links" ? (
         <LinkTable scene={scene} moment={moment} linkClass={linkClass} selected={selected} onSelect={onSelect} />
       ) : rows === "pairs" ? (
-        <PairTable groups={scene.groups} congestion={congestion} />
+        <PairTable words={wordsOf(scene.fabric)} groups={scene.groups} congestion={congestion} />
       ) : (
         <RouterTable {...props} />
       )}

@@ -240,6 +240,7 @@ export function TimePanel({
       </div>
       <TimeBrush
         unit={words.ratio}
+        devices={words.routers}
         span={span}
         series={shaped.series}
         marks={shaped.marks}

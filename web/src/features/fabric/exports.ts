@@ -1,5 +1,5 @@
 /** What is seen, as a file: the figures as CSV, the picture as SVG or PNG. Pictures leave in the light theme, whatever the screen shows. */
-import { wordsOf } from "../../machine/words";
+import { capital, type Words, wordsOf } from "../../machine/words";
 import type { Congestion, LinkFigures } from "../../api/shapes";
 import { hottestPairs, pairsOf, type Pair } from "../../charts/matrix";
 import type { MenuEntry } from "../../components/Menu";
@@ -29,12 +29,12 @@ interface Inputs {
   subtitle: string;
 }
 
-const pairColumns: Column<Pair>[] = [
+const pairColumns = (words: Words): Column<Pair>[] => [
   { key: "src", header: "src_group", value: (p) => p.src },
   { key: "dst", header: "dst_group", value: (p) => p.dst },
-  { key: "flits", header: "flits", value: (p) => p.flits },
-  { key: "stalls", header: "stall_cycles", value: (p) => p.stalls },
-  { key: "ratio", header: "stall_per_flit", value: (p) => p.ratio },
+  { key: "flits", header: words.flits, value: (p) => p.flits },
+  { key: "stalls", header: words.stalls, value: (p) => p.stalls },
+  { key: "ratio", header: words.ratio, value: (p) => p.ratio },
 ];
 
 const picture = () => document.querySelector<HTMLElement>('section[aria-label="Picture"]');
@@ -52,13 +52,14 @@ export function exportEntries({
   subtitle,
 }: Inputs): MenuEntry[] {
   const { name } = scene.fabric;
+  const words = wordsOf(scene.fabric);
   const group = linkScope(scene, selected);
   const asked = { ...momentParameters(moment), class: linkClass };
   const path = `/fabrics/${scene.fabric.id}`;
   return [
     ...tableEntries({
-      name: `${name}-routers`,
-      what: "Routers",
+      name: `${name}-${words.routers}`,
+      what: capital(words.routers),
       rows: () => {
         const now = values.get();
         return now ? routerRows(scene, now, jobs.at) : [];
@@ -70,7 +71,7 @@ export function exportEntries({
       name: `${name}${group === null ? "" : `-g${group}`}-links`,
       what: group === null ? "Links" : `Links of g${group}`,
       rows: async () => linkRows(scene, await links(group)),
-      columns: linkColumns(wordsOf(scene.fabric)),
+      columns: linkColumns(words),
       source: address(`${path}/stalls/links`, { ...asked, group }),
     }),
     ...(scene.groups.length > 1
@@ -78,7 +79,7 @@ export function exportEntries({
           name: `${name}-groups`,
           what: "Pairs of groups",
           rows: () => (congestion ? hottestPairs(pairsOf(scene.groups, congestion.groups)) : []),
-          columns: pairColumns,
+          columns: pairColumns(words),
           source: address(`${path}/stalls`, asked),
         })
       : []),

@@ -4,6 +4,8 @@ import type { IngestStatus, Overview } from "../../api/shapes";
 import { duration, percent, UNKNOWN } from "../../lib/format";
 
 interface Props {
+  /** Router, or switch. */
+  device: string;
   overview: Overview | null;
   ingest: IngestStatus | null;
   /** Text that stands where nothing is known yet. */
@@ -13,7 +15,7 @@ interface Props {
 /** Less than this of what was due is drawn as a gap. */
 const WHOLE = 0.95;
 
-export function Coverage({ overview, ingest, children }: Props) {
+export function Coverage({ device, overview, ingest, children }: Props) {
   const minutes = overview?.coverage ?? [];
   const known = minutes.filter((share): share is number => share !== null);
   const mean = known.length ? known.reduce((sum, share) => sum + share, 0) / minutes.length : null;
@@ -29,7 +31,7 @@ export function Coverage({ overview, ingest, children }: Props) {
       {children}
       <dl>
         <div>
-          <dt>Router counters</dt>
+          <dt>{device} counters</dt>
           <dd>
             <span
               className="coverage-bar"

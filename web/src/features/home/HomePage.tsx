@@ -1,4 +1,5 @@
 /** Now: six figures that mean something to an operator, then what needs attention, each one click from its evidence. */
+import { capital, wordsOf } from "../../machine/words";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
@@ -172,12 +173,14 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     () => (values && occupancy ? jobStalls(occupancy.jobs, values.window) : []),
     [values, occupancy],
   );
+  const words = useMemo(() => wordsOf(fabric), [fabric]);
   const items = useMemo(
     () =>
       attention({
         fabric: fabric.name,
         when,
         noun: scene?.arrangement.noun ?? "group",
+        words,
         window: values?.window ?? null,
         jobs: stalls,
         incident: incident.data ?? null,
@@ -194,7 +197,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               }))
             : [],
       }),
-    [fabric.name, when, scene, values, stalls, incident.data, ingest, forecasts, alerts, through, now],
+    [fabric.name, words, when, scene, values, stalls, incident.data, ingest, forecasts, alerts, through, now],
   );
   const [aside, setAside] = useState<ReadonlySet<string>>(new Set());
   const open = useMemo(() => items.filter((item) => !aside.has(item.id)), [items, aside]);
@@ -286,7 +289,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               name: `${fabric.name}-jobs`,
               what: "Jobs by stalls",
               rows: () => stalls,
-              columns: stallColumns,
+              columns: stallColumns(words.ratio),
               source: address(`/fabrics/${fabric.id}/occupancy`, { at: edge === null ? null : isoTime(edge) }),
             }),
             ...captureEntries(
@@ -294,7 +297,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               `${fabric.name}-home`,
               () => ({
                 title: `${fabric.name}${fabric.simulated ? " (simulated)" : ""}`,
-                subtitle: `stall cycles per flit, ${fabric.snapshot ? "one sample" : "last 10 minutes"}`,
+                subtitle: `${words.ratio}, ${fabric.snapshot ? "one sample" : "last 10 minutes"}`,
               }),
             ),
           ]}
@@ -302,7 +305,14 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
       </div>
       {past === null && fresh.state === "stale" && <StaleBanner fresh={fresh} shown="" />}
       {!fabric.snapshot && (
-        <IncidentCard fabric={fabric.name} answer={incident} trend={overview} at={when.to} now={now} />
+        <IncidentCard
+          fabric={fabric.name}
+          ratioWord={words.ratio}
+          answer={incident}
+          trend={overview}
+          at={when.to}
+          now={now}
+        />
       )}
       <Figures figures={figures} />
       {refused([running]) && (
@@ -339,7 +349,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               </Empty>
             ) : calm ? (
               <Empty title="Nothing needs attention">
-                No job is on links with {JOB_STALLS} stalls per flit or more and {JOB_FACTOR} times the machine’s mean;
+                No job is on links with {JOB_STALLS} {words.amount} or more and {JOB_FACTOR} times the machine’s mean;
                 no group is hot{past === null && "; all devices report"}.
               </Empty>
             ) : (
@@ -349,7 +359,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
           <section className="card home-jobs" aria-label="Jobs by stalls">
             <div className="card-head">
               <div className="card-title">
-                <h2>Jobs on the most congested routers</h2>
+                <h2>Jobs on the most congested {words.routers}</h2>
                 <span
                   className="subtitle"
                   title="A job here may cause the congestion or suffer from it: its page tells which."
@@ -365,17 +375,18 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
             {stalls.length ? (
               <StalledJobs
                 stalls={stalls.slice(0, calm ? rows.alone : rows.beside)}
+                ratioWord={capital(words.ratio)}
                 story={incident.data?.verdict === "incident" ? incident.data : null}
                 at={when.to}
                 theme={theme}
               />
             ) : occupancy && !occupancy.jobs.length ? (
               <p className="muted home-note">
-                No job is known to hold routers of {fabric.name} {fabric.snapshot ? "in this sample" : "now"}.
+                No job is known to hold {words.routers} of {fabric.name} {fabric.snapshot ? "in this sample" : "now"}.
               </p>
             ) : empty || (occupancy && values) ? (
               <p className="muted home-note">
-                What the jobs' routers stall is unknown:{" "}
+                What the jobs' {words.routers} stall is unknown:{" "}
                 {empty ? "there are no counters yet" : "none of them is counted"}.
               </p>
             ) : (
@@ -408,7 +419,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
             </section>
           )}
           {!fabric.snapshot && (
-            <Coverage overview={overview} ingest={ingest}>
+            <Coverage device={capital(words.router)} overview={overview} ingest={ingest}>
               {refused([overviewAnswer]) && <Unanswered line what="the last hour" asked={[overviewAnswer]} />}
             </Coverage>
           )}

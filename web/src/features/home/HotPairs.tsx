@@ -1,4 +1,5 @@
 import { Link } from "@tanstack/react-router";
+import { capital, wordsOf } from "../../machine/words";
 import { Fragment } from "react";
 import type { Occupancy } from "../../api/shapes";
 import { Swatch } from "../../charts/legends";
@@ -42,7 +43,7 @@ export function HotPairs({ pairs, scene, jobs, when, theme }: Props) {
           <th scope="col">Groups</th>
           <th scope="col">Jobs with nodes in both</th>
           <th scope="col" className="numeric">
-            Stalls per flit
+            {capital(wordsOf(scene?.fabric ?? null).ratio)}
           </th>
         </tr>
       </thead>

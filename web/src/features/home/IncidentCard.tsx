@@ -13,6 +13,8 @@ import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 
 interface Props {
   fabric: string;
+  /** What a ratio of stalls is called: stalls per flit. */
+  ratioWord: string;
   answer: UseQueryResult<Incident>;
   /** Mean stalls per flit by minute of the last hour. */
   trend: Trend | null;
@@ -26,7 +28,7 @@ type Trend = Pick<Overview, "ts" | "ratio">;
 const SHOWN = 3;
 const AROUND_MS = 120_000;
 
-export function IncidentCard({ fabric, answer, trend, at, now }: Props) {
+export function IncidentCard({ fabric, ratioWord, answer, trend, at, now }: Props) {
   const told = answer.data;
   const shown: Story | undefined = told && (told.verdict === "none" && told.last ? told.last : told);
   const over = shown !== undefined && shown === told?.last;
@@ -61,8 +63,17 @@ export function IncidentCard({ fabric, answer, trend, at, now }: Props) {
               {told.last.victims[0] && <JobLink job={told.last.victims[0]} at={told.last.until ?? at} />}
             </p>
           )}
-          {trend && !shown.victims.length && !shown.others.length && <LastHour fabric={fabric} trend={trend} />}
-          <Chain fabric={fabric} story={shown} over={over} at={over ? (shown.until ?? at) : at} now={now} />
+          {trend && !shown.victims.length && !shown.others.length && (
+            <LastHour fabric={fabric} ratioWord={ratioWord} trend={trend} />
+          )}
+          <Chain
+            fabric={fabric}
+            ratioWord={ratioWord}
+            story={shown}
+            over={over}
+            at={over ? (shown.until ?? at) : at}
+            now={now}
+          />
         </>
       )}
     </section>
@@ -83,14 +94,14 @@ function Placeholder() {
 }
 
 /** What a quiet machine shows where an incident's chain would stand. */
-function LastHour({ fabric, trend }: { fabric: string; trend: Trend }) {
+function LastHour({ fabric, ratioWord, trend }: { fabric: string; ratioWord: string; trend: Trend }) {
   const known = trend.ratio.filter((value): value is number => value !== null);
   if (known.length < 2) return null;
   return (
     <div className="incident-trend">
       <div className="trend-head">
         <p className="muted">
-          Mean stalls per flit, last hour: now {ratio(known.at(-1))}, highest {ratio(Math.max(...known))}
+          Mean {ratioWord}, last hour: now {ratio(known.at(-1))}, highest {ratio(Math.max(...known))}
         </p>
         <AlertMe
           watched={() => {
@@ -105,7 +116,7 @@ function LastHour({ fabric, trend }: { fabric: string; trend: Trend }) {
         values={trend.ratio}
         width={320}
         height={56}
-        label="Mean stalls per flit, last hour"
+        label={`Mean ${ratioWord}, last hour`}
       />
     </div>
   );
@@ -113,13 +124,14 @@ function LastHour({ fabric, trend }: { fabric: string; trend: Trend }) {
 
 interface ChainProps {
   fabric: string;
+  ratioWord: string;
   story: Story;
   over: boolean;
   at: string | undefined;
   now: number;
 }
 
-function Chain({ fabric, story, over, at, now }: ChainProps) {
+function Chain({ fabric, ratioWord, story, over, at, now }: ChainProps) {
   const slow = story.victims.length ? story.victims : story.others;
   if (!slow.length && !story.aggressor) return null;
   const since = parseTime(story.since);
@@ -146,7 +158,7 @@ function Chain({ fabric, story, over, at, now }: ChainProps) {
           </span>
         )}
       </Step>
-      <Step title="Links, stalls per flit">
+      <Step title={`Links, ${ratioWord}`}>
         {story.links.slice(0, SHOWN).map((link) => (
           <Link
             key={link.link}

@@ -1,4 +1,4 @@
-import { wordsOf } from "../../machine/words";
+import { capital, wordsOf } from "../../machine/words";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useCallback } from "react";
 import { HeatLegend } from "../../charts/legends";
@@ -70,7 +70,7 @@ export function MiniFabric({
           jobsAt={noJobs}
           onSelect={open}
           onDescend={open}
-          label={`Routers of ${scene.fabric.name} coloured by ${wordsOf(scene.fabric).ratio} in the last ten minutes`}
+          label={`${capital(wordsOf(scene.fabric).routers)} of ${scene.fabric.name} coloured by ${wordsOf(scene.fabric).ratio} in the last ten minutes`}
         />
       </div>
       <div className="home-legend">

@@ -8,6 +8,7 @@ import type { JobStall } from "./attention";
 
 interface Props {
   stalls: JobStall[];
+  ratioWord: string;
   /** The present incident: what a job is in it stands beside its name. */
   story: Story | null;
   at: string | undefined;
@@ -15,7 +16,7 @@ interface Props {
 }
 
 /** Jobs by the stalls on their routers; a job here may cause them or suffer from them. */
-export function StalledJobs({ stalls, story, at, theme }: Props) {
+export function StalledJobs({ stalls, ratioWord, story, at, theme }: Props) {
   const victims = new Set(story?.victims.map((one) => one.job_pk));
   const role = (job: number) =>
     job === story?.aggressor?.job_pk ? "causes it" : victims.has(job) ? "slowed" : undefined;
@@ -29,7 +30,7 @@ export function StalledJobs({ stalls, story, at, theme }: Props) {
             Nodes
           </th>
           <th scope="col" className="numeric">
-            Stalls per flit
+            {ratioWord}
           </th>
           <th scope="col" className="numeric">
             vs machine

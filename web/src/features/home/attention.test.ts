@@ -1,3 +1,4 @@
+import { wordsOf } from "../../machine/words";
 import { expect, it } from "vitest";
 import type { Alert } from "../../api/alertShapes";
 import type { Incident } from "../../api/incident";
@@ -25,6 +26,7 @@ const ask = (alerts: Alert[]) =>
     fabric: "m",
     when: {},
     noun: "group",
+    words: wordsOf(null),
     window: null,
     panels: [],
     jobs: [],
@@ -56,6 +58,7 @@ it("lists the job that causes an incident, and those it slows, in the card above
       fabric: "m",
       when: {},
       noun: "group",
+      words: wordsOf(null),
       window: null,
       panels: [],
       jobs: [1, 2, 3].map(stall),

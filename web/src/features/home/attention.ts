@@ -1,4 +1,5 @@
 /** What needs attention now, ordered by nodes at stake; every item leads to its evidence. Pure. */
+import type { Words } from "../../machine/words";
 import type { Alert } from "../../api/alertShapes";
 import type { RunningRun } from "../../api/estimateShapes";
 import type { Incident } from "../../api/incident";
@@ -63,6 +64,7 @@ interface Inputs {
   /** The window's place in an address; empty while it is live. */
   when: { from?: string; to?: string };
   noun: string;
+  words: Words;
   window: RouterWindow | null;
   panels: { label: string; routers: number[]; figures: PanelFigures }[];
   jobs: JobStall[];
@@ -78,6 +80,7 @@ export function attention({
   fabric,
   when,
   noun,
+  words,
   window,
   panels,
   jobs,
@@ -101,7 +104,7 @@ export function attention({
       id: `job ${job.job_pk}`,
       level: factor >= 2.5 ? "high" : "medium",
       title: `Job ${job.job_id} ${job.name ?? ""} is on congested links`,
-      detail: `its routers stall ${ratio(own)} cycles per flit, ${change(factor)} as much as the machine: it may cause that or suffer from it`,
+      detail: `${ratio(own)} ${words.amount} on its ${words.routers}, ${change(factor)} as much as the machine: it may cause that or suffer from it`,
       stake: plural(job.nodes ?? job.routers.length, "node"),
       at: null,
       href: `/jobs/${encodeURIComponent(job.job_id)}${stringifySearch({ at: when.to })}`,
@@ -116,9 +119,9 @@ export function attention({
       items.push({
         id: `hot ${label}`,
         level: "medium",
-        title: `${hot.length} of ${figures.counted} routers in ${label} above ${HOT} stalls per flit`,
+        title: `${hot.length} of ${figures.counted} ${words.routers} in ${label} above ${HOT} ${words.amount}`,
         detail: `the ${noun} as a whole: ${ratio(figures.ratio)}`,
-        stake: plural(hot.length, "router"),
+        stake: plural(hot.length, words.router, words.routers),
         at: null,
         href: `${fabricPath}${stringifySearch({ router: hot[0] ?? 0, ...when })}`,
         action: "Fabric",

@@ -11,11 +11,11 @@ export const itemColumns: Column<Item>[] = [
   { key: "at", header: `since, ${ZONE}`, value: (i) => (i.at === null ? null : isoTime(i.at)) },
   { key: "href", header: "evidence", value: (i) => i.href },
 ];
-export const stallColumns: Column<ReturnType<typeof jobStalls>[number]>[] = [
+export const stallColumns = (ratio: string): Column<ReturnType<typeof jobStalls>[number]>[] => [
   { key: "job", header: "job", value: (s) => s.job.job_id },
   { key: "name", header: "name", value: (s) => s.job.name },
   { key: "user", header: "user", value: (s) => s.job.user },
   { key: "nodes", header: "nodes", value: (s) => s.job.nodes },
-  { key: "ratio", header: "stalls per flit", value: (s) => s.ratio },
+  { key: "ratio", header: ratio, value: (s) => s.ratio },
   { key: "factor", header: "vs machine", value: (s) => s.factor },
 ];

@@ -1,5 +1,5 @@
 // The row of figures at the top of the home page.
-import { wordsOf } from "../../machine/words";
+import { capital, wordsOf } from "../../machine/words";
 import { quantile } from "d3-array";
 import type { Fabric } from "../../api/shapes";
 import { count, ratio } from "../../lib/format";
@@ -42,8 +42,6 @@ export function homeFigures({
     .sort((a, b) => (b[1].p95 ?? 0) - (a[1].p95 ?? 0));
   const [worst, ...others] = classes;
   const words = wordsOf(fabric);
-  const paused = fabric.technology === "ethernet";
-  const word = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
   return [
     {
       label: fabric.snapshot ? "Jobs in the sample" : "Jobs running",
@@ -55,34 +53,33 @@ export function homeFigures({
       label: `Mean ${words.ratio}`,
       value: flits > 0 ? ratio(stalls / flits) : "–",
       unit: flits > 0 ? words.unit : "",
-      detail: "all routers",
+      detail: `all ${words.routers}`,
       trend: overview?.ratio,
     },
     {
       label: "95th percentile",
       value: ratio(twentieth),
       unit: twentieth === null ? "" : words.unit,
-      detail: "of the routers",
+      detail: `of the ${words.routers}`,
       trend: overview?.p95,
     },
     {
-      label: "Hot routers",
-      // No threshold is known for pauses: none above one of another unit would be no answer.
-      value: ratios.length && !paused ? count(hot) : "–",
-      unit: ratios.length && !paused ? `of ${count(ratios.length)}` : "",
-      detail: paused ? "pauses have no threshold yet" : `above ${HOT} stalls per flit`,
+      label: `Hot ${words.routers}`,
+      value: ratios.length ? count(hot) : "–",
+      unit: ratios.length ? `of ${count(ratios.length)}` : "",
+      detail: `above ${HOT} ${words.amount}`,
       bad: hot > 0,
     },
     {
       label: "Hottest class",
-      value: worst ? word(worst[0]) : "–",
+      value: worst ? capital(worst[0]) : "–",
       unit: worst ? `95th: ${ratio(worst[1].p95)}` : "",
       detail:
         others.map(([name, c]) => `${name} ${ratio(c.p95)}`).join(" · ") ||
         (!worst && (congestion || empty) ? "no class is counted" : ""),
     },
     {
-      label: "Routers reporting",
+      label: `${capital(words.routers)} reporting`,
       value: values ? count(ratios.length) : "–",
       unit: `of ${count(fabric.routers)}`,
       detail: fresh.replace(/^Live · /, ""),

@@ -172,7 +172,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     job.user && `user ${job.user}`,
     job.nodes !== null && plural(job.nodes, "node"),
     routers.length > 0 &&
-      `${plural(routers.length, "router")}${groups.length && fabric?.kind === "dragonfly" ? ` in ${plural(groups.length, "group")}` : ""}`,
+      `${plural(routers.length, wordsOf(fabric).router, wordsOf(fabric).routers)}${groups.length && fabric?.kind === "dragonfly" ? ` in ${plural(groups.length, "group")}` : ""}`,
     start !== null && `started ${momentText(start, now)} ${ZONE}`,
     job.state.toLowerCase(),
   ]
@@ -315,11 +315,12 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             <RootCard
               job={job.job_id}
               cluster={job.cluster ?? ""}
+              words={wordsOf(fabric)}
               at={life.fixed ? isoTime(until) : undefined}
               explained={explained.data}
             />
           )}
-          {!run && <Past job={job.job_id} cluster={job.cluster} />}
+          {!run && <Past job={job.job_id} cluster={job.cluster} words={wordsOf(fabric)} />}
           {run && <RunsBeside run={run} compare={search.compare} />}
           {run && <RunCounters run={run.run_id} />}
           {job.runs && job.runs.length > 0 && <NoiseSets runs={job.runs.map((one) => one.run_id)} />}
@@ -351,7 +352,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             />
           )}
           {explained.data && <Help told={explained.data} replay={replay} />}
-          {run && <Past job={job.job_id} cluster={job.cluster} />}
+          {run && <Past job={job.job_id} cluster={job.cluster} words={wordsOf(fabric)} />}
           {placed && <NetworkNoiseCard job={job.job_id} cluster={job.cluster ?? ""} />}
         </div>
       </div>

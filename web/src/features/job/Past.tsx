@@ -1,4 +1,5 @@
 /** The job's time against finished jobs of its like, and its routers' stalls against the machine: for every job, with or without steps. */
+import type { Words } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { outlookQuery } from "../../api/estimates";
@@ -25,14 +26,14 @@ const columns: Column<PastRow>[] = [
   { key: "longer", header: "took longer", numeric: true, value: (p) => p.longer, render: (p) => percent(p.longer) },
 ];
 
-export function stallsText(stalls: Outlook["stalls"]): string {
-  if (!stalls || stalls.job === null) return "no counters of its routers";
+export function stallsText(stalls: Outlook["stalls"], words: Words): string {
+  if (!stalls || stalls.job === null) return `no counters of its ${words.routers}`;
   const above =
-    stalls.percentile === null ? "" : `, more than on ${percent(stalls.percentile)} of the machine's routers`;
-  return `${ratio(stalls.job)} stalls per flit on its ${plural(stalls.routers, "router")}${above}`;
+    stalls.percentile === null ? "" : `, more than on ${percent(stalls.percentile)} of the machine's ${words.routers}`;
+  return `${ratio(stalls.job)} ${words.amount} on its ${plural(stalls.routers, words.router, words.routers)}${above}`;
 }
 
-export function Past({ job, cluster }: { job: string; cluster: string | null }) {
+export function Past({ job, cluster, words }: { job: string; cluster: string | null; words: Words }) {
   const answer = useQuery(outlookQuery(job, cluster));
   const outlook = answer.data;
   if (refused([answer]))
@@ -52,7 +53,7 @@ export function Past({ job, cluster }: { job: string; cluster: string | null }) 
       rows={outlook.past}
       columns={columns}
       id={(p) => p.basis}
-      note={stallsText(outlook.stalls)}
+      note={stallsText(outlook.stalls, words)}
     >
       <Ranges past={outlook.past} elapsed={outlook.elapsed_s} />
       {outlook.run_time && (

@@ -1,5 +1,5 @@
 /** Where the job stands: the parts of the machine that it touches, its outline, and a neighbour's dashed one. */
-import { wordsOf } from "../../machine/words";
+import { capital, wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useLayoutEffect, useMemo, useRef } from "react";
@@ -42,7 +42,7 @@ interface Row {
 }
 
 const columnsOf = (fabric: Fabric, noun: string): Column<Row>[] => [
-  { key: "name", header: fabric.kind === "fat_tree" ? "Switch" : "Router", value: (r) => r.name },
+  { key: "name", header: capital(wordsOf(fabric).router), value: (r) => r.name },
   { key: "panel", header: noun, value: (r) => r.panel },
   { key: "ratio", header: wordsOf(fabric).ratio, numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
   { key: "here", header: "Jobs", value: (r) => r.here },
@@ -140,7 +140,7 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
       rows={rows}
       columns={columns}
       id={(r) => String(r.router)}
-      note={`${plural(routers.length, "router")}${place?.left ? `, ${count(place.left)} more ${noun}s not drawn` : ""}`}
+      note={`${plural(routers.length, wordsOf(fabric).router, wordsOf(fabric).routers)}${place?.left ? `, ${count(place.left)} more ${noun}s not drawn` : ""}`}
       actions={
         <Link
           to="/fabric/$fabric"
@@ -151,7 +151,7 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
         </Link>
       }
     >
-      <Unanswered what="the routers and their counters" asked={[topology, congestion]} />
+      <Unanswered what={`the ${wordsOf(fabric).routers} and their counters`} asked={[topology, congestion]} />
       <div ref={box} className="placement-box" hidden={!answered([topology, congestion])}>
         {size && (
           <Layers
@@ -166,7 +166,7 @@ export function Placement({ fabric, job, routers, neighbour, moment, when }: Pro
                 showTooltip(
                   at.clientX,
                   at.clientY,
-                  `${place?.machine.name[router] ?? ""}\n${ratio(window?.ratio[router])} ${wordsOf(fabric).ratio}`,
+                  `${place?.machine.name[router] ?? ""}\n${ratio(window?.ratio[router])} ${wordsOf(fabric).amount}`,
                 );
               else hideTooltip();
             }}

@@ -6,6 +6,7 @@ import { diagnosisQuery, type Root, type Roots, type Victim } from "../../api/ro
 import { badness, treeRows } from "../../charts/rootTree";
 import type { Column } from "../../components/DataTable";
 import { Unanswered } from "../../components/Notice";
+import { capital, type Words } from "../../machine/words";
 import { PictureCard } from "../../components/PictureCard";
 import { percent, plural, ratio } from "../../lib/format";
 import { clock, parseTime, ZONE } from "../../lib/time";
@@ -17,7 +18,7 @@ interface Row extends Victim {
 
 const name = (one: { src_name: string; dst_name: string }) => `${one.src_name} → ${one.dst_name}`;
 
-const columns: Column<Row>[] = [
+const columnsOf = (words: Words): Column<Row>[] => [
   { key: "root", header: "Root", value: (one) => one.root },
   { key: "from", header: "From", value: (one) => one.src_name },
   { key: "to", header: "To", value: (one) => one.dst_name },
@@ -31,7 +32,7 @@ const columns: Column<Row>[] = [
   },
   {
     key: "stalls",
-    header: "Stalls per flit",
+    header: capital(words.ratio),
     numeric: true,
     value: (one) => one.stalls_per_flit,
     render: (one) => ratio(one.stalls_per_flit),
@@ -48,12 +49,13 @@ const columns: Column<Row>[] = [
 interface Props {
   job: string;
   cluster: string;
+  words: Words;
   /** The moment that the page speaks of, where it stays. */
   at: string | undefined;
   explained: Explanation | undefined;
 }
 
-export function RootCard({ job, cluster, at, explained }: Props) {
+export function RootCard({ job, cluster, words, at, explained }: Props) {
   const onset = explained?.root ?? null;
   const answer = useQuery({ ...diagnosisQuery(job, cluster, at), enabled: onset === null });
   const found = onset ? [onset] : (answer.data?.roots ?? []);
@@ -71,7 +73,7 @@ export function RootCard({ job, cluster, at, explained }: Props) {
       source={address(`/jobs/${encodeURIComponent(job)}/diagnosis`, { cluster, at })}
       className="job-root"
       rows={found.flatMap((one) => treeRows(one).map((victim) => ({ ...victim, root: name(one) })))}
-      columns={columns}
+      columns={columnsOf(words)}
       id={(one) => `${one.root} ${one.link}`}
       note={note}
     >
@@ -79,7 +81,7 @@ export function RootCard({ job, cluster, at, explained }: Props) {
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
       <div className="root-box" tabIndex={0}>
         {root ? (
-          found.map((one) => <Tree key={one.link} root={one} />)
+          found.map((one) => <Tree key={one.link} root={one} ratioWord={words.ratio} />)
         ) : answer.data ? (
           <p className="muted job-note">{withoutRoot(answer.data)}</p>
         ) : (
@@ -98,7 +100,7 @@ function withoutRoot(answer: Roots): string {
   return `No root of congestion at this job: ${plural(answer.links_stalled, "link")} of ${answer.links_counted.toLocaleString("en")} counted ${answer.links_stalled === 1 ? "is" : "are"} ${waits}.`;
 }
 
-function Tree({ root }: { root: Root }) {
+function Tree({ root, ratioWord }: { root: Root; ratioWord: string }) {
   const rows = treeRows(root);
   const worst = Math.max(...rows.map(badness), 0);
   const facts = [
@@ -131,7 +133,7 @@ function Tree({ root }: { root: Root }) {
         )}
       </div>
       {rows.length > 0 && (
-        <div className="root-head muted">{root.stalls_per_flit !== null ? "stalls per flit" : "congested packets"}</div>
+        <div className="root-head muted">{root.stalls_per_flit !== null ? ratioWord : "congested packets"}</div>
       )}
       <ol aria-label="Links that wait behind it">
         {rows.map((one) => (

@@ -201,7 +201,7 @@ export async function fabricPage({ url, check, api, timed, fabricUrl }) {
       await page.keyboard.press("Escape");
       await page.locator('[aria-label="Colour"] button', { hasText: "Counters" }).click();
       assert.equal(query(page).measure, "stalls");
-      await page.waitForSelector("text=stall cycles per flit");
+      await page.waitForSelector("text=share of links by stalls per flit");
     },
     { fixtureOnly: true },
   );

@@ -1,0 +1,179 @@
+"""Whatever a vendor counts data and waits in: a port that waits for 40 % of its time and sends half of what it could is stalled in the tables, one that only
+sends is not. What counts are worth is said here anew, from the vendors' documents, and the counters are those that the catalogue books."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from flitwatch_core.codec import Feed, Ledger
+from flitwatch_domain.counters import CATALOGUE, COUNT_BYTES, ENDPOINT_COLUMNS, LANES, STALLED_AT, CounterKind
+from flitwatch_domain.fabric import Technology
+from flitwatch_ingest.schemas import Claims, RowKind, chart_arrays, json_schema
+
+START_S, SECONDS = 1_700_000_000, 20
+#: Bytes of a count of data. A flit of Aries: LDMS's aries samplers. 4 bytes: IBTA, PortCounters. 8 bytes: Omni-Path's port counters.
+DATA_BYTES = {"flits": 20 / 3, "4 bytes": 4.0, "8 bytes": 8.0, "bytes": 1.0}
+#: What a link of each fabric sends in a second, in bits.
+SPEEDS = {
+    Technology.CRAY_XC: (5.25 * 8 * 2**30,),
+    Technology.INFINIBAND: (100e9, 200e9, 400e9),
+    Technology.OPA: (100e9,),
+    Technology.ETHERNET: (10e9, 100e9, 400e9, 800e9),
+}
+#: A set's name by technology, and its row's own words.
+SETS = {
+    Technology.CRAY_XC: "aries_rtr_mmr",
+    Technology.INFINIBAND: "ibnet",
+    Technology.OPA: "opa2",
+    Technology.ETHERNET: "ethernet_port",
+}
+PORT, LANE = 2, 3
+
+
+def wait_s(kind: CounterKind, bps: float) -> float:
+    """How long a count of waiting lasts. Ticks: of 8 bytes on InfiniBand's Quantum switches (ibdiagnet user manual, congestion assessment), flit times on Omni-Path."""
+    return {"cycles": 1 / 800e6, "ticks": 8 * 8 / bps, "us": 1e-6}[kind.unit]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A counter of waiting, the one of data beside it, and where both are booked."""
+
+    wait: CounterKind
+    data: CounterKind
+    place: str
+    bps: float
+
+    def __str__(self) -> str:
+        return f"{self.wait.technology} {self.place} {self.wait.name} {self.bps / 1e9:.0f}"
+
+
+def cases() -> list[Case]:
+    """Every counter of the catalogue that is booked as a wait, in each place where data are booked beside it."""
+    found = []
+    for wait in CATALOGUE:
+        for place in ("port", "lane", "card"):
+            if not booked(wait, place, "wait"):
+                continue
+            beside = [one for one in CATALOGUE if one.technology is wait.technology and booked(one, place, "data")]
+            beside = [one for one in beside if one.scope is wait.scope]
+            for data in beside[:1]:
+                found += [Case(wait, data, place, bps) for bps in SPEEDS.get(wait.technology, ())]
+    return found
+
+
+def booked(kind: CounterKind, place: str, what: str) -> bool:
+    if place == "port":
+        return kind.port_array == {"wait": "stall_cycles", "data": "flits"}[what]
+    if place == "lane":
+        return kind.lane_array == {"wait": "stall_cycles", "data": "sl_flits"}[what]
+    # Aries counts the flits that its cards wait with beside the cycles, and no speed comes into it.
+    if kind.technology is Technology.CRAY_XC:
+        return False
+    return kind.endpoint_column == {"wait": "tx_wait_cycles", "data": "tx_bytes"}[what]
+
+
+def named(kind: CounterKind) -> str:
+    row = 5 if "AR_RTR_PT" in kind.name else 0
+    return kind.name.format(row=row, col=PORT, vc=0, tc=LANE, vl=LANE, sl=LANE, queue=LANE)
+
+
+def ratio(case: Case, waits: float, sends: float) -> float:
+    """Stalls over flits as every reader takes them, of a port that waits and sends for these shares of its time."""
+    own = case.place == "card"
+    sent = sends * case.bps / 8 / DATA_BYTES[case.data.unit]
+    waited = waits / wait_s(case.wait, case.bps)
+    first = {
+        "timestamp": START_S,
+        "component_id": 1,
+        "guid": "b0",
+        "lport": PORT,
+        "node_name": "leaf1",
+        "port": "Ethernet8",
+    }
+    records = [
+        json.dumps({**first, "timestamp": START_S + t, named(case.data): round(sent * t), named(case.wait): round(waited * t)}).encode()
+        for t in range(SECONDS)
+    ]  # fmt: skip
+    ledger = Ledger()
+    rate = case.bps / 8e9 / COUNT_BYTES[case.wait.technology]
+    ledger.wire(1, np.zeros((1, 48), np.uint8), 1, np.full((1, 48), rate), np.full(1, rate))
+    feed, made = Feed(ledger), json_schema(SETS[case.wait.technology], records[0])
+    assert made.kind is (RowKind.ROUTER if case.wait.technology is Technology.CRAY_XC else RowKind.PORT)
+    fields = [(c.name, c.kind, c.role, c.use is not None, c.length) for c in made.columns]
+    feed.add_plan(fields, *chart_arrays(made, Claims()), made.hint, True)
+    at = (np.zeros(SECONDS, np.int32), np.arange(SECONDS, dtype=np.int64), np.arange(SECONDS, dtype=np.uint32))
+    *_, pending, strangers, _ = feed.consume(records, *at)
+    for plan, component, identity, _ in strangers:
+        where = (-1, [-1, -1, -1, -1, 0], False, -1) if own else (0, [-1] * 5, False, PORT)
+        feed.add_instance(ledger, plan, component, identity, 1, *where)
+    feed.consume(records, *at[:2], np.array([need[0] for need in pending], np.uint32))
+    if own:
+        values = ledger.take_endpoints()[-1].sum(axis=0)
+        data = values[ENDPOINT_COLUMNS.index("tx_bytes")] / COUNT_BYTES[case.wait.technology]
+        return float(values[ENDPOINT_COLUMNS.index("tx_wait_cycles")] / data)
+    taken = (ledger.take_ports if case.place == "port" else ledger.take_port_lanes)(1, 2**40)[-1].sum(axis=0)
+    port = 40 + PORT if case.wait.name.startswith("AR_RTR_PT") else PORT
+    if case.place == "port":
+        flits, stalls, _ = taken.reshape(3, 48)[:, port]
+    else:
+        flits, stalls, _ = taken.reshape(3, 48, LANES)[:, port, LANE]
+    return float(stalls / flits)
+
+
+CASES = cases()
+
+
+def test_no_fabric_and_no_kind_of_place_is_left_out() -> None:
+    """Who counts waits but no data beside them, or in a unit that no document explains, is named here: their ratio is unknown, never small."""
+    tested = {(case.wait.technology, case.place) for case in CASES}
+    assert tested == {
+        (Technology.CRAY_XC, "port"),
+        *((known, place) for known in (Technology.INFINIBAND, Technology.OPA, Technology.ETHERNET) for place in ("port", "lane", "card")),
+    }  # fmt: skip
+    untested = {one.technology for one in CATALOGUE if booked(one, "card", "wait")} - {known for known, _ in tested}
+    assert untested == {Technology.SLINGSHOT} and Technology.SLINGSHOT not in COUNT_BYTES
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_port_that_waits_as_long_as_it_sends_is_stalled(case: Case) -> None:
+    assert ratio(case, waits=0.4, sends=0.5) == pytest.approx(
+        0.8, rel=0.06
+    )  # a cycle of Aries is no flit's time to 6 %
+    assert ratio(case, waits=0.4, sends=0.5) >= STALLED_AT
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_port_that_sends_all_the_time_or_hardly_is_not_stalled(case: Case) -> None:
+    assert ratio(case, waits=0.02, sends=0.95) < STALLED_AT / 10
+    assert ratio(case, waits=0.0, sends=0.001) == 0
+
+
+def test_a_stall_told_in_time_is_unknown_where_the_port_s_speed_is() -> None:
+    """Of a port whose speed nobody said the pauses are no number, and what it sent counts all the same."""
+    case = next(case for case in CASES if case.wait.technology is Technology.ETHERNET and case.place == "port")
+    unknown = Case(case.wait, case.data, case.place, float("nan"))
+    ledger = Ledger()
+    ledger.wire(1, np.zeros((1, 48), np.uint8), 1)
+    assert np.isnan(taken_without_speed(unknown, ledger)).tolist() == [False, True]
+
+
+def taken_without_speed(case: Case, ledger: Ledger) -> np.ndarray:
+    first = {"component_id": 1, "node_name": "leaf1", "port": "Ethernet8"}
+    records = [
+        json.dumps({"timestamp": START_S + t, **first, named(case.data): 1000 * t, named(case.wait): 400_000 * t}).encode()
+        for t in range(SECONDS)
+    ]  # fmt: skip
+    feed, made = Feed(ledger), json_schema("ethernet_port", records[0])
+    fields = [(c.name, c.kind, c.role, c.use is not None, c.length) for c in made.columns]
+    feed.add_plan(fields, *chart_arrays(made, Claims()), made.hint, True)
+    at = (np.zeros(SECONDS, np.int32), np.arange(SECONDS, dtype=np.int64))
+    *_, pending, strangers, _ = feed.consume(records, *at, np.arange(SECONDS, dtype=np.uint32))
+    for plan, component, identity, _ in strangers:
+        feed.add_instance(ledger, plan, component, identity, 1, 0, [-1] * 5, False, PORT)
+    feed.consume(records, *at, np.array([need[0] for need in pending], np.uint32))
+    return ledger.take_ports(1, 2**40)[-1].sum(axis=0).reshape(3, 48)[:2, PORT]
