@@ -435,7 +435,7 @@ def test_over_several_groups_the_routing_mode_is_the_one_that_the_nic_counters_c
     ("candidate", "words"),
     [
         (on(a=64), "stands in one group"),
-        (on(a=63) + ["stranger"], "is not known"),
+        ([*on(a=63), "stranger"], "is not known"),
         (on(a=1), "is not known"),
         # A longer list: the job may get nodes of one group alone.
         (on(a=64, b=8), "is not known"),

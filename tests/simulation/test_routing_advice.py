@@ -15,7 +15,6 @@ from flitwatch_domain.network_noise.observations import NicObservation, message_
 from flitwatch_simulation.application_aware.advice import choose_mode, choose_placement
 from flitwatch_simulation.tasks import HANDLERS
 
-
 #: Neighbours at the border of two groups of `stored`.
 NODES = ["nid00068", "nid00069", "nid00384", "nid00385"]
 
