@@ -8,7 +8,7 @@ from typing import NamedTuple
 SEVERAL_GROUPS = 2
 
 
-class AdvisedMode(NamedTuple):
+class ModeAdvice(NamedTuple):
     """The mode to run with, and why; without a mode nobody can tell and the job keeps its own."""
 
     mode: str | None
@@ -41,7 +41,7 @@ def held_back(observed_groups: int | None, groups: int | None) -> str | None:
     return None
 
 
-def advised(favoured: str, why: str, observed_groups: int | None, groups: int | None) -> AdvisedMode:
+def advised(favoured: str, why: str, observed_groups: int | None, groups: int | None) -> ModeAdvice:
     """The mode that network cards favour, where that says something of the job; else none, with the reason."""
     against = held_back(observed_groups, groups)
-    return AdvisedMode(favoured, why) if against is None else AdvisedMode(None, against)
+    return ModeAdvice(favoured, why) if against is None else ModeAdvice(None, against)
