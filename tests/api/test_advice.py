@@ -391,29 +391,101 @@ def _until(holds: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
-def test_the_routing_mode_is_the_one_that_the_nic_counters_chose() -> None:
+def wide() -> Basis:
+    """`basis` whose application's network cards favour a mode, counted over several groups, and enough nodes for it in both groups."""
     made = basis()
-    chosen = {"environment": "MPICH_GNI_ROUTING_MODE=ADAPTIVE_3", "recommendation_id": 7, "reason": "latency rules"}
-    made.routing_modes["milc"] = chosen
-    got = ask(made)
-    assert got["routing_mode"] == "ADAPTIVE_3"
-    assert {"kind": "routing_mode", "text": "latency rules", "evidence": "/api/v1/recommendations/7"} in got["reasons"]
-    made.routing_modes["milc"] = {**chosen, "environment": None, "reason": "too few samples"}
-    assert ask(made)["routing_mode"] is None
+    made.nodes.update({f"{name}{n}": [(1, group)] for group, name in enumerate("ab") for n in range(64)})
+    made.routing_modes["milc"] = {
+        "environment": "MPICH_GNI_ROUTING_MODE=ADAPTIVE_3",
+        "recommendation_id": 7,
+        "reason": "latency rules",
+        "groups": 2,
+    }
+    return made
+
+
+def on(**held: int) -> list[str]:
+    """So many nodes of each group."""
+    return [f"{name}{n}" for name, count in held.items() for n in range(count)]
+
+
+def of_mode(got: dict) -> dict:
+    (why,) = (one for one in got["reasons"] if one["kind"] == "routing_mode")
+    (finding,) = (one for one in got["because"] if one["part"] == "routing")
+    assert (why["text"], why["evidence"]) == (finding["text"], finding["evidence"])
+    assert finding["known"] == (got["routing_mode"] is not None), "unknown is said to be unknown"
+    return why
+
+
+def test_over_several_groups_the_routing_mode_is_the_one_that_the_nic_counters_chose() -> None:
+    made = wide()
+    asked = replace(ASKED, candidates=[on(a=32, b=32)])
+    got = ask(made, asked)
+    assert got["routing_mode"] == "ADAPTIVE_3" == got["candidates"][0]["routing_mode"]
+    assert of_mode(got) == {
+        "kind": "routing_mode",
+        "text": "latency rules",
+        "evidence": "/api/v1/recommendations/7",
+    }
+    made.routing_modes["milc"] = {**made.routing_modes["milc"], "environment": None, "reason": "too few samples"}
+    assert ask(made, asked)["routing_mode"] is None and "too few samples" in of_mode(ask(made, asked))["text"]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "words"),
+    [
+        (on(a=64), "stands in one group"),
+        ([*on(a=63), "stranger"], "is not known"),
+        (on(a=1), "is not known"),
+        # A longer list: the job may get nodes of one group alone.
+        (on(a=64, b=8), "is not known"),
+        (["stranger"], "is not known"),
+    ],
+)
+def test_where_the_job_may_stand_in_one_group_no_mode_is_advised(candidate: list[str], words: str) -> None:
+    got = ask(wide(), replace(ASKED, candidates=[candidate]))
+    assert got["routing_mode"] is None and words in of_mode(got)["text"]
+
+
+@pytest.mark.parametrize("candidate", [on(a=63, b=40), [*on(a=40, b=23), "stranger"]])
+def test_a_list_that_one_group_cannot_hold_lies_over_several(candidate: list[str]) -> None:
+    assert ask(wide(), replace(ASKED, candidates=[candidate]))["routing_mode"] == "ADAPTIVE_3"
+
+
+def test_without_a_place_or_with_unlike_places_the_mode_is_unknown_and_each_candidate_has_its_own() -> None:
+    assert ask(wide(), replace(ASKED, candidates=[]))["routing_mode"] is None
+    made = wide()
+    made.groups[1, 1] = made.groups[1, 0]
+    got = ask(made, replace(ASKED, candidates=[on(a=64), on(a=32, b=32)]))
+    assert got["action"] == "start" and got["routing_mode"] is None and "depends on which" in of_mode(got)["text"]
+    assert [one["routing_mode"] for one in got["candidates"]] == [None, "ADAPTIVE_3"]
+    # Group 1 is busy: the candidate within group 0 is preferred, and there the mode is unknown.
+    got = ask(wide(), replace(ASKED, candidates=[on(a=64), on(a=32, b=32)]))
+    assert got["preferred"] == 0 and got["routing_mode"] is None and "stands in one group" in of_mode(got)["text"]
+
+
+@pytest.mark.parametrize(("groups", "words"), [(1, "within one group"), (None, "is not known")])
+def test_what_cards_counted_within_one_group_says_nothing_of_several(groups: int | None, words: str) -> None:
+    made = wide()
+    made.routing_modes["milc"] = {**made.routing_modes["milc"], "groups": groups}
+    got = ask(made, replace(ASKED, candidates=[on(a=32, b=32)]))
+    assert got["routing_mode"] is None and words in of_mode(got)["text"]
 
 
 def test_a_new_recommendation_of_a_mode_comes_with_the_basis(embedded_db: str) -> None:
     from flitwatch_db.estimates.advice import load
 
     with connect(embedded_db, role="writer") as conn:
-        for environment in ("MPICH_GNI_ROUTING_MODE=ADAPTIVE_0", "MPICH_GNI_ROUTING_MODE=ADAPTIVE_3"):
+        for mode, groups in (("ADAPTIVE_0", 2), ("ADAPTIVE_3", 3), ("ADAPTIVE_2", 1), ("ADAPTIVE_1", None)):
             conn.execute(
                 "INSERT INTO recommendation (kind, state, application, title, reason, environment, detail, simulated, authorised)"
-                " VALUES ('routing_mode', 'recommended', 'milc', 't', 'r', %s, '{}', true, true)",
-                [environment],
+                " VALUES ('routing_mode', 'recommended', 'milc', 't', 'r', 'MPICH_GNI_ROUTING_MODE=' || %s,"
+                " jsonb_build_object('parameters', jsonb_build_object('groups', %s::int)), true, true)",
+                [mode, groups],
             )
         conn.commit()
-        assert load(conn).routing_modes["milc"]["environment"].endswith("ADAPTIVE_3")
+        found = load(conn).routing_modes["milc"]
+        assert found["environment"].endswith("ADAPTIVE_3") and found["groups"] == 3, "the newest over several groups"
 
 
 def test_each_candidate_has_its_action() -> None:
@@ -435,7 +507,7 @@ def test_only_recommendations_of_who_may_make_them_steer_advice(
     embedded_db: str, name: str, scopes: list[str] | None, steers: bool
 ) -> None:
     """Whoever invents observations asks themselves what if; the operator's answer stays what it was."""
-    from simulation.test_routing_advice import _json, observed
+    from simulation.test_routing_advice import NODES, _json, observed, stored
 
     from flitwatch_db import tasks
     from flitwatch_simulation.tasks import HANDLERS
@@ -459,8 +531,9 @@ def test_only_recommendations_of_who_may_make_them_steer_advice(
         operator = bearer(people.add_token(conn, "ola", "t", ["read", "names", "advice", "operate"])[1])
     args = {
         "application": "milc",
-        "observations": {"ADAPTIVE_0": _json(observed(3, 2)), "ADAPTIVE_3": _json(observed(2, 1))},
+        "observations": {"ADAPTIVE_0": _json(observed(3, 2)), "ADAPTIVE_3": _json(observed(2, 1, pace=1.2))},
     }
+    stored(embedded_db)
     with serving(Settings(db=embedded_db, web=None, advice_parts=("routing",))) as api:
         begun = api.http.post("/api/v1/tasks", json={"name": "routing.advice", "args": args}, headers=writer)
         assert begun.status_code == 202, begun.text
@@ -469,7 +542,9 @@ def test_only_recommendations_of_who_may_make_them_steer_advice(
         made = HANDLERS["routing.advice"](task.args, Context(task.task_id))  # type: ignore[arg-type]
         assert made["mode"] == "ADAPTIVE_3", "the what-if has its answer either way"
         got = api.http.post(
-            "/api/v1/advice", json={"user": "x", "application": "milc", "nodes": 8}, headers=operator
+            "/api/v1/advice",
+            json={"user": "x", "application": "milc", "nodes": len(NODES), "candidates": [NODES]},
+            headers=operator,
         ).json()
         assert got["routing_mode"] == ("ADAPTIVE_3" if steers else None)
         listed = api.http.get("/api/v1/recommendations", headers=operator).json()["items"]

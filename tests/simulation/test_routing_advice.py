@@ -8,32 +8,59 @@ import numpy as np
 import pytest
 
 from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.errors import BadInput, BadRequest
+from flitwatch_domain.generators import dragonfly
 from flitwatch_domain.network_noise.observations import NicObservation, message_time_s
 from flitwatch_simulation.application_aware.advice import choose_mode, choose_placement
 from flitwatch_simulation.tasks import HANDLERS
 
+#: Neighbours at the border of two groups of `stored`.
+NODES = ["nid00068", "nid00069", "nid00384", "nid00385"]
+
+
+def stored(url: str) -> None:
+    """A fabric of two groups of eight nodes; the second begins with nid00384."""
+    with connect(url, role="writer") as conn:
+        fabrics.save(conn, dragonfly(2, 2, 2, endpoints_per_router=2, name="modes"))
+        conn.commit()
+
 
 def observed(
-    latency_us: float, stalls: float, spread: float = 0.05, count: int = 12, seed: int = 1
+    latency_us: float,
+    stalls: float,
+    spread: float = 0.05,
+    count: int = 12,
+    seed: int = 1,
+    pace: float = 1.0,
+    nodes: list[str] = NODES,
 ) -> list[NicObservation]:
+    """Of a job that sends `pace` times 30,000 flits a second."""
     rng = np.random.default_rng(seed)
     made = []
     for factor in rng.normal(1, spread, count):
-        packets, flits = 10_000, 30_000
+        packets, flits = round(10_000 * pace), round(30_000 * pace)
         made.append(
             NicObservation(
-                ("n1", "n2"), 1.0, flits, packets, round(flits * stalls * factor), packets * latency_us * factor
+                tuple(nodes), 1.0, flits, packets, round(flits * stalls * factor), packets * latency_us * factor
             )
         )
     return made
 
 
 def test_the_faster_mode_is_chosen_with_an_interval_around_the_true_gain() -> None:
-    slow, fast = observed(3.0, 2.0), observed(2.0, 1.0, seed=2)
+    slow, fast = observed(3.0, 2.0), observed(2.0, 1.0, seed=2, pace=1.1)
     choice = choose_mode({"ADAPTIVE_0": slow, "ADAPTIVE_3": fast}, 65_536)
     true = message_time_s(65_536, 2400, 2.0) / message_time_s(65_536, 1600, 1.0)
     assert choice.mode == "ADAPTIVE_3" and choice.low <= true <= choice.high and choice.low > 1
+    assert choice.pace == pytest.approx(1.1)
+
+
+@pytest.mark.parametrize("pace", [0.8, 1.0])
+def test_a_mode_under_which_the_job_gets_on_no_faster_is_not_chosen(pace: float) -> None:
+    """Means of cards favour it, but the messages that the job waits for do not come sooner."""
+    choice = choose_mode({"ADAPTIVE_0": observed(3.0, 2.0), "ADAPTIVE_3": observed(2.0, 1.0, pace=pace)}, 65_536)
+    assert choice.best == "ADAPTIVE_3" and choice.low > 1 and choice.mode is None and choice.pace_high <= 1
 
 
 def test_what_is_not_beyond_doubt_stays_with_the_default() -> None:
@@ -55,7 +82,7 @@ def test_heavy_senders_are_spread_and_light_ones_kept_together() -> None:
         ({"FASTEST": observed(1, 1)}, "unknown routing mode 'FASTEST'"),
         ({"ADAPTIVE_3": observed(1, 1, count=2)}, "needs 4"),
         ({"ADAPTIVE_3": [NicObservation(("x",), 1.0, 1, 1, 1, 1.0)] * 4}, "different allocations"),
-        ({"ADAPTIVE_3": [NicObservation(("n1", "n2"), 1.0, 0, 0, 0, 0.0)] * 4}, "no requests"),
+        ({"ADAPTIVE_3": [NicObservation(tuple(NODES), 1.0, 0, 0, 0, 0.0)] * 4}, "no requests"),
     ],
 )
 def test_observations_that_cannot_be_compared_are_refused(change: dict[str, Any], words: str) -> None:
@@ -65,6 +92,36 @@ def test_observations_that_cannot_be_compared_are_refused(change: dict[str, Any]
 
 def _json(ones: list[NicObservation]) -> list[dict[str, Any]]:
     return [{**vars(one), "allocation": list(one.allocation)} for one in ones]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "groups", "words"),
+    [
+        (NODES[:2], 1, "one group"),
+        (["nid00001", "stranger"], None, "not known"),
+        (["stranger"], None, "not known"),
+        (NODES, 2, "Within one group leave ADAPTIVE_0"),
+        ([*NODES, "stranger"], 2, "Within one group leave ADAPTIVE_0"),
+    ],
+)
+def test_a_mode_is_recommended_only_from_cards_over_several_groups(
+    embedded_db: str, nodes: list[str], groups: int | None, words: str
+) -> None:
+    stored(embedded_db)
+    context = type("Context", (), {"dsn": embedded_db, "task_id": 6, "report": lambda *_: None})()
+    ones = {
+        "ADAPTIVE_0": _json(observed(3, 2, nodes=nodes)),
+        "ADAPTIVE_3": _json(observed(2, 1, pace=1.2, nodes=nodes)),
+    }
+    made = HANDLERS["routing.advice"]({"application": "milc", "observations": ones}, context)
+    with connect(embedded_db, role="reader") as conn:
+        (row,) = conn.execute(
+            "SELECT state, environment, reason, (detail -> 'parameters' ->> 'groups')::int FROM recommendation WHERE kind = 'routing_mode'"
+        ).fetchall()
+    several = groups is not None and groups > 1
+    assert (made["mode"], made["groups"]) == ("ADAPTIVE_3" if several else None, groups)
+    assert row[0] == ("recommended" if several else "refused") and row[3] == groups and words in row[2]
+    assert row[1] == ("MPICH_GNI_ROUTING_MODE=ADAPTIVE_3" if several else None)
 
 
 def test_the_task_writes_both_recommendations(embedded_db: str) -> None:
@@ -77,12 +134,13 @@ def test_the_task_writes_both_recommendations(embedded_db: str) -> None:
         def cancelled(self) -> bool:
             return False
 
+    stored(embedded_db)
     args = {
         "application": "milc",
         "job": "42",
         "user": "ann",
         "message_bytes": 65_536,
-        "observations": {"ADAPTIVE_0": _json(observed(3, 2)), "ADAPTIVE_3": _json(observed(2, 1))},
+        "observations": {"ADAPTIVE_0": _json(observed(3, 2)), "ADAPTIVE_3": _json(observed(2, 1, pace=1.2))},
     }
     made = HANDLERS["routing.advice"](args, Context())  # type: ignore[arg-type]
     with connect(embedded_db, role="reader") as conn:

@@ -13,6 +13,7 @@ from psycopg.rows import dict_row
 from flitwatch_domain.blame import NAMED
 from flitwatch_domain.congestion import DRIVEN, USUAL, CongestionKind
 from flitwatch_domain.drivers import CARRIES, in_words
+from flitwatch_domain.network_noise.routing_modes import SEVERAL_GROUPS
 from flitwatch_domain.outlook import Outlook
 from flitwatch_domain.residents import PastTimes, Resident
 
@@ -85,9 +86,9 @@ _BLAMED = """
     WHERE t.kind = 'blame' AND n.by_what = 'user' AND n.entry ->> 'verdict' = %(named)s
 """
 _MODES = """
-    SELECT DISTINCT ON (application) application, environment, recommendation_id, reason, job_id, simulated
+    SELECT DISTINCT ON (application) application, environment, recommendation_id, reason, job_id, simulated, (detail -> 'parameters' ->> 'groups')::int AS groups
     FROM recommendation WHERE authorised AND kind = 'routing_mode' AND application IS NOT NULL AND created_at > now() - make_interval(days => %(days)s)
-    ORDER BY application, recommendation_id DESC
+    ORDER BY application, coalesce((detail -> 'parameters' ->> 'groups')::int, 0) >= %(several)s DESC, recommendation_id DESC
 """
 _WORKERS = """
     SELECT extract(epoch FROM clock_timestamp())::float8 AS now, (SELECT count(*) FROM queue.procrastinate_workers w
@@ -144,7 +145,8 @@ class Basis:
     nodes : {node: [(fabric, group)]}            a name may be known on several fabrics, the newest last
     runs : {application: [Row]}                  past runs with time_s, nodes, user, `congestion` or None, and `driven`: that of the kind that drives it
     blamed : {application: [Row]}                blamed users with jobs that run now
-    routing_modes : {application: Row}           the newest choice by the application's NIC counters, of those that somebody made who may: environment or None, reason
+    routing_modes : {application: Row}           the newest choice by the application's NIC counters, of those that somebody made who may: environment or None, reason,
+                                                 in how many groups the counted job stood or None; of those over several groups where there is one
     memo : dict                                  what answers worked out from it; goes with it
     """
 
@@ -210,7 +212,7 @@ def load(conn: psycopg.Connection[Any]) -> Basis:
     for row in _rows(conn, _BLAMED, named=NAMED):
         if row["jobs"]:
             basis.blamed.setdefault(row["application"], []).append(row)
-    for row in _rows(conn, _MODES, days=HISTORY_DAYS):
+    for row in _rows(conn, _MODES, days=HISTORY_DAYS, several=SEVERAL_GROUPS):
         basis.routing_modes[row["application"]] = row
     return basis
 

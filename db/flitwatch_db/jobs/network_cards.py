@@ -17,6 +17,7 @@ from flitwatch_domain.errors import BadRequest, NotEnoughData
 from flitwatch_domain.fabric import Technology
 from flitwatch_domain.network_noise.observations import NicObservation
 from flitwatch_domain.network_noise.of_job import COLUMNS, LEAST_COUNTED, NicCounts
+from flitwatch_domain.network_noise.routing_modes import SEVERAL_GROUPS
 
 Conn = psycopg.Connection[Any]
 
@@ -46,6 +47,20 @@ def cards_of(conn: Conn, job_pk: int) -> JobEndpoints | None:
         {"job": job_pk},
     ).fetchone()
     return None if row is None else JobEndpoints(row[0], Technology(row[1]), row[2], tuple(row[3]))
+
+
+def groups_of(conn: Conn, nodes: Sequence[str], fabric_id: int | None = None) -> int | None:
+    """In how many groups of a fabric these nodes stand, of the fabric that knows most of them; None where nodes are unknown that might stand elsewhere."""
+    row = conn.execute(
+        """
+        SELECT count(DISTINCT e.node), count(DISTINCT q.group_id) FROM endpoint e JOIN router q USING (fabric_id, router)
+        WHERE e.node = ANY(%(nodes)s) AND q.group_id IS NOT NULL AND (%(fabric)s::int IS NULL OR fabric_id = %(fabric)s)
+        GROUP BY fabric_id ORDER BY 1 DESC, fabric_id DESC LIMIT 1
+        """,
+        {"nodes": [*nodes], "fabric": fabric_id},
+    ).fetchone()
+    known, groups = (0, 0) if row is None else row
+    return groups if groups >= SEVERAL_GROUPS or 0 < known == len(set(nodes)) else None
 
 
 def counts(conn: Conn, cards: JobEndpoints, from_s: float, to_s: float) -> NicCounts:

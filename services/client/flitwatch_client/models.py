@@ -2335,6 +2335,7 @@ class Candidate(TypedDict):
     action: Literal['start', 'delay', 'prefer']
     expected_slowdown: Slowdown | None
     reason: str
+    routing_mode: str | None
 
 
 class CandidateJob(TypedDict):

@@ -18,6 +18,7 @@ from flitwatch_api.answers import moment, shape
 from flitwatch_db.estimates.advice import BASIS_QUEUE, Basis
 from flitwatch_domain.congestion import DRIVEN, USUAL
 from flitwatch_domain.hostlist import compress
+from flitwatch_domain.network_noise.routing_modes import advised
 
 #: Fewer comparable runs say too little for an interval.
 LEAST_RUNS = 8
@@ -276,8 +277,21 @@ def _unknown(text: str, evidence: str | None = None) -> Expected:
     return Expected(None, None, _reason("unknown", text, evidence))
 
 
-def routing_mode(basis: Basis, asked: PlacementQuestion) -> tuple[str | None, schemas.Reason]:
-    """MPICH_GNI_ROUTING_MODE as the application-aware model chose it from the application's NIC counters; None: unknown."""
+def groups_stood_in(asked: PlacementQuestion, nodes: list[str], places: Counter[tuple[int, int]]) -> int | None:
+    """In how many groups the job would stand on these nodes, or at least; None: unknown.
+
+    A list may name more nodes than the job takes, or only some of them.
+    """
+    unknown = len(nodes) - places.total()
+    if len(places) > 1:
+        # Of a longer list the job might get nodes of one group alone.
+        fits_in_one = max(places.values()) + unknown >= asked.nodes
+        return None if len(nodes) > asked.nodes and fits_in_one else len(places)
+    return 1 if places and not unknown and len(nodes) >= asked.nodes else None
+
+
+def routing_mode(basis: Basis, asked: PlacementQuestion, groups: int | None) -> tuple[str | None, schemas.Reason]:
+    """MPICH_GNI_ROUTING_MODE as the application-aware model chose it from the application's NIC counters, for a job in `groups` groups; None: unknown."""
     chosen = basis.routing_modes.get(asked.application)
     if chosen is None:
         return None, _reason("routing_mode", "unknown: no NIC counters tell latency and stalls under each routing mode")
@@ -285,7 +299,21 @@ def routing_mode(basis: Basis, asked: PlacementQuestion) -> tuple[str | None, sc
     name, _, mode = (chosen["environment"] or "").partition("=")
     if name != "MPICH_GNI_ROUTING_MODE" or not mode:
         return None, _reason("routing_mode", f"unknown: {chosen['reason']}", evidence)
-    return mode, _reason("routing_mode", chosen["reason"], evidence)
+    mode, text = advised(mode, chosen["reason"], chosen["groups"], groups)
+    return mode, _reason("routing_mode", text if mode is not None else f"unknown: {text}", evidence)
+
+
+def _mode_of_all(modes: list[tuple[str | None, schemas.Reason]], best: int | None) -> tuple[str | None, schemas.Reason]:
+    """That of the candidate which is preferred, else what holds for every candidate."""
+    if best is not None:
+        return modes[best]
+    if len({mode for mode, _ in modes}) == 1:
+        return modes[0]
+    return None, _reason(
+        "routing_mode",
+        "unknown: it depends on which of the candidates the job gets; each has its own",
+        next(why.evidence for mode, why in modes if mode is not None),
+    )
 
 
 def advise(
@@ -320,9 +348,13 @@ def advise(
     placed = placed_best(basis, asked) if parts.pattern else None
     if placed is not None and placed.placement is not None and action == "start":
         action, best = _by_pattern(placed, found, where, best, reasons)
-    mode: str | None = None
-    if parts.routing:
-        mode, why = routing_mode(basis, asked)
+    modes = [
+        routing_mode(basis, asked, groups_stood_in(asked, nodes, places))
+        for nodes, places in zip(asked.candidates or [[]], where, strict=True)
+        if parts.routing
+    ]
+    mode, why = _mode_of_all(modes, best if action == "prefer" else None) if modes else (None, None)
+    if why is not None:
         reasons.append(why)
     stale = stale_reasons(basis, age_s, away)
     reasons += stale
@@ -333,6 +365,7 @@ def advise(
             action=_candidate_action(action, at, best, one),
             expected_slowdown=one.slowdown,
             reason=one.reason.text,
+            routing_mode=modes[at][0] if modes else None,
         )
         for at, one in enumerate(found if asked.candidates else [])
     ]
@@ -354,7 +387,7 @@ def advise(
             ),
             [one.reason for one in found if one.blamed is not None],
             placed,
-            why if parts.routing else None,
+            why,
             parts,
         ),
         stale=bool(stale),

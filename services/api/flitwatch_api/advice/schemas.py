@@ -40,6 +40,7 @@ class Candidate(BaseModel):
     action: Literal["start", "delay", "prefer"] = Field(description="What to do with the job on these nodes.")
     expected_slowdown: Slowdown | None = Field(description="null: unknown, see reason.")
     reason: str
+    routing_mode: str | None = Field(description="MPICH_GNI_ROUTING_MODE on these nodes; null: unknown.")
 
 
 class Reason(BaseModel):
@@ -80,7 +81,7 @@ class Advice(BaseModel):
     )
     usual_s: float | None = Field(description="Mean time of comparable runs.")
     routing_mode: str | None = Field(
-        description="MPICH_GNI_ROUTING_MODE, from the application's NIC counters; null: unknown, see reasons."
+        description="MPICH_GNI_ROUTING_MODE on the preferred candidate, else on every one, from the application's NIC counters; null: unknown, see reasons."
     )
     candidates: list[Candidate]
     reasons: list[Reason]

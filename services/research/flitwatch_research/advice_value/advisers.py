@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from flitwatch_api.advice.decide import PlacementQuestion, advise
 from flitwatch_api.advice.parts import Parts
+from flitwatch_api.advice.schemas import Advice
 from flitwatch_db.estimates.advice import Basis, Congestion, Driver, congestion_then, drivers
 from flitwatch_domain.blame import NAMED
 from flitwatch_domain.errors import BadRequest, NotEnoughData
 from flitwatch_domain.neighbourhood import Jobs, Windows, circumstances, large_job_nodes, neighbourhood
 from flitwatch_domain.network_noise.observations import NicObservation
+from flitwatch_domain.network_noise.routing_modes import held_back
 from flitwatch_domain.outlook import HOUR_S, Outlook
 from flitwatch_domain.residents import PastTimes, Resident
 from flitwatch_ml.blame.checks import TooFewRuns
@@ -71,11 +73,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """Start now, in the candidate `preferred` or anywhere; or ask again at `again_s`. `mode`: how the job is to be routed, or ALTERNATE; None: as usual."""
+    """Start now, in the candidate `preferred` or anywhere; or ask again at `again_s`."""
 
     preferred: int | None = None
     again_s: float | None = None
-    mode: str | None = None
 
 
 class Adviser(Protocol):
@@ -99,6 +100,10 @@ class Adviser(Protocol):
 
     def answer(self, question: Question, now_s: float) -> Answer:
         """Advice on a job that could start now."""
+        ...
+
+    def routed(self, question: Question, now_s: float) -> str | None:
+        """How a job that starts on the one candidate of the question is to be routed, or ALTERNATE; None: as usual."""
         ...
 
 
@@ -244,46 +249,55 @@ class Served:
             self._pending.append((job, end_s))
             self._intensity[job.application] = {"share": sent_share}
         if job.job in self._cards:
-            self._choose_mode(job.application, self._cards.pop(job.job))
+            self._choose_mode(job, self._cards.pop(job.job))
 
     def carded(self, job: ObservedJob, mode: str, observed: NicObservation) -> None:
         """Keep it until the job has ended."""
         self._cards.setdefault(job.job, {}).setdefault(mode, []).append(observed)
 
-    def _choose_mode(self, application: str, observed: dict[str, list[NicObservation]]) -> None:
+    def _choose_mode(self, job: ObservedJob, observed: dict[str, list[NicObservation]]) -> None:
         """As the task `routing.advice`: the mode that a job's own network cards favour beyond doubt."""
         try:
             chosen = choose_mode(observed, MESSAGE_BYTES)
         except BadRequest:
             return
         environment = f"MPICH_GNI_ROUTING_MODE={chosen.mode or DEFAULT_MODE}"
-        self._modes[application] = {"environment": environment, "recommendation_id": 0, "reason": ""}
+        groups = int(np.count_nonzero(job.groups))
+        self._modes[job.application] = {
+            "environment": environment,
+            "recommendation_id": 0,
+            "reason": "",
+            "groups": groups,
+        }
 
     def answer(self, question: Question, now_s: float) -> Answer:
         """As `POST /advice` answers."""
         if (self.parts.blame or self.parts.drivers) and now_s >= self._next_estimate_s:
             self._estimate(now_s)
             self._next_estimate_s += WEEK_S
-        basis = self._renewed(now_s)
-        asked = PlacementQuestion(
-            question.user,
-            question.application,
-            question.nodes,
-            [[str(group) for group in groups] for groups in question.candidates],
-        )
-        advice = advise(basis, asked, str, 0.0, parts=self.parts)
+        advice = self._advice(question, now_s)
         preferred = advice.preferred if self.places else None
         again_s = now_s + advice.retry_after_s if self.delays and advice.retry_after_s is not None else None
-        if again_s is not None or not self.parts.routing:
-            return Answer(preferred, again_s)
-        return Answer(preferred, mode=self._mode(question.application, advice.routing_mode, now_s))
+        return Answer(preferred, again_s)
 
-    def _mode(self, application: str, advised: str | None, now_s: float) -> str | None:
-        """The advised one; once a week a job of the application alternates, so that there is something to advise on."""
-        if now_s >= self._alternated_s.get(application, -np.inf) + WEEK_S:
-            self._alternated_s[application] = now_s
+    def _advice(self, question: Question, now_s: float) -> Advice:
+        candidates = [[str(group) for group in groups] for groups in question.candidates]
+        asked = PlacementQuestion(question.user, question.application, question.nodes, candidates)
+        return advise(self._renewed(now_s), asked, str, 0.0, parts=self.parts)
+
+    def routed(self, question: Question, now_s: float) -> str | None:
+        """As `POST /advice` answers about the job's own nodes.
+
+        Once a week a job of the application alternates where what its cards count may be used, so that there is something to advise on.
+        """
+        if not self.parts.routing:
+            return None
+        groups = len({*question.candidates[0]})
+        usable = held_back(groups, groups) is None
+        if usable and now_s >= self._alternated_s.get(question.application, -np.inf) + WEEK_S:
+            self._alternated_s[question.application] = now_s
             return ALTERNATE
-        return advised
+        return self._advice(question, now_s).routing_mode
 
     def _renewed(self, now_s: float) -> Basis:
         """The basis as it would be read now."""

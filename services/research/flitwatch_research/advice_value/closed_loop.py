@@ -13,7 +13,7 @@ from flitwatch_domain.errors import Cancelled
 from flitwatch_domain.network_noise.observations import NIC_HZ, NicObservation
 from flitwatch_research.advice_value.advisers import Adviser, Answer, ObservedJob, Question
 from flitwatch_research.advice_value.backfill import Backfill, Waiting
-from flitwatch_research.advice_value.modes import ALTERNATE, MODES, effects
+from flitwatch_research.advice_value.modes import ALTERNATE, MODES
 from flitwatch_research.advice_value.network import Load, Network, Utilisation
 from flitwatch_research.advice_value.worlds import Job, Month, owner
 from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
@@ -28,7 +28,7 @@ RATES_BEYOND = 4
 
 #: Costs that differ by less, relatively, are the same.
 EVEN = 1e-9
-#: Requests that a network card counts in a tick: ratios of counters are read, so that their number plays no part.
+#: Requests that a network card counts in a tick of a job that nothing slows: only ratios are read, so that the number plays no part.
 CARD_PACKETS, CARD_FLITS = 1_000_000, 5_000_000
 
 Float = NDArray[np.float64]
@@ -188,7 +188,7 @@ class Machine:
         app = APPLICATIONS[name]
         share = float(app.communicate_s.sum() / app.alone_s)
         felt = self.network.slowdown(load, waits, self.month.causes[name], app.most_slowdown)
-        effect = effects().get((load.exchange, load.spans, mode)) if mode != DEFAULT_MODE else None
+        effect = load.effect(mode) if mode != DEFAULT_MODE else None
         if effect is not None and self.month.feels_modes:
             # Communication takes so much longer under the mode than under the default one, whatever it waits for.
             felt = (1.0 + felt) * effect.time_at(self.network.shared(load, seen)) - 1.0
@@ -269,7 +269,7 @@ class Loop:
         mode = self._mode.pop(job, DEFAULT_MODE)
         modes = MODES if mode == ALTERNATE else (mode,)
         load = machine.load_of(job, nodes.astype(np.int64))
-        if load is None or (load.exchange, load.spans, DEFAULT_MODE) not in effects():
+        if load is None or load.effect(DEFAULT_MODE) is None:
             modes = (DEFAULT_MODE,)
         if load is not None and modes != (DEFAULT_MODE,):
             load = machine.network.routed(load, one.nodes, modes)
@@ -293,7 +293,7 @@ class Loop:
             if month.jobs[run.job].application:
                 slow = machine.slow(run, seen, waits)
                 if len(run.modes) > 1:
-                    self._card(run, seen)
+                    self._card(run, seen, slow)
                 if run.left_s * slow <= month.tick_s:
                     run.end_s = self._now_s + run.left_s * slow
                 run.left_s -= month.tick_s / slow
@@ -305,20 +305,22 @@ class Loop:
             }
             self.adviser.counted(self._now_s, self._now_s + month.tick_s, counted)
 
-    def _card(self, run: _Run, seen: Utilisation) -> None:
-        """What the network cards of a job that alternates count in this tick."""
+    def _card(self, run: _Run, seen: Utilisation, slow: float) -> None:
+        """What the network cards of a job that alternates count in this tick; the slower it gets on, the less it sends."""
         assert run.load is not None and self.adviser is not None
         mode, month = run.mode(self.machine.tick), self.month
-        effect = effects()[run.load.exchange, run.load.spans, mode]
+        effect = run.load.effect(mode)
+        assert effect is not None
         latency, stalls = effect.counters_at(self.machine.network.shared(run.load, seen))
-        noise = self._cards.lognormal(0, next(iter(month.causes.values())).noise, 2)
+        noise = self._cards.lognormal(0, next(iter(month.causes.values())).noise, 3)
+        flits, packets = (round(count / slow * noise[2]) for count in (CARD_FLITS, CARD_PACKETS))
         observed = NicObservation(
             (str(run.job),),
             month.tick_s,
-            CARD_FLITS,
-            CARD_PACKETS,
-            round(stalls * noise[0] * CARD_FLITS),
-            latency * noise[1] * CARD_PACKETS / NIC_HZ * 1e6,
+            flits,
+            packets,
+            round(stalls * noise[0] * flits),
+            latency * noise[1] * packets / NIC_HZ * 1e6,
         )
         self.adviser.carded(run.seen, mode, observed)
 
@@ -356,21 +358,28 @@ class Loop:
                 waiting.begin_s = until
                 self._delayed += 1
                 return None
-        if answer.mode is not None:
-            self._mode[waiting.job] = answer.mode
         chosen = 0 if answer.preferred is None else 1 + answer.preferred
         self._preferred += int(chosen > 0)
+        mode = None if self.adviser is None else self._routed(one, self.machine.placing[chosen])
+        if mode is not None:
+            self._mode[waiting.job] = mode
         if self.judge is not None:
-            self._chosen.add(self.judge.costs(self.machine), chosen, answer.mode)
+            self._chosen.add(self.judge.costs(self.machine), chosen, mode)
         return self.machine.placing[chosen]
 
     def _ask(self, one: Job, places: list[NDArray[np.int64]]) -> Answer:
         assert self.adviser is not None
         self._asked += 1
+        return self.adviser.answer(self._question(one, places), self._now_s)
+
+    def _routed(self, one: Job, nodes: NDArray[np.int64]) -> str | None:
+        """As a job asks once it knows its nodes."""
+        assert self.adviser is not None
+        return self.adviser.routed(self._question(one, [nodes]), self._now_s)
+
+    def _question(self, one: Job, places: list[NDArray[np.int64]]) -> Question:
         candidates = tuple(tuple(self._group_of[nodes].tolist()) for nodes in places)
-        return self.adviser.answer(
-            Question(owner(self.month, one), one.application, one.nodes, candidates), self._now_s
-        )
+        return Question(owner(self.month, one), one.application, one.nodes, candidates)
 
     def _outcome(self) -> Outcome:
         jobs, span = self.month.jobs, self.month.span_s

@@ -2,8 +2,8 @@
 
     python -m flitwatch_research.advice_value.mode_fit [--write]
 
-prints the table; `--write` stores it where `modes` reads it. The machine is the study's own; a job stands on random nodes of one to all of its groups, as
-many in each, its ranks in the order of the nodes. The rest of the machine sends uniform traffic.
+prints the table; `--write` stores it where `modes` reads it. The machine is the study's own; a job stands on neighbouring or on random nodes of one to all of
+its groups, as many in each, its ranks in the order of the nodes. The rest of the machine sends uniform traffic.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from flitwatch_core import packet
 from flitwatch_domain.network_noise.observations import NIC_HZ
 from flitwatch_domain.topology_spec import fabric_of
-from flitwatch_research.advice_value.modes import MODES, TABLE_FILE
+from flitwatch_research.advice_value.modes import MODES, PLACINGS, TABLE_FILE
 from flitwatch_research.studies.desensi_applications import MICROBENCHMARKS
 from flitwatch_simulation.application_aware.advice import DEFAULT_MODE
 from flitwatch_simulation.packet.background import background_generators
@@ -61,17 +61,23 @@ class Case(TypedDict):
 
     exchange: int
     groups: int
+    placing: str
+    routers_per_node: float
     utilisation: list[float]
     modes: dict[str, ModeFigures]
 
 
-def nodes_of(machine: Machine, groups: int, rng: np.random.Generator) -> Ints:
-    """Endpoints of `RANKS` ranks over the first `groups` groups, as many in each, in the order of the nodes."""
+def nodes_of(machine: Machine, groups: int, placing: str, rng: np.random.Generator) -> Ints:
+    """Endpoints of `RANKS` ranks over the first `groups` groups, as many in each, packed or scattered, in the order of the nodes."""
     group = np.asarray(machine.fabric.routers.group)[np.asarray(machine.fabric.endpoints.router)]
-    parts = [
-        rng.choice(np.flatnonzero(group == at), (RANKS + groups - 1 - at) // groups, replace=False)
-        for at in range(groups)
-    ]
+    parts = []
+    for at in range(groups):
+        own, count = np.flatnonzero(group == at), (RANKS + groups - 1 - at) // groups
+        if placing == "packed":
+            first = rng.integers(len(own) - count + 1)
+            parts.append(own[first : first + count])
+        else:
+            parts.append(rng.choice(own, count, replace=False))
     return np.sort(np.concatenate(parts)).astype(np.int64)
 
 
@@ -113,11 +119,12 @@ def _utilisation(machine: Machine, nodes: Ints, link_bytes: NDArray[np.float64],
     return float((link_bytes[own] / capacity / time_s).mean())
 
 
-def measured(exchange: Exchange, groups: int, seeds: tuple[int, ...] = SEEDS) -> Case:
+def measured(exchange: Exchange, groups: int, placing: str, seeds: tuple[int, ...] = SEEDS) -> Case:
     """One case of the table: medians over seeds, of ratios to the default mode where times are compared."""
     machine = build(fabric_of(TOPOLOGY), "adaptive0", packet_bytes=64, nic_protocol=True)
     messages = repeated(MICROBENCHMARKS[PATTERNS[exchange]](RANKS, SIZE_BYTES, 1), ITERATIONS)
-    placed = {seed: nodes_of(machine, groups, np.random.default_rng(seed)) for seed in seeds}
+    placed = {seed: nodes_of(machine, groups, placing, np.random.default_rng(seed)) for seed in seeds}
+    router = np.asarray(machine.fabric.endpoints.router)
     runs = {
         mode: [
             [run_once(machine, messages, placed[seed], mode, load, seed) for seed in seeds] for load in LOADS_GIB_PER_S
@@ -128,6 +135,8 @@ def measured(exchange: Exchange, groups: int, seeds: tuple[int, ...] = SEEDS) ->
     return {
         "exchange": int(exchange),
         "groups": groups,
+        "placing": placing,
+        "routers_per_node": _median([len(np.unique(router[nodes])) / RANKS for nodes in placed.values()]),
         "utilisation": [_median([one["utilisation"] for one in own]) for own in usual],
         "modes": {mode: _figures(own, usual) for mode, own in runs.items()},
     }
@@ -163,7 +172,12 @@ def main() -> None:
         "iterations": ITERATIONS,
         "background_gib_per_s": list(LOADS_GIB_PER_S),
         "seeds": list(SEEDS),
-        "cases": [measured(exchange, groups) for exchange in PATTERNS for groups in range(1, GROUPS + 1)],
+        "cases": [
+            measured(exchange, groups, placing)
+            for exchange in PATTERNS
+            for groups in range(1, GROUPS + 1)
+            for placing in PLACINGS
+        ],
     }
     text = json.dumps(answer, indent=1) + "\n"
     if options.write:

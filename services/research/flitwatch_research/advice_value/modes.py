@@ -20,18 +20,21 @@ TABLE_FILE = Path(__file__).parent / "routing_modes.json"
 #: High bias towards minimal ways: the mode that De Sensi 2019 (section 4) alternates with the default.
 HIGH_BIAS = "ADAPTIVE_3"
 MODES = (DEFAULT_MODE, HIGH_BIAS)
+#: A job's nodes in a group: neighbours, or drawn at random.
+PLACINGS = ("packed", "scattered")
 #: Under an adviser that has nothing to go by a job alternates between the modes, step by step.
 ALTERNATE = "alternate"
 
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """What a mode does to jobs of one exchange over so many groups, at rising utilisation of the links that they share.
+    """What a mode does to jobs of one exchange over so many groups, packed or scattered there, at rising utilisation of the links that they share.
 
     Attributes
     ----------
     utilisation : float64[loads], rising; time, latency_cycles, stalls_per_flit : float64[loads], of the mode
     detours : non-minimal share of bytes under the mode over that under the default mode
+    routers_per_node : of the jobs that were measured: how scattered they stood
     """
 
     utilisation: NDArray[np.float64]
@@ -39,6 +42,7 @@ class Effect:
     latency_cycles: NDArray[np.float64]
     stalls_per_flit: NDArray[np.float64]
     detours: float
+    routers_per_node: float = 0.0
 
     def time_at(self, utilisation: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Communication time over that of the default mode; what was not measured is held at the nearest load that was."""
@@ -53,18 +57,26 @@ class Effect:
 
 
 @lru_cache(maxsize=1)
-def effects() -> dict[tuple[int, int, str], Effect]:
-    """The table by (exchange, groups that the job spans, mode). Jobs of an exchange that is not in it keep the default mode."""
+def effects() -> dict[tuple[int, int, str, str], Effect]:
+    """The table by (exchange, groups that the job spans, one of PLACINGS, mode). Jobs of an exchange that is not in it keep the default mode."""
     stored = json.loads(TABLE_FILE.read_text())
     found = {}
     for one in stored["cases"]:
         usual = one["modes"][DEFAULT_MODE]
         for mode, shown in one["modes"].items():
-            found[one["exchange"], one["groups"], mode] = Effect(
+            found[one["exchange"], one["groups"], one["placing"], mode] = Effect(
                 np.array(one["utilisation"]),
                 np.array(shown["time"]),
                 np.array(shown["latency_cycles"]),
                 np.array(shown["stalls_per_flit"]),
                 shown["non_minimal"] / usual["non_minimal"] if usual["non_minimal"] > 0 else 1.0,
+                one["routers_per_node"],
             )
     return found
+
+
+def effect_of(exchange: int, groups: int, routers_per_node: float, mode: str) -> Effect | None:
+    """That of the placing which is most alike; None where jobs of this exchange were not measured."""
+    held = effects()
+    known = [one for placing in PLACINGS if (one := held.get((exchange, groups, placing, mode))) is not None]
+    return min(known, key=lambda one: abs(one.routers_per_node - routers_per_node), default=None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_research.advice_value.modes import effects
+from flitwatch_research.advice_value.modes import Effect, effect_of
 from flitwatch_twin.applications import felt, slowdown
 from flitwatch_twin.campaign.cause import Cause
 from flitwatch_twin.campaign.window import BLOCKED, GLOBAL, PROCESSOR, ROUTER, SPREAD
@@ -32,7 +32,7 @@ class Load:
     ----------
     router, processor : float32[3, R]; global_ : float32[3, G]
     own : its routers, with their share of its nodes in `weight`; groups : group of each
-    exchange : how its nodes talk; spans : number of groups that it stands in
+    exchange : how its nodes talk; spans : number of groups that it stands in; routers_per_node : how scattered it stands
     """
 
     router: Array
@@ -43,6 +43,11 @@ class Load:
     groups: IntArray
     exchange: int = 0
     spans: int = 1
+    routers_per_node: float = 0.0
+
+    def effect(self, mode: str) -> Effect | None:
+        """What a routing mode does to it, as measured; None where it keeps the default mode."""
+        return effect_of(self.exchange, self.spans, self.routers_per_node, mode)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,13 +92,13 @@ class Network:
         to = np.float32
         groups = machine.group_of[own]
         spans = int(np.count_nonzero(np.bincount(groups)))
-        return Load(
-            router.astype(to), processor.astype(to), links.astype(to), own, count / count.sum(), groups, exchange, spans
-        )
+        scattered = len(own) / len(nodes)
+        parts = router.astype(to), processor.astype(to), links.astype(to)
+        return Load(*parts, own, count / count.sum(), groups, exchange, spans, scattered)
 
     def routed(self, load: Load, count: int, modes: Sequence[str]) -> Load:
         """The load of a job of `count` nodes that alternates between these routing modes: as many of its bytes go by a third group as they send there."""
-        found = [effects().get((load.exchange, load.spans, mode)) for mode in modes]
+        found = [load.effect(mode) for mode in modes]
         factors = [1.0 if one is None else one.detours for one in found]
         more = (sum(factors) / len(modes) - 1) * DETOUR
         if not more or load.spans == 1:

@@ -25,6 +25,7 @@ class Oracle:
     def __init__(self) -> None:
         self._machine: Machine | None = None
         self._told: tuple[object, Float] | None = None
+        self._chosen = 0
 
     def shown(self, machine: Machine) -> None:
         """Look at this machine from now on."""
@@ -43,13 +44,18 @@ class Oracle:
         """It knows what a mode does."""
 
     def answer(self, question: Question, now_s: float) -> Answer:
-        """The best of the usual nodes, of those of each group with room, and of those over all groups, and the best mode there."""
+        """The best of the usual nodes, of those of each group with room, and of those over all groups, under the best mode there."""
         assert self._machine is not None
         costs = self.costs(self._machine)
         at_place = costs.min(axis=1)
         best = int(np.argmin(at_place[1:])) + 1 if len(at_place) > 1 else 0
-        chosen = best if at_place[best] < at_place[0] else 0
-        return Answer(chosen - 1 if chosen else None, mode=MODES[int(np.argmin(costs[chosen]))])
+        self._chosen = best if at_place[best] < at_place[0] else 0
+        return Answer(self._chosen - 1 if self._chosen else None)
+
+    def routed(self, question: Question, now_s: float) -> str | None:
+        """The best mode at the place that it chose."""
+        assert self._machine is not None
+        return MODES[int(np.argmin(self.costs(self._machine)[self._chosen]))]
 
     def costs(self, machine: Machine) -> Float:
         """Node-seconds until the jobs that feel the network have ended, at mean rates: float64[places, modes] of the job that is asked about."""

@@ -210,7 +210,7 @@ def _code() -> str:
     from flitwatch_api.advice import ahead, spread
     from flitwatch_db.estimates import advice
     from flitwatch_domain import congestion, neighbourhood, outlook, residents, run_time
-    from flitwatch_domain.network_noise import observations
+    from flitwatch_domain.network_noise import observations, routing_modes
     from flitwatch_simulation.application_aware import advice as routing
     from flitwatch_twin.campaign.cache import code_version, plain_code
 
@@ -227,6 +227,7 @@ def _code() -> str:
         outlook,
         residents,
         routing,
+        routing_modes,
         run_time,
         spread,
     )

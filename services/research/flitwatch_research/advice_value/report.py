@@ -73,7 +73,7 @@ def markdown(answer: Row) -> str:
         "",
         f"{headline(answer)}.",
         "",
-        f"`{DEFAULT}` rests on {_served(answer)}; why: [ADR 1175](adr/1175-forecast-and-running-jobs-are-served.md). How it is measured: [ADR 1004](adr/1004-does-advice-pay.md).",
+        f"`{DEFAULT}` rests on {_served(answer)}; why: [ADR 1175](adr/1175-forecast-and-running-jobs-are-served.md), and of routing modes [ADR 1224](adr/1224-modes-over-several-groups.md). How it is measured: [ADR 1004](adr/1004-does-advice-pay.md).",
         "",
         *_tables(answer),
         *_method(answer),
@@ -136,14 +136,16 @@ def _method(answer: Row) -> list[str]:
         "  - `running`: a group's difference from its usual congestion lasts as long as the jobs there, by run times of jobs of their like; beside a blamed user only so much of a run counts as that user's jobs will stay; nobody waits for what will not end (`blame-running`: both parts);",
         "  - `drivers`: counts of the kind that the weekly estimate of drivers finds to carry the application's deviation;",
         "  - `pattern`: one group, or nodes over all groups, by the times of the application's own runs, else by what its network cards sent (Wang 2018);",
-        f"  - `routing`: {MODES[1]} where the network cards of a job that alternated between it and {MODES[0]} favour it beyond doubt (`routing.advice`); once a week one job of each application alternates.",
+        f"  - `routing`: {MODES[1]} for jobs over several groups, where the network cards of a job that alternated between it and {MODES[0]} favour it and that job got on faster under it, both beyond doubt"
+        " (`routing.advice`); asked for when the job has its nodes. Once a week one job of each application over several groups alternates.",
         "- `placement` and `delays`: of what is served only the places are followed, or only the delays. `served-routing`: with the routing mode beside it.",
         "- Candidates are each group with room for the job, and the lowest free nodes of all groups together; where no group has room, the usual nodes.",
         "- A delay is ten minutes, thirty in all at most, as the agent's default. A preferred group is used where it has room; no job waits for one.",
         f"- `{ORACLE}` knows every job's traffic and what each job feels. It takes the best of the places that are free now and the best mode there, job by job; it never delays. A better plan may exist.",
         "- Best place / mode: the share of the starts of jobs that feel the network whose place, as the machine was just then, no other place beat, and whose mode no other mode beat there; the oracle's costs judge all policies.",
-        f"- A mode's effect is measured in the packet engine on the same machine ({_table()['topology']}), in pairs of runs of {_table()['ranks']} ranks on one to four groups with and without background (routing_modes.json): times of communication,"
-        " counters of network cards, and how many bytes go by a third group, by which the twin's loads of the job change. Other jobs keep the default mode.",
+        f"- A mode's effect is measured in the packet engine on the same machine ({_table()['topology']}), in pairs of runs of {_table()['ranks']} ranks on neighbouring and on scattered nodes of one to four groups, with and without background (routing_modes.json): times of"
+        " communication, counters of network cards, and how many bytes go by a third group, by which the twin's loads of the job change. A job has the effect of the nodes most like its own;"
+        " other patterns keep the default mode.",
         "- `pays`: the interval of the saving lies above zero. `does harm`: it lies below zero, or nothing is saved and the mean wait grows beyond its interval.",
         "- Regret: what the oracle saves beyond the policy, of all node-hours.",
         "- Left out: the file system's queue, and users who come for weeks only.",

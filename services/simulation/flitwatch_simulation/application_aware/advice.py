@@ -20,7 +20,10 @@ LEVEL, DRAWS = 0.9, 2000
 
 @dataclass(frozen=True)
 class ModeChoice:
-    """mode: None where no mode is better beyond doubt;  factor, low, high: time under the default over time under the best;  times_s by mode"""
+    """mode: None where no mode is better beyond doubt;  factor, low, high: time under the default over time under the best;  times_s by mode
+
+    pace, pace_low, pace_high: flits a second under the best over those under the default: how much faster the job got on.
+    """
 
     mode: str | None
     best: str
@@ -29,10 +32,17 @@ class ModeChoice:
     high: float
     observations: int
     times_s: dict[str, float]
+    pace: float
+    pace_low: float
+    pace_high: float
 
 
 def choose_mode(observed: Mapping[str, Sequence[NicObservation]], message_bytes: int, seed: int = 1) -> ModeChoice:
     """The mode with the least modelled message time (De Sensi 2019, equation 2), its gain with a 90 % bootstrap interval over observations.
+
+    It is chosen only where the job also got on faster under it, beyond doubt. Equation 2 takes means over messages and cards, but a job waits for its slowest
+    message; where modes alternate within one allocation, its own pace may be compared (section 5.1). An iteration sends the same flits under every mode, so
+    flits a second are that pace.
 
     Raises
     ------
@@ -49,8 +59,13 @@ def choose_mode(observed: Mapping[str, Sequence[NicObservation]], message_bytes:
     rng = np.random.default_rng(seed)
     before, after = (rng.choice(times[mode], (DRAWS, len(times[mode]))).mean(axis=1) for mode in (DEFAULT_MODE, best))
     ratios = before / after if best != DEFAULT_MODE else np.ones(1)
-    low, high = np.quantile(ratios, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    better = best != DEFAULT_MODE and low > 1
+    paces = {mode: np.array([one.flits_per_s for one in observed[mode]]) for mode in (DEFAULT_MODE, best)}
+    slow, fast = (rng.choice(paces[mode], (DRAWS, len(paces[mode]))).mean(axis=1) for mode in (DEFAULT_MODE, best))
+    gains = fast / slow if best != DEFAULT_MODE else np.ones(1)
+    (low, high), (pace_low, pace_high) = (
+        np.quantile(one, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) for one in (ratios, gains)
+    )
+    better = best != DEFAULT_MODE and low > 1 and pace_low > 1
     return ModeChoice(
         best if better else None,
         best,
@@ -59,6 +74,9 @@ def choose_mode(observed: Mapping[str, Sequence[NicObservation]], message_bytes:
         float(high),
         sum(map(len, observed.values())),
         means,
+        float(paces[best].mean() / paces[DEFAULT_MODE].mean()),
+        float(pace_low),
+        float(pace_high),
     )
 
 

@@ -10,9 +10,10 @@ from flitwatch_db.estimates import recommendations
 from flitwatch_db.estimates.advice import SENT_SHARE
 from flitwatch_db.estimates.recommendations import Recommendation
 from flitwatch_db.jobs.as_of import job_at
-from flitwatch_db.jobs.network_cards import observations
+from flitwatch_db.jobs.network_cards import groups_of, observations
 from flitwatch_db.tasks import TaskContext
 from flitwatch_domain.network_noise.observations import NicObservation
+from flitwatch_domain.network_noise.routing_modes import held_back
 from flitwatch_domain.task_models.routes import Advice, Observation
 from flitwatch_simulation.application_aware.advice import (
     DEFAULT_MODE,
@@ -26,9 +27,13 @@ from flitwatch_simulation.application_aware.check import CheckedPlacement, check
 
 
 class AdviceResult(TypedDict):
-    """The mode and the placement that are recommended, with the factor and interval that the mode would gain, and the rows that say so."""
+    """The mode and the placement that are recommended, with the factor and interval that the mode would gain, and the rows that say so.
+
+    `groups`: how many the job stood in whose cards were read; None: unknown.
+    """
 
     mode: str | None
+    groups: int | None
     factor: float
     low: float | None
     high: float | None
@@ -61,10 +66,12 @@ def advice(args: dict[str, Any], context: TaskContext) -> AdviceResult:
             "figures": "simulated" if asked.simulated else "given" if asked.intervals is None else "counted",
             "task_id": context.task_id,
         }
-        first = recommendations.save(conn, _of_mode(mode, size, common))
+        groups = groups_of(conn, observed[DEFAULT_MODE][0].allocation, fabric_id)
+        first = recommendations.save(conn, _of_mode(mode, size, groups, common))
         second = recommendations.save(conn, _of_placement(placement, tried, len(observed[DEFAULT_MODE]), common))
     return {
-        "mode": mode.mode,
+        "mode": None if held_back(groups, groups) is not None else mode.mode,
+        "groups": groups,
         "factor": mode.factor,
         "low": mode.low,
         "high": mode.high,
@@ -102,19 +109,22 @@ def _one(one: Observation) -> NicObservation:
     )
 
 
-def _of_mode(choice: ModeChoice, size: int, common: dict[str, Any]) -> Recommendation:
+def _of_mode(choice: ModeChoice, size: int, groups: int | None, common: dict[str, Any]) -> Recommendation:
+    """Of what network cards favour; for whom it holds is said by `routing_modes`, which answers of advice ask too."""
     application = common["application"]
+    against = None if choice.mode is None else held_back(groups, groups)
     span = f"{choice.low:.2f} to {choice.high:.2f} times as fast as {DEFAULT_MODE} ({LEVEL:.0%})"
-    if choice.mode is not None:
+    if against is not None:
+        title, reason = f"Leave {application} on {DEFAULT_MODE}", f"{choice.mode} looks {span}, but {against}."
+    elif choice.mode is not None:
         title, reason = (
-            f"Run {application} with {choice.mode}",
-            f"Its messages of {size} bytes would be {span}, by latency and stalls of its NICs.",
+            f"Run {application} with {choice.mode} where it stands in several groups",
+            f"Its messages of {size} bytes would be {span}, by latency and stalls of its NICs, and it sent {choice.pace_low:.2f} to"
+            f" {choice.pace_high:.2f} times as many flits a second. Within one group leave {DEFAULT_MODE}.",
         )
     else:
         title = f"Leave {application} on {DEFAULT_MODE}"
-        reason = (
-            "No mode is faster." if choice.best == DEFAULT_MODE else f"{choice.best} would be {span}: not beyond doubt."
-        )
+        reason = _why_not(choice, span)
     gain = {
         "factor": choice.factor,
         "low": choice.low,
@@ -127,6 +137,13 @@ def _of_mode(choice: ModeChoice, size: int, common: dict[str, Any]) -> Recommend
         "why": [
             {"text": f"modelled message time under {mode}", "value": time_s * 1e6, "unit": "us"}
             for mode, time_s in choice.times_s.items()
+        ]
+        + [
+            {
+                "text": f"flits a second under {choice.best}, over those under {DEFAULT_MODE}",
+                "value": choice.pace,
+                "unit": None,
+            }
         ],
         "before": _side(choice.times_s[DEFAULT_MODE], DEFAULT_MODE),
         "after": _side(choice.times_s[choice.best], choice.best),
@@ -137,18 +154,29 @@ def _of_mode(choice: ModeChoice, size: int, common: dict[str, Any]) -> Recommend
         ],
         "reconstruction": None,
         "routes": None,
-        "parameters": {"message_bytes": size},
+        "parameters": {"message_bytes": size, "groups": groups},
     }
-    environment = f"MPICH_GNI_ROUTING_MODE={choice.mode or DEFAULT_MODE}"
+    environment = None if against is not None else f"MPICH_GNI_ROUTING_MODE={choice.mode or DEFAULT_MODE}"
     return Recommendation(
         "routing_mode",
-        "refused" if choice.mode is None else "recommended",
+        "refused" if choice.mode is None or against is not None else "recommended",
         title,
         reason,
         detail,
         gain=gain,
         environment=environment,
         **common,
+    )
+
+
+def _why_not(choice: ModeChoice, span: str) -> str:
+    if choice.best == DEFAULT_MODE:
+        return "No mode is faster."
+    if choice.low <= 1:
+        return f"{choice.best} would be {span}: not beyond doubt."
+    return (
+        f"By latency and stalls of its NICs {choice.best} would be {span}, but the job sent {choice.pace_low:.2f} to {choice.pace_high:.2f}"
+        f" times as many flits a second under it: that it gets on faster is not beyond doubt."
     )
 
 

@@ -1919,7 +1919,7 @@ export interface components {
             usual_s: number | null;
             /**
              * Routing Mode
-             * @description MPICH_GNI_ROUTING_MODE, from the application's NIC counters; null: unknown, see reasons.
+             * @description MPICH_GNI_ROUTING_MODE on the preferred candidate, else on every one, from the application's NIC counters; null: unknown, see reasons.
              */
             routing_mode: string | null;
             /** Candidates */
@@ -2795,6 +2795,11 @@ export interface components {
             expected_slowdown: components["schemas"]["Slowdown"] | null;
             /** Reason */
             reason: string;
+            /**
+             * Routing Mode
+             * @description MPICH_GNI_ROUTING_MODE on these nodes; null: unknown.
+             */
+            routing_mode: string | null;
         };
         /**
          * CandidateJob
