@@ -229,8 +229,8 @@ fuzz-importers:
 CAMPAIGN = cd tests && ../.venv/bin/python -m integration.campaign
 CAMPAIGN_OPTIONS = --stack $(if $(filter file,$(origin STACK)),full,$(STACK)) $(if $(ROUTERS),--routers $(ROUTERS))
 
-chaos: ## KILLS=100 random kills under the counters of 3,264 routers, a full disk, stepped clocks and a cut network; prints what was lost as JSON
-	@$(CAMPAIGN) chaos --kills $(or $(KILLS),100) $(CAMPAIGN_OPTIONS)
+chaos: ## KILLS=100 random kills (WRITERS=2: of one of two writers, too) under the counters of 3,264 routers, a full disk, stepped clocks and a cut network; prints what was lost as JSON
+	@$(CAMPAIGN) chaos --kills $(or $(KILLS),100) $(if $(WRITERS),--writers $(WRITERS)) $(CAMPAIGN_OPTIONS)
 
 soak: ## MINUTES=120 of a third of that; prints losses and the slopes of memory and disk as JSON
 	@$(CAMPAIGN) soak --minutes $(or $(MINUTES),120) $(CAMPAIGN_OPTIONS)
