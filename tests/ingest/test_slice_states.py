@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +19,8 @@ from flitwatch_db.ingest import slices
 from flitwatch_db.ingest import store as ingest
 from flitwatch_domain.errors import Conflict
 from flitwatch_domain.generators import dragonfly
-from flitwatch_ingest.writer import WriterSettings, assigned_topics
+from flitwatch_ingest.writer import WriterSettings, assigned_topics, database
+from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.database import AWAY
 from flitwatch_ingest.writer.drain import drain
 from flitwatch_ingest.writer.loop import Writer
@@ -207,6 +209,44 @@ def test_writing_goes_on_where_only_the_database_knows_that_a_topic_was_divided_
         assert writers[0].assigned.share(feed.topic).whole
         writers[0].finish()
         assert lost
+    _assert_exact(embedded_db, feed, settings)
+
+
+def test_a_writer_that_stands_still_in_its_transaction_holds_the_others_up_for_a_while_only(
+    embedded_db: str, feed: Quarters, quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All writers count in the same rows of minutes: the server ends the transaction of one that stopped, which writes it again when it goes on."""
+    monkeypatch.setattr(database, "STILL_S", 0.5)
+    settings = WriterSettings(pattern=f"^{feed.topic}$", group=feed.topic)
+    writes, goes_on, stands = Batch.write, threading.Event(), threading.Event()
+
+    def stand_still(batch: Batch, conn: psycopg.Connection, reader: ingest.Reader) -> None:
+        writes(batch, conn, reader)
+        if conn is first._pipeline._database._conn:
+            stands.set()
+            goes_on.wait(SETTLE_S)
+
+    with open_log(embedded_db) as log:
+        log.create_topic(feed.topic, PARTITIONS)
+        first, second = (Writer(embedded_db, log, settings) for _ in range(2))
+        append(log, feed.topic, feed.ticks(6), range(PARTITIONS))
+        _share_out([first, second], feed.topic)
+        _carry([first, second])
+        append(log, feed.topic, feed.ticks(3), range(PARTITIONS))
+        monkeypatch.setattr(Batch, "write", stand_still)
+        deadline = time.monotonic() + SETTLE_S
+        while not stands.is_set() and time.monotonic() < deadline:
+            _step(first)
+        written = second.measures.commits
+        while second.measures.commits < written + 2 and time.monotonic() < deadline:
+            _step(second)
+            second.commit()
+        assert second.measures.commits >= written + 2
+        goes_on.set()
+        _carry([first, second])
+        assert first.measures.retries == 1
+        for writer in (first, second):
+            writer.finish()
     _assert_exact(embedded_db, feed, settings)
 
 

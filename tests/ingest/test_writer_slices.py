@@ -5,9 +5,12 @@ from __future__ import annotations
 import random
 import signal
 import time
+import zlib
+from collections import Counter
+from collections.abc import Callable
 
 import pytest
-from ingest.test_writer_kills import Writers
+from ingest.test_writer_kills import Writers, written
 from ingest.writing import START_S, Quarters, append, quality, stored, uneven_seconds
 
 from flitwatch_core.codec import Slicer
@@ -195,6 +198,90 @@ def test_counts_are_exact_where_one_of_two_writers_is_killed_again_and_again(
         assert quality(embedded_db) == ([], [])
     finally:
         writers.stop()
+
+
+def _shares(url: str, topic: str) -> list[int]:
+    """How many slices of the topic each running writer has locked, fewest first."""
+    numbers = {zlib.crc32(f"{topic} slice {part}".encode()) ^ 0x80000000 for part in range(slices.SLICES)}
+    with connect(url, autocommit=True) as conn:
+        rows = conn.execute(
+            "SELECT pid, objid::bigint FROM pg_locks JOIN pg_stat_activity USING (pid)"
+            " WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted AND application_name = 'flitwatch shares'"
+            " AND datname = current_database()"
+        ).fetchall()
+    return sorted(Counter(pid for pid, number in rows if number in numbers).values())
+
+
+def _past(url: str, topic: str, ends: dict[int, int]) -> int:
+    """How many slices are written up to these ends."""
+    with connect(url, autocommit=True) as conn:
+        rows = conn.execute("SELECT slice, partition, position FROM slice_position WHERE topic = %s", [topic]).fetchall()
+    behind = {part for part, partition, position in rows if position < ends[partition]}
+    return len({part for part, *_ in rows} - behind)
+
+
+@pytest.mark.integration
+@pytest.mark.slow
+def test_writers_come_stand_still_end_and_are_killed_and_every_record_counts_once(
+    embedded_db: str, log_url: str, feed: Quarters
+) -> None:
+    """What an operator does with writers: a second and a third are started, one hangs for longer than the log waits for it, one is stopped, one dies."""
+    rng = random.Random(9)
+    writers = Writers(embedded_db, log_url)
+    writers.argv += ["--topics", f"^{feed.topic}$", "--group", feed.topic]
+    half, quarter = slices.SLICES // 2, slices.SLICES // 4
+    try:
+        with open_log(log_url) as log:
+            log.create_topic(feed.topic, PARTITIONS)
+
+            def feed_until(done: Callable[[], bool], least_s: float = 0.0) -> None:
+                begun = time.monotonic()
+                while time.monotonic() - begun < least_s or not done():
+                    assert time.monotonic() - begun < SETTLE_S, _shares(embedded_db, feed.topic)
+                    append(log, feed.topic, feed.tick(), [rng.randrange(PARTITIONS) for _ in range(5)])
+                    time.sleep(0.1)
+
+            first = writers.start()
+            feed_until(lambda: written(embedded_db) > 0)
+            assert _shares(embedded_db, feed.topic) == []
+            second = writers.start()
+            feed_until(lambda: _shares(embedded_db, feed.topic) == [half, half])
+            third = writers.start()
+            feed_until(lambda: _shares(embedded_db, feed.topic) == [quarter, quarter, half])
+            # The log gives its partitions to the others after ten seconds. It has what it had, and they go on with theirs.
+            first.send_signal(signal.SIGSTOP)
+            feed_until(lambda: True, least_s=13.0)
+            ends = dict(enumerate(log.end_offsets(feed.topic)))
+            feed_until(lambda: _past(embedded_db, feed.topic, ends) >= half)
+            assert _past(embedded_db, feed.topic, ends) < slices.SLICES
+            first.send_signal(signal.SIGCONT)
+            feed_until(lambda: _past(embedded_db, feed.topic, ends) == slices.SLICES)
+            feed_until(lambda: _shares(embedded_db, feed.topic) == [quarter, quarter, half])
+            second.send_signal(signal.SIGTERM)
+            feed_until(lambda: _shares(embedded_db, feed.topic) == [half, half])
+            assert second.wait(SETTLE_S) == 0
+            third.kill()
+            feed_until(lambda: _undivided(embedded_db, feed.topic))
+            expected = {router: row[:4] for router, row in feed.expected().items()}
+            deadline = time.monotonic() + SETTLE_S
+            while {r: row[:4] for r, row in stored(embedded_db).items()} != expected and time.monotonic() < deadline:
+                time.sleep(0.5)
+        first.send_signal(signal.SIGTERM)
+        assert first.wait(SETTLE_S) == 0, first.communicate()[1][-2000:]
+        settings = WriterSettings(pattern=f"^{feed.topic}$", group=feed.topic)
+        drain(embedded_db, log_url, settings=settings, limit_s=SETTLE_S)
+        assert stored(embedded_db) == feed.expected(), uneven_seconds(embedded_db)
+        assert quality(embedded_db) == ([], [])
+    finally:
+        for process in writers.processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+        writers.stop()
+
+
+def _undivided(url: str, topic: str) -> bool:
+    with connect(url, autocommit=True) as conn:
+        return conn.execute("SELECT FROM topic_division WHERE topic = %s", [topic]).fetchone() is None
 
 
 @pytest.mark.integration

@@ -21,8 +21,15 @@ from flitwatch_ingest.writer.measures import Measures
 log = logging.getLogger(__name__)
 
 LONGEST_PAUSE_S = 5.0
-#: What a connection raises when the server is away or refuses for now.
-AWAY = (psycopg.OperationalError, psycopg.InterfaceError, Unavailable)
+#: A writer that stands still in the middle of a transaction is cut off after so long: others wait for rows that all writers count in.
+STILL_S = 30.0
+#: What a connection raises when the server is away, refuses for now, or has cut it off.
+AWAY = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.IdleInTransactionSessionTimeout,
+    Unavailable,
+)
 
 
 class Database:
@@ -59,6 +66,7 @@ class Database:
             self._conn = connect(
                 self._url, role="writer", durable=False, application="flitwatch writer", autocommit=True
             )
+            self._conn.execute(f"SET idle_in_transaction_session_timeout = '{round(STILL_S * 1000)}ms'".encode())
         return self._conn
 
     def positions(self) -> dict[Slot, Position]:
