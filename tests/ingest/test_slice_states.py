@@ -19,7 +19,7 @@ from flitwatch_db.ingest import slices
 from flitwatch_db.ingest import store as ingest
 from flitwatch_domain.errors import Conflict
 from flitwatch_domain.generators import dragonfly
-from flitwatch_ingest.writer import WriterSettings, assigned_topics, database
+from flitwatch_ingest.writer import WriterSettings, assigned_topics, database, merging
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.database import AWAY
 from flitwatch_ingest.writer.drain import drain
@@ -49,6 +49,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Writers look for one another with every step."""
     monkeypatch.setattr(assigned_topics, "LOOK_S", 0.0)
     monkeypatch.setattr(table_consumer, "REBALANCE_S", 0.05)
+    # Minutes of samples come within a second here: which partitions hold more is asked with every record.
+    monkeypatch.setattr(merging, "ASK_S", 0.0)
 
 
 def _step(writer: Writer) -> int:
@@ -308,7 +310,7 @@ class _World:
                 self.writers.pop(self.rng.randrange(len(self.writers))).finish()
 
     def append(self) -> None:
-        append(self.log, self.feed.topic, self.feed.ticks(self.rng.choice([1, 3, 12])), self._partitions())
+        append(self.log, self.feed.topic, self.feed.ticks(self.rng.choice([1, 3, 12])), self._partitions(), timed=True)
 
     def _partitions(self) -> list[int]:
         return self.rng.choices(range(PARTITIONS), k=5)

@@ -215,7 +215,9 @@ def _shares(url: str, topic: str) -> list[int]:
 def _past(url: str, topic: str, ends: dict[int, int]) -> int:
     """How many slices are written up to these ends."""
     with connect(url, autocommit=True) as conn:
-        rows = conn.execute("SELECT slice, partition, position FROM slice_position WHERE topic = %s", [topic]).fetchall()
+        rows = conn.execute(
+            "SELECT slice, partition, position FROM slice_position WHERE topic = %s", [topic]
+        ).fetchall()
     behind = {part for part, partition, position in rows if position < ends[partition]}
     return len({part for part, *_ in rows} - behind)
 
