@@ -145,9 +145,10 @@ doctor: python ## check this site
 test: test-setup test-static ## set everything up and run every test, with real Kafka, TimescaleDB, Slurm, OpenSM and Chromium
 	@$(MAKE) --no-print-directory test-side-by-side
 
-# Two halves of about the same length: each mostly waits for real servers. What needs Slurm or OpenSM, of which a machine has one, stands in one half.
-HALF_A := tests/alerting tests/api tests/cli tests/db tests/domain tests/e2e tests/k8s tests/ml
-HALF_B := $(filter-out $(HALF_A),$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/test_*.py)))))
+# Three parts beside each other: two that mostly wait for real servers, and one that computes meanwhile. What needs Slurm or OpenSM, of which a machine has one, stands in one part.
+PART_A := tests/alerting tests/api tests/cli tests/db tests/domain tests/e2e tests/k8s tests/ml
+PART_C := tests/simulation
+PART_B := $(filter-out $(PART_A) $(PART_C),$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/test_*.py)))))
 
 test-setup:
 	@$(SETUP) uv compiler cpp_tests node
@@ -158,18 +159,19 @@ test-setup:
 test-static:
 	@$(MAKE) --no-print-directory -j2 -Otarget lint types test-web test-cxx
 
-# The halves of pytest run beside each other; sanitizers, fuzzing and in CI the images behind them; every summary is printed at the end.
+# The parts of pytest run beside each other; sanitizers, fuzzing and in CI the images behind them; every summary is printed at the end.
 test-side-by-side: # of test
-	@mkdir -p build; echo "beside pytest run its other half and sanitizers with fuzzing: build/test-half-b.log, build/test-native.log" >&2; \
+	@mkdir -p build; echo "beside pytest run its other parts, and sanitizers with fuzzing: build/test-part-b.log, build/test-part-c.log, build/test-native.log" >&2; \
 	more=; if command -v clang++ >/dev/null; then more=fuzz-importers; else echo "make test: without fuzz: it needs clang++" >&2; fi; \
 	if [ -n "$$CI" ] && [ "$$(id -u)" = 0 ]; then more="test-compose $$more"; else echo "make test: without images: make test-compose starts a Docker engine" >&2; fi; \
 	nice -n 5 $(MAKE) --no-print-directory test-sanitize $$more FUZZ_AT_A_TIME=6 FUZZ_SECONDS=8 FUZZ_SEED=1 >build/test-native.log 2>&1 & native=$$!; \
-	$(MAKE) --no-print-directory test-python SUITES="$(HALF_B)" >build/test-half-b.log 2>&1 & b=$$!; \
-	trap "kill $$native $$b 2>/dev/null" EXIT; \
-	$(MAKE) --no-print-directory test-python SUITES="$(HALF_A)"; a=$$?; wait $$b; b=$$?; wait $$native; native=$$?; trap - EXIT; \
-	cat build/test-native.log build/test-half-b.log; failed=0; \
+	$(MAKE) --no-print-directory test-python SUITES="$(PART_B)" >build/test-part-b.log 2>&1 & b=$$!; \
+	nice -n 5 $(MAKE) --no-print-directory test-python SUITES="$(PART_C)" >build/test-part-c.log 2>&1 & c=$$!; \
+	trap "kill $$native $$b $$c 2>/dev/null" EXIT; \
+	$(MAKE) --no-print-directory test-python SUITES="$(PART_A)"; a=$$?; wait $$b; b=$$?; wait $$c; c=$$?; wait $$native; native=$$?; trap - EXIT; \
+	cat build/test-native.log build/test-part-c.log build/test-part-b.log; failed=0; \
 	said() { [ $$1 = 0 ] || { echo "make test: failed, see above: $$2" >&2; failed=1; }; }; \
-	said $$a "pytest $(HALF_A)"; said $$b "pytest $(HALF_B)"; said $$native "sanitizers, images, fuzzing"; exit $$failed
+	said $$a "pytest $(PART_A)"; said $$b "pytest $(PART_B)"; said $$c "pytest $(PART_C)"; said $$native "sanitizers, images, fuzzing"; exit $$failed
 
 .PHONY: check format
 format: ## lay out Python, TypeScript and C++ as CI wants them

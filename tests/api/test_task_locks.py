@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 from fixtures.databases import Server
+from pydantic import BaseModel
 
 from api.conftest import Served, bearer, serving
 from flitwatch_api.settings import Settings
@@ -22,7 +24,9 @@ from flitwatch_domain.task_models import STARTABLE, read_arguments
 from flitwatch_domain.task_models.costs import check_cost, needs_of
 from flitwatch_domain.task_models.node_counts import nodes_of
 from flitwatch_domain.task_models.simulations import Packet
+from flitwatch_domain.task_models.studies import ApplicationsOnAllocations, Calibration, Collectives
 from flitwatch_domain.topology_spec import fabric_of
+from flitwatch_research.studies.desensi_applications import MICROBENCHMARKS, run_once, sizes_of
 from flitwatch_research.studies.registry import ALIASES, STUDIES
 from flitwatch_routing.patterns import PATTERNS as MATRICES
 from flitwatch_simulation import routings, topologies
@@ -30,7 +34,9 @@ from flitwatch_simulation.loop.demand import KNOWN
 from flitwatch_simulation.packet.machine import build
 from flitwatch_simulation.packet.run import simulate
 from flitwatch_simulation.packet.workload import PacketRun
+from flitwatch_simulation.workloads.messages import repeated
 from flitwatch_simulation.workloads.patterns import PATTERNS
+from flitwatch_simulation.workloads.placement import place
 
 SEEN = {
     "allocation": ["n1"],
@@ -273,6 +279,46 @@ def test_packets_of_a_run_are_about_as_many_as_estimated(traffic: str, more: dic
     _, _, result = simulate(asked, lambda *_: None, lambda: False)
     packets = sum(job["packets"] for job in result.jobs)
     assert packets / 4 < needs_of("sim.packet", args)["packets"] < packets * 4
+
+
+@pytest.mark.parametrize("study", ["desensi-fig8-collectives", "desensi-fig10", "desensi-calibration"])
+@pytest.mark.parametrize("more", [{"sizes": [10**8]}, {"iterations": 1000}, {"repeats": 1000}, {"ranks": 4096}])
+def test_exchanges_of_a_study_cost_what_they_send(study: str, more: dict[str, Any]) -> None:
+    """Bytes, iterations, repeats and ranks each make it dearer."""
+    if study == "desensi-calibration" and "iterations" in more:
+        pytest.skip("a pair of the calibration is one pass")
+    usual, larger = (needs_of("sim.study", {"study": study, "parameters": one}) for one in ({}, more))
+    assert larger["packets"] > 1.5 * usual["packets"]
+
+
+@pytest.mark.parametrize(
+    ("study", "which", "model"),
+    [
+        ("desensi-fig8-collectives", "patterns", Collectives),
+        ("desensi-fig10", "applications", ApplicationsOnAllocations),
+        ("desensi-calibration", "patterns", Calibration),
+    ],
+)
+def test_every_application_of_a_study_has_an_estimate(study: str, which: str, model: type[BaseModel]) -> None:
+    """Together they cost what all cost by default."""
+    names = model.model_json_schema()["properties"][which]["anyOf"][0]["items"]["enum"]
+    parts = [needs_of("sim.study", {"study": study, "parameters": {which: [name]}})["packets"] for name in names]
+    assert sum(parts) == pytest.approx(needs_of("sim.study", {"study": study})["packets"]) and min(parts) > 0
+
+
+@pytest.mark.parametrize("name", ["allreduce", "broadcast", "halo3d", "sweep3d"])
+def test_packets_of_a_study_are_about_as_many_as_estimated(name: str) -> None:
+    parameters = {"topology": "dragonfly:3,2,4,4", "patterns": [name], "sizes": [16_384], "ranks": 16, "repeats": 1}
+    machine = build(fabric_of(parameters["topology"]), "adaptive0", packet_bytes=64, nic_protocol=True)
+    (size,) = sizes_of(name, 16, parameters["sizes"])
+    messages = repeated(MICROBENCHMARKS[name](16, size, 1), 4)
+    endpoints = place(machine.fabric, 16, "contiguous", np.random.default_rng(1))
+    own = np.maximum(messages.size_bytes // 64, 1).sum()
+    lasts_s = run_once(machine, messages, endpoints, 0, 1, 1.0, lambda: False).time_s
+    # Two allocations under three ways to route, beside a quarter of the machine at 1 GiB/s.
+    packets = 6 * (own + machine.endpoints / 4 * 2**30 * lasts_s / 64)
+    estimate = needs_of("sim.study", {"study": "desensi-fig8-collectives", "parameters": parameters})["packets"]
+    assert packets / 6 < estimate < packets * 6
 
 
 @pytest.mark.parametrize("name", STARTABLE)

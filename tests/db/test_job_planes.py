@@ -162,3 +162,41 @@ def test_a_run_on_nodes_of_many_endpoints_is_stored(embedded_db: str) -> None:
             "SELECT node, endpoint IS NOT NULL FROM run_rank WHERE run_id = %s ORDER BY rank", [run_id]
         ).fetchall()
     assert ranks == [("n1", True), ("n3", True)]
+
+
+def test_placing_a_day_of_jobs_joins_no_node_with_every_other(embedded_db: str) -> None:
+    """Accounting of a day names some 50,000 nodes at once, of which the planner of a prepared statement knows nothing."""
+    rail = rails("rail", range(1, 40), [0], 0x30000)
+    nodes = [f"n{node}" for node in range(1, 40)]
+    with connect(embedded_db) as conn:
+        fabric_id = fabrics.save(conn, rail)
+        found = jobs.upsert(conn, [job(str(number), "n[1-39]") for number in range(250)])
+        pairs = [(job_pk, node) for job_pk in found for node in nodes]
+        values = {
+            "jobs": [job_pk for job_pk, _ in pairs],
+            "nodes": [node for _, node in pairs],
+            "fabrics": [f"{{{fabric_id}}}"] * len(pairs),
+            "fabric": None,
+        }
+        conn.execute("DELETE FROM job_node")
+        for statement in (jobs._LIES, jobs._PLACE):
+            assert thrown_away(generic_plan(conn, statement, values)) < 100 * len(pairs)
+        assert conn.execute("SELECT count(*) FROM job_node WHERE endpoint IS NOT NULL").fetchone() == (len(pairs),)
+
+
+def generic_plan(conn: psycopg.Connection, statement: str, values: dict) -> dict:
+    """How a prepared statement runs once its plan no longer depends on its parameters."""
+    numbered = statement % {name: f"${number}" for number, name in enumerate(values, start=1)}
+    conn.execute("SET LOCAL plan_cache_mode = force_generic_plan")
+    conn.execute("PREPARE places_jobs (bigint[], text[], text[], int) AS " + numbered)
+    with psycopg.ClientCursor(conn) as cursor:
+        cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE places_jobs (%s, %s, %s, %s)", list(values.values()))
+        plan = cursor.fetchone()[0][0]["Plan"]
+    conn.execute("DEALLOCATE places_jobs")
+    return plan
+
+
+def thrown_away(plan: dict) -> float:
+    """Rows that a plan's joins and filters looked at in vain."""
+    own = sum(value * plan["Actual Loops"] for name, value in plan.items() if name.startswith("Rows Removed by"))
+    return own + sum(thrown_away(part) for part in plan.get("Plans", []))

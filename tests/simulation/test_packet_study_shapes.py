@@ -103,6 +103,16 @@ def test_unknown_applications_are_named(name: str) -> None:
         desensi_applications.run_fig8({"patterns": ["sort"]}, quiet, lambda: False)
 
 
+def test_a_barrier_carries_no_data_and_has_one_size() -> None:
+    """Figures 8 and 9: whatever the sizes of the others are, and as long as one barrier takes."""
+    asked = {"ranks": 8, "repeats": 1, "iterations": 1, "load_gib_per_s": 0.0, "topology": "dragonfly:3,2,4,4"}
+    points = run(desensi_applications.run_fig8, patterns=["barrier", "broadcast"], sizes=[1024, 131072], **asked)
+    sizes = {one: {p["size_bytes"] for p in points if p["application"] == one} for one in ("barrier", "broadcast")}
+    # Three rounds of 8 bytes.
+    assert sizes == {"barrier": {24}, "broadcast": {1024, 131072}}
+    assert max(p["time_us"]["median"] for p in points if p["application"] == "barrier") < 10
+
+
 def test_machines_without_such_a_pair_are_named() -> None:
     for topology in ("dragonfly:1,1,4", "dragonfly:3,1,4,4"):
         with pytest.raises(BadRequest, match="no pair of nodes inter"):

@@ -52,28 +52,34 @@ _STEPS = """
 
 # A node's name may be known in several fabrics (nid00001 is on most Crays). A job lies on one: the one that names its cluster, else the
 # one that knows most of its nodes, else the newest; and on that fabric's planes (planes.py). Simulated jobs lie on simulated fabrics and
-# measured ones on measured fabrics. A node has a row for each of its endpoints there, and one without a place where it is on none.
-_PLACE = """
-    WITH named AS (
-        SELECT * FROM unnest(%(jobs)s::bigint[], %(nodes)s::text[]) AS n (job_pk, node)
-    ), chosen AS (
+# measured ones on measured fabrics.
+_LIES = """
+    WITH chosen AS (
         SELECT DISTINCT ON (n.job_pk) n.job_pk, f.fabric_id
-        FROM named n JOIN job j USING (job_pk) JOIN endpoint e ON e.node = n.node
+        FROM unnest(%(jobs)s::bigint[], %(nodes)s::text[]) AS n (job_pk, node)
+             JOIN job j USING (job_pk) JOIN endpoint e ON e.node = n.node
              JOIN fabric f ON f.fabric_id = e.fabric_id AND f.simulated = j.simulated
         WHERE %(fabric)s::int IS NULL OR f.fabric_id = %(fabric)s::int
         GROUP BY n.job_pk, f.fabric_id, j.cluster, f.attributes, f.created_at
         ORDER BY n.job_pk, (f.attributes ->> 'cluster' = j.cluster) DESC NULLS LAST, count(DISTINCT n.node) DESC, f.created_at DESC
-    ), lies AS (
-        SELECT job_pk, fabric_id FROM chosen
-        UNION
-        SELECT c.job_pk, p.other_id FROM chosen c JOIN fabric_plane p USING (fabric_id) WHERE %(fabric)s::int IS NULL
-    ), placed AS (
-        SELECT n.job_pk, n.node, e.fabric_id, e.endpoint, e.router
-        FROM named n JOIN lies USING (job_pk) JOIN endpoint e ON e.fabric_id = lies.fabric_id AND e.node = n.node
     )
+    SELECT c.job_pk, array_agg(DISTINCT lies.fabric_id)
+    FROM chosen c CROSS JOIN LATERAL (
+        SELECT c.fabric_id
+        UNION
+        SELECT p.other_id FROM fabric_plane p WHERE p.fabric_id = c.fabric_id AND %(fabric)s::int IS NULL
+    ) AS lies GROUP BY c.job_pk
+"""
+
+# A node has a row for each of its endpoints on its job's fabrics, and one without a place where it is on none. Fabrics come with each node
+# (an array as text) so that `endpoint` is joined once, by the node: the planner cannot know how many nodes there are, and a join of them
+# with themselves took a minute for a day's jobs.
+_PLACE = """
     INSERT INTO job_node (job_pk, node, fabric_id, endpoint, router)
-    SELECT n.job_pk, n.node, p.fabric_id, p.endpoint, p.router FROM named n LEFT JOIN placed p USING (job_pk, node)
-    ORDER BY n.job_pk, n.node, p.fabric_id, p.endpoint
+    SELECT n.job_pk, n.node, e.fabric_id, e.endpoint, e.router
+    FROM unnest(%(jobs)s::bigint[], %(nodes)s::text[], %(fabrics)s::text[]) AS n (job_pk, node, fabrics)
+         LEFT JOIN endpoint e ON e.node = n.node AND e.fabric_id = ANY(n.fabrics::int[])
+    ORDER BY n.job_pk, n.node, e.fabric_id, e.endpoint
 """
 
 #: A run's clock is its node's, a job's is the scheduler's: seconds by which they may differ.
@@ -207,7 +213,8 @@ def _write_places(
 ) -> None:
     conn.execute("DELETE FROM job_node WHERE job_pk = ANY(%s)", [list(jobs)])
     values = {"jobs": [job_pk for job_pk, _ in pairs], "nodes": [node for _, node in pairs], "fabric": fabric_id}
-    conn.execute(_PLACE, values)
+    lies = {job_pk: "{" + ",".join(map(str, fabrics)) + "}" for job_pk, fabrics in conn.execute(_LIES, values)}
+    conn.execute(_PLACE, values | {"fabrics": [lies.get(job_pk, "{}") for job_pk, _ in pairs]})
 
 
 def place(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id: int | None = None) -> None:

@@ -9,7 +9,8 @@ Open
 - `requests` for the list of what may be started from outside;
 - `machines` for topologies, routes and traffic as requests name them, without a file;
 - `simulations`, `studies`, `routes` and `measured` for the arguments of each package's tasks;
-- `costs` for limits by role, with `study_costs` for published studies, `exchanges` for messages and `node_counts` for sizes of machines.
+- `costs` for limits by role, with `study_costs` for published studies, `exchanges` for messages, `applications` for what applications in kind do
+  in a step, and `node_counts` for sizes of machines.
 
 A new task is a model here, a line in `requests`, a line in `costs`, and a handler in the package that runs it.
 """

@@ -50,7 +50,7 @@ _USER = Limits(
     threads=8,
     simulations=2_000,
     messages=2_000_000,
-    packets=10**9,
+    packets=2 * 10**9,
     work=10**10,
     seconds=7_200,
 )

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
+from flitwatch_domain.task_models.applications import APPLICATIONS, ApplicationKind
 from flitwatch_domain.task_models.exchanges import background_packets, exchange_s, messages_of
 from flitwatch_domain.task_models.node_counts import nodes_of
 
 Needs = dict[str, float]
 Parameters = dict[str, Any]
+
+
+class Exchange(NamedTuple):
+    """A packet-level run: its ranks, messages and bytes of each, and how long it lasts at least, in simulated seconds."""
+
+    ranks: float
+    messages_per_rank: float
+    bytes_per_rank: float
+    lasts_s: float
+
+    def times(self, iterations: float) -> Exchange:
+        """The same one after the other."""
+        return Exchange(self.ranks, *(iterations * one for one in self[1:]))
+
 
 #: Nodes of the machines of Hoefler's figures 11 and 13, and sides of the tori of figure 16 (`flitwatch_simulation.studies`).
 _FIG11 = (132, 576, 1_152, 3_456, 4_608)
@@ -20,8 +36,8 @@ _RATIOS = 9
 #: Wang's applications: ranks, bytes a rank, and the sum of the loads of figure 7.
 _WANG = {"crystal-router": (1_000, 190e3, 3.61), "fill-boundary": (1_000, 760e3, 3.61), "amg": (1_728, 75e3, 36.5)}
 _DESENSI_TOPOLOGY, _DESENSI_PACKET = "dragonfly:4,6,16,24", 64
-_PATTERN_OF = {"fft": "alltoall", "milc": "halo3d", "sweep": "sweep3d", "amg": "amg"}
 _COLLECTIVES = ("allreduce", "alltoall", "barrier", "broadcast", "halo3d", "sweep3d")
+_FITTED = ("allreduce", "alltoall", "broadcast", "halo3d", "sweep3d")
 
 
 def needs_of_study(study: str, parameters: Parameters) -> Needs:
@@ -34,8 +50,8 @@ def needs_of_study(study: str, parameters: Parameters) -> Needs:
         return threads | _bisection(parameters)
     if study.startswith("wang-"):
         return threads | _wang(study, parameters)
-    if study in ("desensi-fig8-collectives", "desensi-fig10"):
-        return threads | _collectives(study, parameters)
+    if study in ("desensi-fig8-collectives", "desensi-fig10", "desensi-calibration"):
+        return threads | _exchanges(study, parameters)
     if study.startswith("desensi-"):
         return threads | _ping_pongs(study, parameters)
     if study.startswith("taffet-"):
@@ -125,31 +141,48 @@ def _ping_pongs(study: str, parameters: Parameters) -> Needs:
         case _:
             sizes = parameters.get("sizes") or (128, 1_024, 16_384, 262_144, 1 << 20)
             repeats = float(parameters.get("allocations") or parameters.get("runs") or 40)
-    return _beside(parameters, [(2, 1.0, size) for size in sizes], repeats)
+    # There and back.
+    return _beside(parameters, [Exchange(2, 1.0, size, 2 * exchange_s(size)) for size in sizes], repeats)
 
 
-def _collectives(study: str, parameters: Parameters) -> Needs:
-    ranks, volume = float(parameters.get("ranks", 64)), float(parameters.get("kbytes", 32.0)) * 1_000
-    if study == "desensi-fig10":
-        wanted = parameters.get("applications")
-        patterns = [_PATTERN_OF[one] for one in (_PATTERN_OF if wanted is None else wanted)]
-    else:
-        given = parameters.get("patterns")
-        patterns = list(_COLLECTIVES if given is None else given)
-    # Two allocations, three ways to route.
-    cases = [(ranks, messages_of(pattern, ranks, volume) / ranks, volume) for pattern in patterns] * 6
-    return _beside(parameters, cases, _repeats(parameters, 4))
+def _exchanges(study: str, parameters: Parameters) -> Needs:
+    """Exchanges of a job on two allocations, each size under each way to route, beside background on a quarter of the machine."""
+    # Figures 8 and 10 go through an exchange several times, under three ways to route; a pair of the calibration is two ways, once.
+    modes, iterations = 3, float(parameters.get("iterations", 4))
+    usual_sizes: tuple[int, ...]
+    match study:
+        case "desensi-fig10":
+            wanted, usual_sizes, usual_repeats = parameters.get("applications"), (8_192, 32_768), 4
+            kinds = [APPLICATIONS[one] for one in (APPLICATIONS if wanted is None else wanted)]
+        case "desensi-calibration":
+            wanted, usual_sizes, usual_repeats = parameters.get("patterns"), (4_096, 32_768), 3
+            kinds = [ApplicationKind(one) for one in (_FITTED if wanted is None else wanted)]
+            modes, iterations = 2, 1.0
+        case _:
+            wanted, usual_sizes, usual_repeats = parameters.get("patterns"), (1_024, 16_384, 131_072), 4
+            kinds = [ApplicationKind(one) for one in (_COLLECTIVES if wanted is None else wanted)]
+    ranks, sizes = float(parameters.get("ranks") or (32 if modes == 2 else 64)), parameters.get("sizes") or usual_sizes
+    rounds = math.ceil(math.log2(max(ranks, 2)))
+    cases = []
+    for kind in kinds:
+        # A barrier has no size: it is run once, and has a signal a round.
+        barrier = kind.pattern == "barrier"
+        for size in (8 * rounds,) if barrier else sizes:
+            messages = rounds if barrier else messages_of(kind.pattern, ranks, size) / ranks + kind.reductions * rounds
+            lasts_s = exchange_s(size) + kind.compute_ns(size) * 1e-9
+            cases.append(Exchange(ranks, messages, float(size), lasts_s).times(iterations))
+    return _beside(parameters, cases * 2 * modes, _repeats(parameters, usual_repeats))
 
 
-def _beside(parameters: Parameters, cases: list[tuple[float, float, float]], repeats: float) -> Needs:
-    """Cases of ranks, messages a rank and bytes a rank on De Sensi's machine, each so often beside background traffic."""
+def _beside(parameters: Parameters, cases: list[Exchange], repeats: float) -> Needs:
+    """Exchanges on De Sensi's machine, each so often beside background traffic."""
     nodes = nodes_of(parameters.get("topology", _DESENSI_TOPOLOGY))
     load = float(parameters.get("load_gib_per_s", 1.0))
     packets = 0.0
-    for ranks, messages, volume in cases:
-        packets += ranks * max(volume / _DESENSI_PACKET, messages)
-        packets += background_packets(nodes / 4, load, 2 * exchange_s(volume), _DESENSI_PACKET)
-    most = max((ranks * messages for ranks, messages, _ in cases), default=0.0)
+    for case in cases:
+        packets += case.ranks * max(case.bytes_per_rank / _DESENSI_PACKET, case.messages_per_rank)
+        packets += background_packets(nodes / 4, load, case.lasts_s, _DESENSI_PACKET)
+    most = max((case.ranks * case.messages_per_rank for case in cases), default=0.0)
     return {"nodes": nodes, "simulations": len(cases) * repeats, "messages": most, "packets": packets * repeats}
 
 

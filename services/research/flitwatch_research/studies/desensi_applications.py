@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.network_noise.observations import NIC_HZ, quartile_dispersion
+from flitwatch_domain.task_models.applications import APPLICATIONS, ApplicationKind
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.studies.desensi import TimeBand, detours_of, quartiles
 from flitwatch_research.studies.packet_common import known, number, numbers, sweep, text, whole
@@ -32,8 +33,6 @@ from flitwatch_simulation.workloads.placement import place
 ALLOCATIONS = ("contiguous", "random-node")
 MODES = ("default", "high-bias", "application-aware")
 _HIGH_BIAS = int(packet.DragonflyMode.ADAPTIVE_3)
-#: Of a rank's NIC link: computation is measured in the time that it takes for the bytes of a step.
-_NIC_BYTES_PER_NS = 10.0
 
 Maker = Callable[[int, int, int], Messages]
 
@@ -42,14 +41,14 @@ def _pattern(name: str) -> Maker:
     return lambda ranks, size, seed: patterns.make(name, ranks, size, seed)
 
 
-def _step(pattern: str, compute: float, reductions: int) -> Maker:
-    """A step of an application: a pattern, a computation of `compute` times its bytes on the NIC's link, and all-reduces of 8 bytes."""
+def _step(kind: ApplicationKind) -> Maker:
+    """A step of an application."""
 
     def make(ranks: int, size: int, seed: int) -> Messages:
-        made = patterns.make(pattern, ranks, size, seed)
-        reduced = in_rounds(ranks, all_reduce(ranks) * reductions) if reductions else None
+        made = patterns.make(kind.pattern, ranks, size, seed)
+        reduced = in_rounds(ranks, all_reduce(ranks) * kind.reductions) if kind.reductions else None
         compute_ns = np.zeros((ranks, made.rounds), np.int64)
-        compute_ns[:, -1] = round(compute * size / _NIC_BYTES_PER_NS)
+        compute_ns[:, -1] = round(kind.compute_ns(size))
         worked = Messages(
             ranks, made.src, made.dst, made.size_bytes, made.send_round, made.recv_round, made.rounds, compute_ns
         )
@@ -61,16 +60,14 @@ def _step(pattern: str, compute: float, reductions: int) -> Maker:
 MICROBENCHMARKS = {
     name: _pattern(name) for name in ("allreduce", "alltoall", "barrier", "broadcast", "halo3d", "sweep3d")
 }
-#: Applications in kind: what dominates their communication, their computation and their reductions. MILC's conjugate gradient exchanges
-#: faces, computes and reduces twice a step; halo3d (ember) is the exchange alone.
-APPLICATIONS: dict[str, Maker] = {
-    "fft": _step("alltoall", 1.0, 0),
-    "milc": _step("halo3d", 4.0, 2),
-    "halo3d": _pattern("halo3d"),
-    "hpcg": _step("halo3d", 4.0, 3),
-    "sweep": _step("sweep3d", 1.0, 1),
-    "amg": _step("amg", 2.0, 1),
-}
+
+
+def sizes_of(name: str, ranks: int, sizes: list[int]) -> list[int]:
+    """Bytes a rank of a microbenchmark or application: a barrier carries no data, so that it has one size, that of its own 8-byte signals."""
+    return [8 * (ranks - 1).bit_length()] if name == "barrier" else sizes
+
+
+MAKERS: dict[str, Maker] = {name: _step(kind) for name, kind in APPLICATIONS.items()}
 _ALL_TO_ALL = ("alltoall", "fft")
 
 
@@ -137,7 +134,7 @@ def mode_number(mode: str, all_to_all: bool) -> int:
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figures 8 and 9 without their ping-pong (`desensi-fig8`): collectives of all sizes on two allocations, three ways to route.
 
-    Parameters as `run_fig10`, with `patterns` for `applications`; sizes: bytes a rank, [1024, 16384, 131072] by default.
+    Parameters as `run_fig10`, with `patterns` for `applications`; sizes: bytes a rank, [1024, 16384, 131072] by default, of which a barrier has none.
     """
     wanted = parameters.get("patterns", list(MICROBENCHMARKS))
     if not isinstance(wanted, list) or not set(wanted) <= set(MICROBENCHMARKS):
@@ -162,7 +159,7 @@ def run_fig10(parameters: Parameters, report: Report, cancelled: Cancelled) -> P
     wanted = parameters.get("applications", list(APPLICATIONS))
     if not isinstance(wanted, list) or not set(wanted) <= set(APPLICATIONS):
         raise BadRequest(f"applications is {wanted!r}", advice=f"Choose from {', '.join(APPLICATIONS)}.")
-    makers = {name: APPLICATIONS[name] for name in wanted}
+    makers = {name: MAKERS[name] for name in wanted}
     return _study("desensi-fig10", makers, [8192, 32768], parameters, report, cancelled)
 
 
@@ -209,7 +206,12 @@ def _study(
             points.append({**figures, "over_default": figures["time_us"]["median"] / usual_us})
         return points
 
-    cases = [{"application": a, "allocation": w, "size_bytes": s} for a in makers for w in ALLOCATIONS for s in sizes]
+    cases = [
+        {"application": name, "allocation": allocation, "size_bytes": size}
+        for name in makers
+        for allocation in ALLOCATIONS
+        for size in sizes_of(name, ranks, sizes)
+    ]
     return sweep(name, cases, compute, report, cancelled, parameters, seed=seed, ranks=ranks)
 
 
