@@ -12,6 +12,7 @@ from scipy.stats import t as student
 
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_domain.neighbourhood import Jobs, Windows, circumstances, large_job_nodes, neighbourhood, nodes_near
+from flitwatch_domain.several_sets import benjamini_hochberg
 from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame, controls
 from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect, permuted
 from flitwatch_ml.blame.calendar import _largest_step, _trend, calendar, orthonormal, winsorised
@@ -618,6 +619,21 @@ def test_of_the_selected_those_stay_who_are_found_given_the_others_that_stay() -
 
 def test_chances_are_those_of_the_candidates_by_their_own_freedom() -> None:
     z, freedom, carried = np.array([2.0, 2.0, 2.0, -1.0]), np.array([30, 20, 30, 30]), np.array([30.0, 30.0, 5.0, 30.0])
-    p = p_values(2 * z, freedom, np.array([True, True, True, False]), carried, np.full(4, 2.0))
+    p = p_values(2 * z, freedom, np.array([True, True, True, False]), np.full(4, 2.0), carried)
     expected = [chance(z[[at]], int(freedom[at]), carried[[at]])[0] for at in range(3)]
     assert p[:3].tolist() == pytest.approx(expected) and np.isnan(p[3]) and p[0] < p[2]
+
+
+def test_of_the_selected_a_score_that_few_runs_carry_counts_in_full() -> None:
+    """Eight culprits of whom each is there in six of 120 runs: each stands out of the noise that the others leave, and none goes."""
+    rng = np.random.default_rng(11)
+    exposure = np.zeros((120, 60))
+    for user in range(60):
+        exposure[rng.choice(120, 6, replace=False), user] = 1.0
+    outcome = rng.normal(size=120) + 1.9 * exposure[:, :8].sum(1)
+    axes = np.full((120, 1), 120**-0.5)
+    given = Problem(exposure - exposure.mean(0), outcome - outcome.mean(), axes, (exposure**2).sum(0))
+    selected, everybody = np.arange(8), np.ones(60, bool)
+    alone = p_values(*conditional(given, selected), everybody, 1.0, carriers(given.regressors))
+    assert (benjamini_hochberg(alone)[:8] > 0.05).any(), "a name asks for more"
+    assert confirmed(given, selected, everybody, 1.0, 0.05).tolist() == selected.tolist()

@@ -125,11 +125,11 @@ def select(problem: Problem, candidates: Bools, alpha: float, most: int, spread:
 def confirmed(problem: Problem, selected: Ints, candidates: Bools, spread: Floats | float, q: float) -> Ints:
     """Of the selected, in their order, those whose own rate of false discoveries is at most `q` given the others that stay; the least certain goes first.
 
-    Whom chance alone selected takes noise along, and makes the rest look more certain than they are.
+    Whom chance alone selected takes noise along, and makes the rest look more certain than they are. As in `select`, a score that few runs carry counts
+    in full here: else one true culprit after the other would go, each for the noise of those who went before.
     """
-    carried = carriers(problem.regressors)
     while len(selected):
-        rates = benjamini_hochberg(p_values(*conditional(problem, selected), candidates, carried, spread))[selected]
+        rates = benjamini_hochberg(p_values(*conditional(problem, selected), candidates, spread))[selected]
         worst = int(np.argmax(rates))
         if rates[worst] <= q:
             break
@@ -137,12 +137,14 @@ def confirmed(problem: Problem, selected: Ints, candidates: Bools, spread: Float
     return selected
 
 
-def p_values(z: Floats, freedom: Ints, candidates: Bools, carried_by: Floats, spread: Floats | float) -> Floats:
+def p_values(
+    z: Floats, freedom: Ints, candidates: Bools, spread: Floats | float, carried_by: Floats | None = None
+) -> Floats:
     """The chance of each candidate's score by its own degrees of freedom, (users,); NaN for the others. `spread` as in `select`, `carried_by` as in `chance`."""
     p, z = np.full(len(z), np.nan), z / spread
     for each in np.unique(freedom):
         at = candidates & (freedom == each)
-        p[at] = chance(z[at], int(each), carried_by[at])
+        p[at] = chance(z[at], int(each), None if carried_by is None else carried_by[at])
     return p
 
 

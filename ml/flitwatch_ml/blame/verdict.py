@@ -55,8 +55,8 @@ class CalendarBlame(BlameEstimator):
     Attributes (users,)
     ----------
     score_ : float64        conditional z-score; high: exposed runs are slow
-    p_value_, q_value_      one-sided; the larger of two chances, given everybody selected and given those of them alone who are found themselves (q at
-        most 0.05), so that whom chance selected makes nobody surer; NaN for users that are not testable
+    p_value_, q_value_      one-sided; the larger of two chances, given everybody selected and given those of them alone who have a rate of at
+        most 0.05 themselves (`selection.confirmed`), so that whom chance selected makes nobody surer; NaN for users that are not testable
     effect_s_ : float64, effect_interval_s_ : float64 (users, 2)   seconds that an exposed run takes longer on average, 95 %
     verdict_ : list of str  named | cannot tell | no evidence
     reasons_ : list of list of str
@@ -173,13 +173,13 @@ class CalendarBlame(BlameEstimator):
         return absent | (spread >= 0.25)
 
     def _set_chances(self) -> None:
-        """The larger of two chances: given everybody selected, and given those of them alone who are found themselves."""
+        """The larger of two chances: given everybody selected, and given those of them alone who are beyond chance themselves."""
         found = confirmed(self._problem, self.selected_, self.testable_, self._spread, FOUND_Q)
         given = [conditional(self._problem, self.selected_)]
         if len(found) < len(self.selected_):
             given.append(conditional(self._problem, found))
         carried = carriers(self._problem.regressors)
-        chances = [p_values(z, freedom, self.testable_, carried, self._spread) for z, freedom in given]
+        chances = [p_values(z, freedom, self.testable_, self._spread, carried) for z, freedom in given]
         self.score_ = given[0][0]
         self._least_score = np.min([z for z, _ in given], axis=0) / self._spread
         self.p_value_ = np.max(chances, axis=0)
