@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.stats import t as student
 
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_domain.neighbourhood import Jobs, Windows, circumstances, large_job_nodes, neighbourhood, nodes_near
+from flitwatch_domain.several_sets import benjamini_hochberg
 from flitwatch_ml.blame import CalendarBlame, ExposureBlame, PresenceBlame, controls
 from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect, permuted
 from flitwatch_ml.blame.calendar import _largest_step, _trend, calendar, orthonormal, winsorised
@@ -18,9 +20,18 @@ from flitwatch_ml.blame.checks import check_runs
 from flitwatch_ml.blame.effects import effects
 from flitwatch_ml.blame.information import association_sign, exact_p_values, mutual_information_bits
 from flitwatch_ml.blame.permutation import permutation_p_values
-from flitwatch_ml.blame.selection import Problem, carriers, chance, conditional, select, summed
+from flitwatch_ml.blame.selection import (
+    Problem,
+    carriers,
+    chance,
+    conditional,
+    confirmed,
+    p_values,
+    select,
+    summed,
+)
 from flitwatch_ml.blame.strata import centred, hour_and_weekend, normal_scores
-from flitwatch_ml.blame.verdict import _permutations
+from flitwatch_ml.blame.verdict import _permutations, runs_needed
 
 DAY_S, WEEK_S = 86_400.0, 604_800.0
 MONDAY_S = 4 * DAY_S  # the epoch was a Thursday
@@ -541,20 +552,20 @@ def test_a_planted_culprit_is_named_alone_and_others_get_their_reason(planted: t
     assert math.isnan(found.runs_needed_[0])
 
 
-def test_the_runs_needed_grow_with_the_square_of_what_is_lacking(planted: tuple[np.ndarray, ...]) -> None:
-    found = CalendarBlame().fit(*planted)
-    found.score_ = np.array([9.0, 2.0, 2.0, 2.0, 0.4])
-    found._spread = np.array([1.0, 1.0, 1.0, 1.0, 1.0])
-    found._count_needed()
+def test_the_runs_needed_grow_with_the_square_of_what_is_lacking() -> None:
     # Three are tested, q of 0.05 at most, and four of five such sets are to find it (power 0.8).
     from flitwatch_domain.blame import FOUND_Q
 
     wanted = norm.isf(FOUND_Q / 3) + norm.ppf(0.8)
-    assert found.runs_needed_[1] == math.ceil(150 * (wanted / 2.0) ** 2)
-    assert np.isnan(found.runs_needed_[[0, 2, 3, 4]]).all()
-    found._spread[1] = 2.0
-    found._count_needed()
-    assert found.runs_needed_[1] == math.ceil(150 * wanted**2)
+    needed = runs_needed(np.array([9.0, 2.0, 1.0, 0.5, -2.0, np.nan]), 150, 3)
+    assert needed[1:3].tolist() == [math.ceil(150 * (wanted / 2.0) ** 2), math.ceil(150 * wanted**2)]
+    assert np.isnan(needed[[0, 3, 4, 5]]).all()
+
+
+def test_whom_nothing_is_lacking_or_who_cannot_be_tested_needs_no_runs(planted: tuple[np.ndarray, ...]) -> None:
+    found = CalendarBlame().fit(*planted)
+    assert found.verdict_[0] == "named" and np.isnan(found.runs_needed_[0])
+    assert np.isnan(found.runs_needed_[~found.testable_]).all()
 
 
 def test_who_goes_with_the_date_cannot_be_told_from_it(planted: tuple[np.ndarray, ...]) -> None:
@@ -588,3 +599,41 @@ def test_runs_of_three_days_name_nobody_and_of_four_they_may(planted: tuple[np.n
         start = MONDAY_S + np.linspace(0, days * DAY_S - 1, 150)
         reasons = CalendarBlame().fit(exposure[:, :2], times, start).reasons_[0]
         assert (f"the runs lie in {days} days, needs 4" in reasons) is words
+
+
+def test_of_the_selected_those_stay_who_are_found_given_the_others_that_stay() -> None:
+    """Eight columns that chance alone selects go, the least certain first; the two that are planted stay, in their order."""
+    planted_in = problem(runs=80, users=60, seed=3)
+    outcome = planted_in.outcome + 0.9 * planted_in.regressors[:, 7] + 0.7 * planted_in.regressors[:, 4]
+    given = replace(planted_in, outcome=outcome - planted_in.axes @ (planted_in.axes.T @ outcome))
+    everybody = np.ones(60, bool)
+    selected = select(given, everybody, alpha=30.0, most=10)
+    assert len(selected) == 10 and {4, 7} < set(selected.tolist())
+    kept = confirmed(given, selected, everybody, 1.0, 0.05)
+    assert set(kept.tolist()) == {4, 7} and kept.tolist() == [user for user in selected.tolist() if user in (4, 7)]
+    # Nothing that is uncertain enough stays, and nobody goes where every rate will do.
+    assert confirmed(given, selected, everybody, 50.0, 0.05).tolist() == []
+    assert confirmed(given, selected, everybody, 1.0, 1.0).tolist() == selected.tolist()
+    assert confirmed(given, selected[:0], everybody, 1.0, 0.05).tolist() == []
+
+
+def test_chances_are_those_of_the_candidates_by_their_own_freedom() -> None:
+    z, freedom, carried = np.array([2.0, 2.0, 2.0, -1.0]), np.array([30, 20, 30, 30]), np.array([30.0, 30.0, 5.0, 30.0])
+    p = p_values(2 * z, freedom, np.array([True, True, True, False]), np.full(4, 2.0), carried)
+    expected = [chance(z[[at]], int(freedom[at]), carried[[at]])[0] for at in range(3)]
+    assert p[:3].tolist() == pytest.approx(expected) and np.isnan(p[3]) and p[0] < p[2]
+
+
+def test_of_the_selected_a_score_that_few_runs_carry_counts_in_full() -> None:
+    """Eight culprits of whom each is there in six of 120 runs: each stands out of the noise that the others leave, and none goes."""
+    rng = np.random.default_rng(11)
+    exposure = np.zeros((120, 60))
+    for user in range(60):
+        exposure[rng.choice(120, 6, replace=False), user] = 1.0
+    outcome = rng.normal(size=120) + 1.9 * exposure[:, :8].sum(1)
+    axes = np.full((120, 1), 120**-0.5)
+    given = Problem(exposure - exposure.mean(0), outcome - outcome.mean(), axes, (exposure**2).sum(0))
+    selected, everybody = np.arange(8), np.ones(60, bool)
+    alone = p_values(*conditional(given, selected), everybody, 1.0, carriers(given.regressors))
+    assert (benjamini_hochberg(alone)[:8] > 0.05).any(), "a name asks for more"
+    assert confirmed(given, selected, everybody, 1.0, 0.05).tolist() == selected.tolist()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student
+
+from flitwatch_domain.several_sets import benjamini_hochberg
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -120,11 +122,38 @@ def select(problem: Problem, candidates: Bools, alpha: float, most: int, spread:
     return np.array(selected, np.int64)
 
 
+def confirmed(problem: Problem, selected: Ints, candidates: Bools, spread: Floats | float, q: float) -> Ints:
+    """Of the selected, in their order, those whose own rate of false discoveries is at most `q` given the others that stay; the least certain goes first.
+
+    Whom chance alone selected takes noise along, and makes the rest look more certain than they are. As in `select`, a score that few runs carry counts
+    in full here: else one true culprit after the other would go, each for the noise of those who went before.
+    """
+    while len(selected):
+        rates = benjamini_hochberg(p_values(*conditional(problem, selected), candidates, spread))[selected]
+        worst = int(np.argmax(rates))
+        if rates[worst] <= q:
+            break
+        selected = np.delete(selected, worst)
+    return selected
+
+
+def p_values(
+    z: Floats, freedom: Ints, candidates: Bools, spread: Floats | float, carried_by: Floats | None = None
+) -> Floats:
+    """The chance of each candidate's score by its own degrees of freedom, (users,); NaN for the others. `spread` as in `select`, `carried_by` as in `chance`."""
+    p, z = np.full(len(z), np.nan), z / spread
+    for each in np.unique(freedom):
+        at = candidates & (freedom == each)
+        p[at] = chance(z[at], int(each), None if carried_by is None else carried_by[at])
+    return p
+
+
 def conditional(problem: Problem, selected: Ints) -> tuple[Floats, Ints]:
     """Each user's score given the (other) users selected, and the degrees of freedom of each."""
     left = problem.given(selected)
     z, freedom = left.scores(), np.full(problem.regressors.shape[1], left.degrees_of_freedom)
-    for user in selected.tolist():
-        others = problem.given(selected[selected != user])
-        z[user], freedom[user] = others.scores(np.array([user]))[0], others.degrees_of_freedom
+    alone = replace(problem, regressors=problem.regressors[:, selected], own=problem.own[selected])
+    for at, user in enumerate(selected.tolist()):
+        others = alone.given(np.delete(np.arange(len(selected)), at))
+        z[user], freedom[user] = others.scores(np.array([at]))[0], others.degrees_of_freedom
     return z, freedom

@@ -18,7 +18,7 @@ from flitwatch_ml.blame.calendar import WEEK_S, Calendar, calendar, winsorised
 from flitwatch_ml.blame.checks import BadRuns, BlameEstimator, TooFewRuns, check_runs
 from flitwatch_ml.blame.effects import effects
 from flitwatch_ml.blame.exposure import ExposureBlame
-from flitwatch_ml.blame.selection import Problem, carriers, chance, conditional, select
+from flitwatch_ml.blame.selection import Problem, carriers, chance, conditional, confirmed, p_values, select
 from flitwatch_ml.blame.strata import DAY_S, days, hour_and_weekend, normal_scores
 
 Floats = NDArray[np.float64]
@@ -55,7 +55,8 @@ class CalendarBlame(BlameEstimator):
     Attributes (users,)
     ----------
     score_ : float64        conditional z-score; high: exposed runs are slow
-    p_value_, q_value_      one-sided; NaN for users that are not testable
+    p_value_, q_value_      one-sided; the larger of two chances, given everybody selected and given those of them alone who have a rate of at
+        most 0.05 themselves (`selection.confirmed`), so that whom chance selected makes nobody surer; NaN for users that are not testable
     effect_s_ : float64, effect_interval_s_ : float64 (users, 2)   seconds that an exposed run takes longer on average, 95 %
     verdict_ : list of str  named | cannot tell | no evidence
     reasons_ : list of list of str
@@ -153,9 +154,7 @@ class CalendarBlame(BlameEstimator):
             design = np.column_stack([self.calendar_.axes, self._raw[:, self.selected_]])
             slopes = np.linalg.lstsq(design, winsorised(log_time), rcond=None)[0][self.calendar_.axes.shape[1] :]
             known = self._raw[:, self.selected_] @ slopes
-        self.score_, self._freedom = conditional(self._problem, self.selected_)
         self._spread = np.ones(len(own))
-        self._carriers = carriers(left)
         self._set_chances()
 
     def _hopeless(self, below: float) -> bool:
@@ -174,14 +173,19 @@ class CalendarBlame(BlameEstimator):
         return absent | (spread >= 0.25)
 
     def _set_chances(self) -> None:
-        z = self.score_ / self._spread
-        self.p_value_ = np.full(len(z), np.nan)
-        for freedom in np.unique(self._freedom):
-            at = self.testable_ & (self._freedom == freedom)
-            self.p_value_[at] = chance(z[at], int(freedom), self._carriers[at])
+        """The larger of two chances: given everybody selected, and given those of them alone who are beyond chance themselves."""
+        found = confirmed(self._problem, self.selected_, self.testable_, self._spread, FOUND_Q)
+        given = [conditional(self._problem, self.selected_)]
+        if len(found) < len(self.selected_):
+            given.append(conditional(self._problem, found))
+        carried = carriers(self._problem.regressors)
+        chances = [p_values(z, freedom, self.testable_, self._spread, carried) for z, freedom in given]
+        self.score_ = given[0][0]
+        self._least_score = np.min([z for z, _ in given], axis=0) / self._spread
+        self.p_value_ = np.max(chances, axis=0)
         self.q_value_ = benjamini_hochberg(self.p_value_)
         self.sign_ = np.sign(self.score_).astype(np.int64)
-        self.ranking_ = np.argsort(-np.where(self.testable_, z, -np.inf), kind="stable")
+        self.ranking_ = np.argsort(-np.where(self.testable_, self.score_ / self._spread, -np.inf), kind="stable")
 
     def _widen(self) -> None:
         """Divide scores by how far they wander when days and weeks are put in another order."""
@@ -242,7 +246,9 @@ class CalendarBlame(BlameEstimator):
                     self.reasons_[other] = []
                 if self.verdict_[other] == CANNOT_TELL:
                     self.reasons_[other].append(f"comes together with user {{{user}}}: cannot tell which of the two")
-        self._count_needed()
+        hopeful = self.testable_ & (np.array(self.verdict_) != NAMED)
+        z = np.where(hopeful, self._least_score, np.nan)
+        self.runs_needed_ = runs_needed(z, len(self._times), int(self.testable_.sum()))
 
     def _untestable(self, user: int) -> str:
         runs, exposed = len(self._times), int(self.exposed_runs_[user])
@@ -290,12 +296,12 @@ class CalendarBlame(BlameEstimator):
         self.effect_s_[~self.testable_] = np.nan
         self.effect_interval_s_[~self.testable_] = np.nan
 
-    def _count_needed(self) -> None:
-        z = self.score_ / self._spread
-        wanted = norm.isf(FOUND_Q / max(int(self.testable_.sum()), 1)) + norm.isf(1 - POWER)
-        hopeful = self.testable_ & (z > 0.5) & (np.array(self.verdict_) != NAMED)
-        needed = len(self._times) * (wanted / np.where(hopeful, z, np.nan)) ** 2
-        self.runs_needed_ = np.where(needed > len(self._times), np.ceil(needed), np.nan)
+
+def runs_needed(z: Floats, runs: int, tests: int) -> Floats:
+    """Runs with which scores of `runs` runs would be found among `tests` users in four of five sets, (users,); NaN: no sign of an effect, or runs enough."""
+    wanted = norm.isf(FOUND_Q / max(tests, 1)) + norm.isf(1 - POWER)
+    needed = runs * (wanted / np.where(z > 0.5, z, np.nan)) ** 2
+    return np.where(needed > runs, np.ceil(needed), np.nan)
 
 
 def _permutations(runs: int, least: int, most: int) -> int:
