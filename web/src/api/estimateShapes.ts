@@ -298,7 +298,10 @@ const runTimeShape = v.object({
   expected_s: figure,
   low_s: figure,
   high_s: figure,
+  basis: text,
   jobs: v.number(),
+  tested: v.number(),
+  coverage90: figure,
   rests_on: text,
   lacks: text,
 });

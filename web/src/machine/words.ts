@@ -26,3 +26,8 @@ const ETHERNET: Words = {
 
 export const wordsOf = (fabric: { technology: string | null } | null): Words =>
   fabric?.technology === "ethernet" ? ETHERNET : CELLS;
+
+const CLASSES: Record<string, string> = { terminal: "processor", dim0: "along x", dim1: "along y", dim2: "along z" };
+
+/** A class of links as people call it. */
+export const classText = (name: string): string => CLASSES[name] ?? name;

@@ -77,8 +77,12 @@ export function ForecastPage() {
   const runs = running.data?.items ?? [];
   const run = search.run ?? runs.find((one) => one.newest !== null)?.run_id ?? runs[0]?.run_id;
   const band = useQuery({ ...runForecastQuery(run ?? 0), enabled: run !== undefined });
-  // What stands below the run waits for it: its band is as high as its steps are many, and would push the rest down.
-  const above = !running.isPending && (run === undefined || !band.isPending);
+  const forecaster = useQuery({
+    ...forecastQuery({ exe: chosen?.exe ?? "", nodes: chosen?.nodes ?? 0 }),
+    enabled: chosen?.forecast.estimate_id != null,
+  });
+  // What stands below the run, and beside it, waits for what is above: cards that come one by one push each other down.
+  const above = !running.isPending && (run === undefined || !band.isPending) && !forecaster.isLoading;
   if (list.error && !list.data) return <Failure error={list.error} retry={() => void list.refetch()} />;
   if (!list.data) return <Waiting what="the forecasts" />;
   const nothing =
@@ -147,7 +151,6 @@ export function ForecastPage() {
                 <Backtests key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />
               </>
             )}
-            {above && <JobsWithoutSteps />}
           </div>
           {above && (
             <div className="estimate-side">
@@ -173,6 +176,7 @@ export function ForecastPage() {
           )}
         </div>
       )}
+      {!nothing && above && <JobsWithoutSteps />}
     </div>
   );
 }

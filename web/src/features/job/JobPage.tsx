@@ -254,12 +254,12 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
           ) : (
             <>
               <Figure
-                value={exactDuration(job.elapsed_s)}
+                value={exactDuration(job.elapsed_s, usual.median)}
                 label={running ? "elapsed so far" : "elapsed"}
                 bad={usual.factor !== null && usual.factor >= 1.1}
               />
               <Figure
-                value={usual.median === null ? "unknown" : exactDuration(usual.median)}
+                value={usual.median === null ? "unknown" : exactDuration(usual.median, job.elapsed_s)}
                 label={
                   usual.median === null
                     ? "usual: too few jobs"

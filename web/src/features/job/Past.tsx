@@ -52,9 +52,9 @@ export function Past({ job, cluster }: { job: string; cluster: string | null }) 
       rows={outlook.past}
       columns={columns}
       id={(p) => p.basis}
-      note={stallsText(outlook.stalls)}
     >
       <Ranges past={outlook.past} elapsed={outlook.elapsed_s} />
+      {outlook.stalls && <p className="muted chart-key">{stallsText(outlook.stalls)}</p>}
       {outlook.run_time && (
         <p className="muted chart-key" title={outlook.run_time.rests_on ?? undefined}>
           {runTimeText(outlook.run_time)}

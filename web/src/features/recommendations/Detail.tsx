@@ -145,14 +145,18 @@ function Environment({ line }: { line: string }) {
 
 function Numbers({ one }: { one: RecommendationDetail }) {
   const { before, after, routes, reconstruction } = one;
-  const row = (name: string, value: (side: Side) => string) =>
-    (before || after) && (
+  // What neither side tells has no row.
+  const row = <T,>(name: string, value: (side: Side) => T | null, text: (value: T | null) => string) => {
+    const sides = [before && value(before), after && value(after)];
+    if (sides.every((one) => one === null)) return null;
+    return (
       <tr>
         <th scope="row">{name}</th>
-        <td className="numeric">{before ? value(before) : "–"}</td>
-        <td className="numeric">{after ? value(after) : "–"}</td>
+        <td className="numeric">{text(sides[0] ?? null)}</td>
+        <td className="numeric">{text(sides[1] ?? null)}</td>
       </tr>
     );
+  };
   return (
     <section className="card recommendation-numbers" aria-label="Gain">
       <div className="figures gain-figures">
@@ -189,9 +193,9 @@ function Numbers({ one }: { one: RecommendationDetail }) {
             </tr>
           </thead>
           <tbody>
-            {row("time", (side) => timeText(side.time_s))}
-            {row("most loaded link", (side) => bytes(side.max_load_bytes))}
-            {row("congested links", (side) => count(side.congested_links))}
+            {row("time", (side) => side.time_s, timeText)}
+            {row("most loaded link", (side) => side.max_load_bytes, bytes)}
+            {row("congested links", (side) => side.congested_links, count)}
             {one.alternatives.map((other) => (
               <tr key={other.label}>
                 <th scope="row">time, {other.label}</th>
