@@ -381,6 +381,7 @@ export const explanationShape = v.object({
   slowdown: v.nullable(
     v.object({
       factor: v.number(),
+      lost_s: figure,
       since: v.string(),
       since_low: v.string(),
       since_high: v.string(),

@@ -104,10 +104,12 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
                     className="ellipsis neighbour-job"
                     title={[`${n.job_id} ${n.name ?? ""}`, told.get(n.job_pk)?.why_not].filter(Boolean).join(": ")}
                   >
-                    <Link to="/jobs/$job" params={{ job: n.job_id }} search={{ at }}>
-                      {n.job_id} {n.name ?? ""}
-                    </Link>
-                    {told.get(n.job_pk)?.named && <span className="tag">named</span>}
+                    <span className="neighbour-name">
+                      <Link to="/jobs/$job" params={{ job: n.job_id }} search={{ at }}>
+                        {n.job_id} {n.name ?? ""}
+                      </Link>
+                      {told.get(n.job_pk)?.named && <span className="tag">named</span>}
+                    </span>
                   </td>
                   <td className="ellipsis">
                     {n.user ?? "–"}

@@ -11,7 +11,7 @@ import { bytes, count, percent, plural } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { BeforeAfterPlots } from "./BeforeAfterPlots";
 import { TrafficCard } from "./TrafficCard";
-import { gainSaid, gainText, timeText } from "./words";
+import { gainSaid, gainText, timeText, valueText } from "./words";
 
 export function Detail({ id }: { id: number }) {
   const answer = useQuery(recommendationQuery(id));
@@ -79,13 +79,7 @@ function Verdict({ one }: { one: RecommendationDetail }) {
           {one.why.map((reason, i) => (
             <li key={i}>
               {reason.text}
-              {reason.value !== null && (
-                <strong>
-                  {" "}
-                  {Math.abs(reason.value) < 1000 ? Number(reason.value.toPrecision(3)) : count(reason.value)}
-                  {reason.unit ? ` ${reason.unit}` : ""}
-                </strong>
-              )}
+              {reason.value !== null && <strong> {valueText(reason.value, reason.unit)}</strong>}
             </li>
           ))}
         </ul>
