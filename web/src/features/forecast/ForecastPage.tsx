@@ -1,5 +1,6 @@
 /** What next: running jobs and their forecasts, and how far such forecasts can be trusted. */
 import { useQuery } from "@tanstack/react-query";
+import type { CSSProperties } from "react";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { forecastQuery, runForecastQuery, runningQuery } from "../../api/estimates";
 import type { Application, Forecast, RunningRun } from "../../api/estimateShapes";
@@ -113,7 +114,7 @@ export function ForecastPage() {
             <section
               className="card forecast-runs"
               aria-label="Running jobs"
-              style={{ height: 88 + 28 * Math.min(6, Math.max(1, runs.length)) }}
+              style={{ "--rows": Math.min(6, Math.max(1, runs.length)) } as CSSProperties}
             >
               <div className="card-head">
                 <div className="card-title">

@@ -1,5 +1,6 @@
 /** Running jobs that record no steps: how long each takes in all, by jobs of its like that lasted as long. */
 import { useQuery } from "@tanstack/react-query";
+import type { CSSProperties } from "react";
 import { Link } from "@tanstack/react-router";
 import { runningJobsQuery } from "../../api/estimates";
 import type { RunningJob } from "../../api/estimateShapes";
@@ -84,7 +85,7 @@ export function JobsWithoutSteps() {
     <section
       className="card forecast-runs without-steps"
       aria-label="Jobs without steps"
-      style={{ height: 88 + 28 * Math.min(6, jobs.length) }}
+      style={{ "--rows": Math.min(6, jobs.length) } as CSSProperties}
     >
       <div className="card-head">
         <div className="card-title">
