@@ -237,3 +237,11 @@ def test_bad_questions(embedded_db: str) -> None:
         route_changes.record(conn, number, at(4), other)
         with pytest.raises(Conflict, match="within the window"):
             stored.read(conn, asked())
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0.0, "0 bytes"), (900.0, "900 bytes"), (2048.0, "2 KiB"), (2.382e11, "222 GiB"), (4e15, "3.64e+03 TiB")],
+)
+def test_bytes_of_an_advice_are_as_people_read_them(count: float, text: str) -> None:
+    assert stored._size(count) == text

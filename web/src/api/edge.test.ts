@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";
-import { freshness } from "./freshness";
+import { freshness, reach } from "./freshness";
 import { decodeFrames } from "./frames";
 import { routersShape } from "./shapes";
 
@@ -60,6 +60,11 @@ describe("freshness", () => {
     now: 1_002_000,
     since: 0,
   };
+  it("does not go back in time when a writer that fills in old data tells how far it is", () => {
+    expect(reach(1_000, 5_000)).toBe(5_000);
+    expect(reach(6_000, 5_000)).toBe(6_000);
+    expect([reach(null, 5_000), reach(1_000, null), reach(null, null)]).toEqual([5_000, 1_000, null]);
+  });
   it("is live while data move, stale when they stop or the connection is lost", () => {
     expect(freshness(base)).toMatchObject({ state: "live", text: "Live · 2 s behind" });
     expect(freshness({ ...base, now: 1_060_000 })).toMatchObject({ state: "stale", reason: "silence" });

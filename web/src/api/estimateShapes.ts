@@ -298,7 +298,10 @@ const runTimeShape = v.object({
   expected_s: figure,
   low_s: figure,
   high_s: figure,
+  basis: text,
   jobs: v.number(),
+  tested: v.number(),
+  coverage90: figure,
   rests_on: text,
   lacks: text,
 });
@@ -378,6 +381,7 @@ export const explanationShape = v.object({
   slowdown: v.nullable(
     v.object({
       factor: v.number(),
+      lost_s: figure,
       since: v.string(),
       since_low: v.string(),
       since_high: v.string(),

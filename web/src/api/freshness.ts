@@ -62,6 +62,10 @@ export function freshness({ fabric, through, movedAt, connection, nextTryAt, now
 
 const opened = Date.now();
 
+/** How far data reach: a writer that has fallen behind, or fills in what is old, tells less than what is known to be stored. */
+export const reach = (told: number | null, stored: number | null): number | null =>
+  told === null || stored === null ? (told ?? stored) : Math.max(told, stored);
+
 export function useFreshness(fabric: Fabric | null): Freshness {
   const live = useStore(liveStore);
   const [now, setNow] = useState(() => Date.now());
@@ -73,7 +77,7 @@ export function useFreshness(fabric: Fabric | null): Freshness {
   const last = parseTime(fabric?.last_ts);
   return freshness({
     fabric,
-    through: known ?? last,
+    through: reach(known, last),
     movedAt: fabric ? (live.movedAt.get(fabric.id) ?? null) : null,
     connection: live.connection,
     nextTryAt: live.nextTryAt,

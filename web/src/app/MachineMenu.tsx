@@ -66,7 +66,7 @@ export function MachineMenu({ machine, machines }: Props) {
             {machine?.name ?? (fabrics ? "no machine" : machines.error ? "machines unknown" : "…")}
           </span>
           {REMOTE !== null && <span className="tag">at {REMOTE}, read only</span>}
-          {machine?.simulated && <span className="tag">simulated</span>}
+          {machine?.simulated && <span className="tag machine-kind">simulated</span>}
           <Icon name="down" />
         </>
       }

@@ -96,13 +96,13 @@ export function duration(seconds: number | null | undefined): string {
   return rest ? `${Math.floor(hours / 24)} d ${rest} h` : `${Math.floor(hours / 24)} d`;
 }
 
-/** Seconds as mm:ss, or h:mm:ss: how long a job took, to the second. */
-export function exactDuration(seconds: number | null | undefined): string {
+/** Seconds as mm:ss, or h:mm:ss where they, or those `beside` them, reach an hour: how long a job took, to the second. */
+export function exactDuration(seconds: number | null | undefined, beside: number | null = null): string {
   if (!known(seconds)) return UNKNOWN;
   const whole = Math.round(seconds);
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
   const two = (value: number) => String(value).padStart(2, "0");
-  return hours ? `${hours}:${two(minutes)}:${two(rest)}` : `${two(minutes)}:${two(rest)}`;
+  return hours || (beside ?? 0) >= 3600 ? `${hours}:${two(minutes)}:${two(rest)}` : `${two(minutes)}:${two(rest)}`;
 }
 
 /** "1 router", "12 routers"; irregular plurals are given. */

@@ -44,3 +44,8 @@ export function wordsOf(fabric: { technology: string | null; kind?: string } | n
 
 /** As the first word of a title. */
 export const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+const CLASSES: Record<string, string> = { terminal: "processor", dim0: "along x", dim1: "along y", dim2: "along z" };
+
+/** A class of links as people call it. */
+export const classText = (name: string): string => CLASSES[name] ?? name;

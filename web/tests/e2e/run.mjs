@@ -17,6 +17,7 @@ import { recommendations } from "./checks/recommendations.mjs";
 import { switches } from "./checks/switches.mjs";
 import { refusals } from "./checks/refusals.mjs";
 import { search } from "./checks/search.mjs";
+import { shifts } from "./checks/shift.mjs";
 import { stale } from "./checks/stale.mjs";
 import { ways } from "./checks/ways.mjs";
 import { timelapse } from "./checks/timelapse.mjs";
@@ -35,7 +36,7 @@ const inTurn = async (parts) => {
 };
 // What only reads runs beside the rest; the others change what is stored, or stop the fixture's clock, and have the platform to themselves.
 await Promise.all([
-  inTurn([accessible, touch]),
+  inTurn([accessible, touch, shifts]),
   inTurn([fabricPage, exports, estimates, hotLinks, layout, dates, home]),
   inTurn([switches, timelapse, moments, refusals, ways, access, search, tour, wall]),
 ]);

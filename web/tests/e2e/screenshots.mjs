@@ -49,12 +49,14 @@ async function watched() {
     ["alerts", "/alerts"],
     ["alerts-rules", "/alerts?view=rules&rule=group-stalls"],
     ["alerts-silences", "/alerts?view=silences"],
+    ["alerts-contacts", "/alerts?view=contacts"],
+    ["connect", "/connect"],
     ["health", "/health"],
   ];
   const overlay = running[0]
     ? `&job=${encodeURIComponent((running.find((j) => j.job_id === job?.job_id) ?? running[0]).job_id)}`
     : "";
-  for (const view of ["tiles", "ring", "group", "table"])
+  for (const view of ["tiles", "ring", "group", "table", "links"])
     pages.push([`fabric-${view}`, at(dragonfly, `?view=${view}${overlay}`)]);
   pages.push(["fabric-difference", at(dragonfly, `?view=tiles&diff=on${overlay}`)]);
   const tree = fabrics.find((f) => f.kind === "fat_tree" && f.snapshot) ?? fabrics.find((f) => f.kind === "fat_tree");

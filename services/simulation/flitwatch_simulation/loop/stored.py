@@ -361,8 +361,14 @@ def _wrong(fabric: Fabric, ports: Ints, where: tuple[str, ...]) -> str:
     return f"they could deadlock: {waits.named(fabric)}" if waits.cycle else ""
 
 
+def _size(count: float) -> str:
+    """A number of bytes as people read it."""
+    power = min(4, max(0, int(np.log2(max(count, 1.0)) // 10)))
+    return f"{count / 1024**power:.3g} {('bytes', 'KiB', 'MiB', 'GiB', 'TiB')[power]}"
+
+
 def _judged(before: float, after: float, wrong: str) -> tuple[str, str]:
-    predicted = f"the busiest link between switches is predicted to carry {after:.4g} bytes of the window's traffic, with the loaded tables {before:.4g}"
+    predicted = f"the busiest link between switches is predicted to carry {_size(after)} of the window's traffic, with the loaded tables {_size(before)}"
     if wrong:
         return "keep", f"The new tables fail a check: {wrong}."
     if after > WORTH * before:
@@ -381,7 +387,7 @@ def recommendation(turn: StoredTurn) -> Recommendation:
             {"text": "the same, predicted for the loaded tables", "value": made["max_load_bytes"]["before"], "unit": "bytes"},
             {"text": "the same, predicted for the new tables", "value": made["max_load_bytes"]["after"], "unit": "bytes"},
             {"text": "estimated error of the reconstruction", "value": None if reconstruction is None else reconstruction["estimated_error"], "unit": None},
-            {"text": f"counters from {made['from']} to {made['to']}", "value": None, "unit": None},
+            {"text": f"counters from {made['from'][:16].replace('T', ' ')} to {made['to'][:16].replace('T', ' ')} UTC", "value": None, "unit": None},
         ],
         "before": _side(largest["before"], "loaded tables"),
         "after": _side(largest["after"], "optimised for the reconstructed traffic"),

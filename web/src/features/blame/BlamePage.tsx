@@ -41,14 +41,18 @@ function columnsOf(by: By): Column<BlameEntry>[] {
       key: "name",
       header: by === "user" ? "User" : "Application",
       value: (e) => e.name,
-      render: (e) =>
-        by === "user" && !e.pseudonym ? (
-          <Link to="/jobs" search={{ user: e.name }}>
-            {e.name}
-          </Link>
-        ) : (
-          e.name
-        ),
+      render: (e) => (
+        <>
+          {by === "user" && !e.pseudonym ? (
+            <Link to="/jobs" search={{ user: e.name }}>
+              {e.name}
+            </Link>
+          ) : (
+            e.name
+          )}
+          {e.own && <span className="muted"> owner of the runs</span>}
+        </>
+      ),
     },
     {
       key: "verdict",
@@ -74,8 +78,6 @@ function columnsOf(by: By): Column<BlameEntry>[] {
       value: (e) => e.lost_node_hours,
       render: (e) => <span title={effectText(e)}>{e.lost_node_hours === null ? "–" : signed(e.lost_node_hours)}</span>,
     },
-    { key: "own", header: "Note", value: (e) => (e.own ? "owner of the runs" : "") },
-    { key: "sign", header: "Runs are", value: direction },
     {
       key: "q",
       header: "q-value",
@@ -115,9 +117,11 @@ function columnsOf(by: By): Column<BlameEntry>[] {
   ];
 }
 
-/** In the file also why; on the page that stands beside its runs. */
+/** In the file also what the page says otherwise: whose runs, by the sign of the extra time, and, beside its runs, why. */
 const withReasons = (columns: Column<BlameEntry>[]): Column<BlameEntry>[] => [
   ...columns,
+  { key: "own", header: "Note", value: (e) => (e.own ? "owner of the runs" : "") },
+  { key: "sign", header: "Runs are", value: direction },
   { key: "reasons", header: "why", value: (e) => e.reasons.join("; ") },
 ];
 

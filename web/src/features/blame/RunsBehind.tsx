@@ -105,15 +105,12 @@ export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; 
       rows={rows}
       columns={columns}
       id={(r) => String(r.run)}
-      note={[
-        `${entry.verdict}: ${entry.reasons.join("; ")}`,
-        `${count(exposed)} of ${count(rows.length)} exposed`,
-        effectText(entry),
-      ]
-        .filter(Boolean)
-        .join(" · ")}
+      note={`${count(exposed)} of ${count(rows.length)} exposed`}
     >
       <Dots rows={rows} name={entry.name} />
+      <p className="muted chart-key">
+        {[`${entry.verdict}: ${entry.reasons.join("; ")}`, effectText(entry)].filter(Boolean).join(" · ")}
+      </p>
     </PictureCard>
   );
 }

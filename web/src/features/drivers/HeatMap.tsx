@@ -18,7 +18,7 @@ interface Props {
   onChoose: (place: Place) => void;
 }
 
-const [LEFT, TOP, WIDE, HIGH, RIGHT] = [190, 96, 46, 36, 132];
+const [LEFT, TOP, WIDE, HIGH, RIGHT] = [168, 96, 46, 36, 118];
 /** Grey at which black and white text have about the same contrast. */
 const MIDDLE = 0.46;
 
@@ -49,7 +49,7 @@ export function HeatMap({ deviation, show, chosen, onChoose }: Props) {
           </text>
         ))}
         <text x={width - RIGHT + 12} y={TOP - 8}>
-          error (mean curve)
+          error (mean)
         </text>
         {deviation.sets.map((one, s) => (
           <g key={one.estimate.estimate_id}>

@@ -1,5 +1,5 @@
 /** The hottest links of the machine, of a pair of groups, or one link: with the jobs that use them and their estimated shares. */
-import { type Words, wordsOf } from "../../machine/words";
+import { classText, type Words, wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
@@ -22,7 +22,7 @@ import { WORST } from "./LinkTables";
 /** Links in the table. */
 const MOST = 100;
 /** Jobs that are named in a row; the rest are counted. */
-const NAMED = 3;
+const NAMED = 2;
 
 interface Props {
   scene: Scene;
@@ -66,7 +66,11 @@ function Users({ link, at }: { link: HotLink; at: string | undefined }) {
           </Link>
         </span>
       ))}
-      {more > 0 && <span className="muted">and {count(more)} more</span>}
+      {more > 0 && (
+        <span className="muted" title={users(link)}>
+          and {count(more)} more
+        </span>
+      )}
     </span>
   );
 }
@@ -87,13 +91,7 @@ export const hotLinkColumns = (at: string | undefined, theme: ThemeName, words: 
   { key: "from", header: "From", value: (r) => r.src_name },
   { key: "to", header: "To", value: (r) => r.dst_name },
   { key: "groups", header: "Groups", value: (r) => `g${r.src_group} → g${r.dst_group}` },
-  { key: "class", header: "Class", value: (r) => r.link_class },
-  {
-    key: "jobs",
-    header: "Jobs that use it, estimated share",
-    value: users,
-    render: (r) => <Users link={r} at={at} />,
-  },
+  { key: "class", header: "Class", value: (r) => classText(r.link_class) },
   { key: "flits", header: words.flits, numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
   {
     key: "stalls",
@@ -101,6 +99,13 @@ export const hotLinkColumns = (at: string | undefined, theme: ThemeName, words: 
     numeric: true,
     value: (r) => r.stall_cycles,
     render: (r) => si(r.stall_cycles),
+  },
+  // The longest comes last: it pushes no figure out of sight.
+  {
+    key: "jobs",
+    header: "Jobs that use it, estimated share",
+    value: users,
+    render: (r) => <Users link={r} at={at} />,
   },
 ];
 

@@ -1,5 +1,5 @@
 /** What matrices, ring and tree show, as rows: counted links, and pairs of groups. */
-import { type Words, wordsOf } from "../../machine/words";
+import { classText, type Words, wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { linkFiguresQuery, type Moment } from "../../api/queries";
@@ -49,7 +49,7 @@ export const linkColumns = (words: Words): Column<LinkRow>[] => [
   { key: "fromPort", header: "port", numeric: true, value: (r) => r.fromPort },
   { key: "to", header: "To", value: (r) => r.to },
   { key: "toPort", header: "port there", numeric: true, value: (r) => r.toPort },
-  { key: "class", header: "Class", value: (r) => r.class },
+  { key: "class", header: "Class", value: (r) => classText(r.class) },
   { key: "ratio", header: words.ratio, numeric: true, value: (r) => r.ratio, render: (r) => ratio(r.ratio) },
   { key: "flits", header: words.flits, numeric: true, value: (r) => r.flits, render: (r) => si(r.flits) },
   { key: "stalls", header: words.stalls, numeric: true, value: (r) => r.stalls, render: (r) => si(r.stalls) },

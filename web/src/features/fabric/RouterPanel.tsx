@@ -1,5 +1,5 @@
 /** The selected router: its figures, its tiles, its worst links and who computes on it. */
-import { wordsOf } from "../../machine/words";
+import { classText, wordsOf } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { memo, useMemo } from "react";
@@ -110,7 +110,7 @@ function Body({
       <p className="tile-key">
         {[...new Set(detail.tiles.map((tile) => tile.class).filter((c): c is string => c !== null))].map((c) => (
           <span key={c}>
-            <ClassGlyph linkClass={c} /> {c === "terminal" ? "processor" : c}
+            <ClassGlyph linkClass={c} /> {classText(c)}
           </span>
         ))}
         <span className="muted">dashed: not counted</span>

@@ -1,5 +1,6 @@
 /** What next: running jobs and their forecasts, and how far such forecasts can be trusted. */
 import { useQuery } from "@tanstack/react-query";
+import type { CSSProperties } from "react";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { forecastQuery, runForecastQuery, runningQuery } from "../../api/estimates";
 import type { Application, Forecast, RunningRun } from "../../api/estimateShapes";
@@ -77,8 +78,12 @@ export function ForecastPage() {
   const runs = running.data?.items ?? [];
   const run = search.run ?? runs.find((one) => one.newest !== null)?.run_id ?? runs[0]?.run_id;
   const band = useQuery({ ...runForecastQuery(run ?? 0), enabled: run !== undefined });
-  // What stands below the run waits for it: its band is as high as its steps are many, and would push the rest down.
-  const above = !running.isPending && (run === undefined || !band.isPending);
+  const forecaster = useQuery({
+    ...forecastQuery({ exe: chosen?.exe ?? "", nodes: chosen?.nodes ?? 0 }),
+    enabled: chosen?.forecast.estimate_id != null,
+  });
+  // What stands below the run, and beside it, waits for what is above: cards that come one by one push each other down.
+  const above = !running.isPending && (run === undefined || !band.isPending) && !forecaster.isLoading;
   if (list.error && !list.data) return <Failure error={list.error} retry={() => void list.refetch()} />;
   if (!list.data) return <Waiting what="the forecasts" />;
   const nothing =
@@ -109,7 +114,7 @@ export function ForecastPage() {
             <section
               className="card forecast-runs"
               aria-label="Running jobs"
-              style={{ height: 88 + 28 * Math.min(6, Math.max(1, runs.length)) }}
+              style={{ "--rows": Math.min(6, Math.max(1, runs.length)) } as CSSProperties}
             >
               <div className="card-head">
                 <div className="card-title">
@@ -147,7 +152,6 @@ export function ForecastPage() {
                 <Backtests key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />
               </>
             )}
-            {above && <JobsWithoutSteps />}
           </div>
           {above && (
             <div className="estimate-side">
@@ -173,6 +177,7 @@ export function ForecastPage() {
           )}
         </div>
       )}
+      {!nothing && above && <JobsWithoutSteps />}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 /** Running jobs that record no steps: how long each takes in all, by jobs of its like that lasted as long. */
 import { useQuery } from "@tanstack/react-query";
+import type { CSSProperties } from "react";
 import { Link } from "@tanstack/react-router";
 import { runningJobsQuery } from "../../api/estimates";
 import type { RunningJob } from "../../api/estimateShapes";
@@ -7,7 +8,7 @@ import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
 import { refused, Unanswered, Waiting } from "../../components/Notice";
 import { count, duration, plural } from "../../lib/format";
-import { runTimeText } from "./runTimeText";
+import { heldText, restsOnText, runTimeText } from "./runTimeText";
 import { address } from "../../api/client";
 
 const columns: Column<RunningJob>[] = [
@@ -46,10 +47,21 @@ const columns: Column<RunningJob>[] = [
       ),
   },
   {
+    key: "held",
+    header: "interval held",
+    numeric: true,
+    value: (j) => j.run_time.coverage90,
+    render: (j) => heldText(j.run_time),
+  },
+  {
     key: "why",
     header: "Rests on",
     value: (j) => j.run_time.rests_on ?? j.run_time.lacks,
-    render: (j) => <span className="muted">{j.run_time.rests_on ?? j.run_time.lacks}</span>,
+    render: (j) => (
+      <span className="muted" title={j.run_time.rests_on ?? undefined}>
+        {restsOnText(j.run_time)}
+      </span>
+    ),
   },
 ];
 
@@ -58,22 +70,22 @@ export function JobsWithoutSteps() {
   const jobs = answer.data?.items ?? [];
   if (refused([answer]))
     return (
-      <section className="card forecast-note" aria-label="Jobs without steps">
+      <section className="card forecast-note without-steps" aria-label="Jobs without steps">
         <Unanswered line what="jobs without steps" asked={[answer]} />
       </section>
     );
   if (answer.isPending)
     return (
-      <section className="card forecast-note" aria-label="Jobs without steps">
+      <section className="card forecast-note without-steps" aria-label="Jobs without steps">
         <Waiting what="jobs without steps" />
       </section>
     );
   if (!jobs.length) return null;
   return (
     <section
-      className="card forecast-runs"
+      className="card forecast-runs without-steps"
       aria-label="Jobs without steps"
-      style={{ height: 88 + 28 * Math.min(6, jobs.length) }}
+      style={{ "--rows": Math.min(6, jobs.length) } as CSSProperties}
     >
       <div className="card-head">
         <div className="card-title">

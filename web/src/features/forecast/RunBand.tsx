@@ -82,6 +82,7 @@ export function RunBand({ run }: { run: number }) {
       title={forecast.job_id === null ? `Run ${run}` : `Job ${forecast.job_id}`}
       name={`forecast-run-${run}`}
       source={address(`/runs/${run}/forecast`)}
+      className="run-band"
       rows={rows}
       columns={columns}
       id={(r) => String(r.step)}

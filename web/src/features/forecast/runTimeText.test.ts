@@ -1,10 +1,36 @@
 import { expect, test } from "vitest";
-import { runTimeText } from "./runTimeText";
+import { heldText, restsOnText, runTimeText } from "./runTimeText";
 
-const told = { elapsed_s: 60, expected_s: 120, low_s: 90, high_s: 600, jobs: 40, rests_on: "40 jobs", lacks: null };
+const told = {
+  elapsed_s: 60,
+  expected_s: 120,
+  low_s: 90,
+  high_s: 600,
+  basis: "name, size",
+  jobs: 40,
+  tested: 100,
+  coverage90: 0.914,
+  rests_on: "40 jobs",
+  lacks: null,
+};
 
 test("what is unknown is no figure", () => {
   expect(runTimeText(told)).toMatch(/in all \(90 %: .+ to .+\)/);
-  const unknown = { ...told, expected_s: null, low_s: null, high_s: null, lacks: "needs 19 completed jobs" };
+  const unknown = {
+    ...told,
+    expected_s: null,
+    low_s: null,
+    high_s: null,
+    lacks: "needs 19 completed jobs",
+    basis: null,
+  };
   expect(runTimeText(unknown)).toBe("cannot tell: needs 19 completed jobs");
+  expect(restsOnText(unknown)).toBe("needs 19 completed jobs");
+  expect(heldText(unknown)).toBe("");
+});
+
+test("a row says in short what a time rests on, and how often such intervals held", () => {
+  expect(restsOnText(told)).toBe("40 longer jobs of the same name, size");
+  expect(heldText(told)).toBe("91 % of 100");
+  expect(heldText({ ...told, coverage90: null })).toBe("too few to test");
 });

@@ -12,7 +12,7 @@ import { CopyMoment } from "../../components/CopyMoment";
 import { Failure, refused, Unanswered } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { rememberMachine } from "../../lib/machine";
-import { change, duration, exactDuration, MINUS, plural, ratio } from "../../lib/format";
+import { change, exactDuration, plural, ratio } from "../../lib/format";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import "./job.css";
 import { fabricTime, lastMinutes, lifeOf } from "./life";
@@ -30,10 +30,8 @@ import { RunCounters } from "./RunCounters";
 import { RunCard } from "./RunCard";
 import { RunsBeside } from "./RunsBeside";
 import { usualTime } from "./usual";
+import { aheadOf } from "./ahead";
 import { useOrigin } from "../../lib/origin";
-
-/** A forecast that is later than usual by more than this share of it stands out. */
-const LATE_SHARE = 0.1;
 
 export function JobPage() {
   const { job: id } = useParams({ from: "/jobs/$job" });
@@ -143,6 +141,9 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const within = asked !== null && start !== null && asked > start && asked < (parseTime(job.end) ?? now);
   const explained = useQuery(explanationQuery(job.job_id, job.cluster, within ? isoTime(asked) : null));
   const onset = useMemo(() => onsetOf(explained.data), [explained.data]);
+  const ahead = pace && aheadOf(explained.data, late, usual.median);
+  // One step above its range is no slow job: no figure raises an alarm that the verdict does not.
+  const calm = explained.data?.verdict === "not slow";
   const time = useMemo((): StepClock | undefined => {
     const begin = parseTime(run?.start);
     if (begin === null || !steps) return undefined;
@@ -248,18 +249,18 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
         <div className="figures">
           {pace ? (
             <>
-              <Figure value={`${ratio(pace.now)} s`} label="step time now" bad={pace.slow} />
+              <Figure value={`${ratio(pace.now)} s`} label="step time now" bad={pace.slow && !calm} />
               <Figure value={`${ratio(pace.usual)} s`} label="usual for this step" />
             </>
           ) : (
             <>
               <Figure
-                value={exactDuration(job.elapsed_s)}
+                value={exactDuration(job.elapsed_s, usual.median)}
                 label={running ? "elapsed so far" : "elapsed"}
-                bad={usual.factor !== null && usual.factor >= 1.1}
+                bad={usual.factor !== null && usual.factor >= 1.1 && !calm}
               />
               <Figure
-                value={usual.median === null ? "unknown" : exactDuration(usual.median)}
+                value={usual.median === null ? "unknown" : exactDuration(usual.median, job.elapsed_s)}
                 label={
                   usual.median === null
                     ? "usual: too few jobs"
@@ -268,13 +269,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
               />
             </>
           )}
-          {pace && late !== null && (
-            <Figure
-              value={`${late < 0 ? MINUS : "+"}${duration(Math.abs(late))}`}
-              label="forecast at the end, to the usual"
-              bad={late > LATE_SHARE * (usual.median ?? 0)}
-            />
-          )}
+          {ahead && <Figure {...ahead} />}
           {stalls.own !== null && (
             <Figure
               value={ratio(stalls.own)}

@@ -83,7 +83,7 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
                 <th scope="col" className="numeric">
                   Nodes
                 </th>
-                <th scope="col" className="numeric">
+                <th scope="col" className="numeric" title="Routers shared with this job">
                   Routers
                 </th>
                 <th
@@ -101,13 +101,15 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
               {ordered.slice(0, 100).map((n) => (
                 <tr key={n.job_pk}>
                   <td
-                    className="ellipsis"
+                    className="ellipsis neighbour-job"
                     title={[`${n.job_id} ${n.name ?? ""}`, told.get(n.job_pk)?.why_not].filter(Boolean).join(": ")}
                   >
-                    <Link to="/jobs/$job" params={{ job: n.job_id }} search={{ at }}>
-                      {n.job_id} {n.name ?? ""}
-                    </Link>
-                    {told.get(n.job_pk)?.named && <span className="tag">named</span>}
+                    <span className="neighbour-name">
+                      <Link to="/jobs/$job" params={{ job: n.job_id }} search={{ at }}>
+                        {n.job_id} {n.name ?? ""}
+                      </Link>
+                      {told.get(n.job_pk)?.named && <span className="tag">named</span>}
+                    </span>
                   </td>
                   <td className="ellipsis">
                     {n.user ?? "–"}

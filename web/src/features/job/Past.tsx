@@ -53,9 +53,9 @@ export function Past({ job, cluster, words }: { job: string; cluster: string | n
       rows={outlook.past}
       columns={columns}
       id={(p) => p.basis}
-      note={stallsText(outlook.stalls, words)}
     >
       <Ranges past={outlook.past} elapsed={outlook.elapsed_s} />
+      {outlook.stalls && <p className="muted chart-key">{stallsText(outlook.stalls, words)}</p>}
       {outlook.run_time && (
         <p className="muted chart-key" title={outlook.run_time.rests_on ?? undefined}>
           {runTimeText(outlook.run_time)}

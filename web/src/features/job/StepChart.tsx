@@ -48,7 +48,7 @@ export function StepChart({ series, label, time, onset }: Props) {
           {series.ahead && last !== undefined && (
             <g className="now">
               <line x1={layout.x(last)} x2={layout.x(last)} y1={8} y2={size.height - 24} />
-              <text x={layout.x(last) + 5} y={18}>
+              <text x={layout.x(last) + 5} y={32}>
                 now
               </text>
             </g>

@@ -11,7 +11,7 @@ import { bytes, count, percent, plural } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { BeforeAfterPlots } from "./BeforeAfterPlots";
 import { TrafficCard } from "./TrafficCard";
-import { gainSaid, gainText, timeText } from "./words";
+import { gainSaid, gainText, timeText, valueText } from "./words";
 
 export function Detail({ id }: { id: number }) {
   const answer = useQuery(recommendationQuery(id));
@@ -79,13 +79,7 @@ function Verdict({ one }: { one: RecommendationDetail }) {
           {one.why.map((reason, i) => (
             <li key={i}>
               {reason.text}
-              {reason.value !== null && (
-                <strong>
-                  {" "}
-                  {Math.abs(reason.value) < 1000 ? Number(reason.value.toPrecision(3)) : count(reason.value)}
-                  {reason.unit ? ` ${reason.unit}` : ""}
-                </strong>
-              )}
+              {reason.value !== null && <strong> {valueText(reason.value, reason.unit)}</strong>}
             </li>
           ))}
         </ul>
@@ -145,14 +139,18 @@ function Environment({ line }: { line: string }) {
 
 function Numbers({ one }: { one: RecommendationDetail }) {
   const { before, after, routes, reconstruction } = one;
-  const row = (name: string, value: (side: Side) => string) =>
-    (before || after) && (
+  // What neither side tells has no row.
+  const row = <T,>(name: string, value: (side: Side) => T | null, text: (value: T | null) => string) => {
+    const sides = [before && value(before), after && value(after)];
+    if (sides.every((one) => one === null)) return null;
+    return (
       <tr>
         <th scope="row">{name}</th>
-        <td className="numeric">{before ? value(before) : "–"}</td>
-        <td className="numeric">{after ? value(after) : "–"}</td>
+        <td className="numeric">{text(sides[0] ?? null)}</td>
+        <td className="numeric">{text(sides[1] ?? null)}</td>
       </tr>
     );
+  };
   return (
     <section className="card recommendation-numbers" aria-label="Gain">
       <div className="figures gain-figures">
@@ -189,9 +187,9 @@ function Numbers({ one }: { one: RecommendationDetail }) {
             </tr>
           </thead>
           <tbody>
-            {row("time", (side) => timeText(side.time_s))}
-            {row("most loaded link", (side) => bytes(side.max_load_bytes))}
-            {row("congested links", (side) => count(side.congested_links))}
+            {row("time", (side) => side.time_s, timeText)}
+            {row("most loaded link", (side) => side.max_load_bytes, bytes)}
+            {row("congested links", (side) => side.congested_links, count)}
             {one.alternatives.map((other) => (
               <tr key={other.label}>
                 <th scope="row">time, {other.label}</th>

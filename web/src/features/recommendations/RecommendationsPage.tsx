@@ -46,7 +46,7 @@ const columns: Column<Recommendation>[] = [
     header: "Of",
     value: about,
     render: (r) => (
-      <>
+      <span title={about(r)}>
         {about(r)}
         {r.simulated && (
           <>
@@ -54,7 +54,7 @@ const columns: Column<Recommendation>[] = [
             <span className="tag">simulated</span>
           </>
         )}
-      </>
+      </span>
     ),
   },
   {
@@ -92,7 +92,7 @@ export function RecommendationsPage() {
   return (
     <div className="estimate-page recommendations-page">
       <div className="context">
-        <h1>Recommendations</h1>
+        <h1>Advice</h1>
         <span className="subtitle">routes, routing modes and placements; nothing is changed by itself</span>
         <span className="spacer" />
         <Segmented

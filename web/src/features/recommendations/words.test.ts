@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { gainSaid, gainText, timeText } from "./words";
+import { gainSaid, gainText, timeText, valueText } from "./words";
 
 const gain = { factor: 1.42, low: 1.35, high: 1.49, level: 0.9, runs: 5, basis: "" };
 
@@ -19,4 +19,9 @@ it("shows times of every size", () => {
     "3.5 s",
     "–",
   ]);
+});
+
+it("shows the figure of a reason in units that can be read", () => {
+  expect(valueText(420e9, "bytes")).toBe("391 GiB");
+  expect([valueText(1.6234, "times"), valueText(12_345, null)]).toEqual(["1.62 times", "12,345"]);
 });

@@ -1,6 +1,6 @@
 /** Recommendations in words. Pure. */
 import type { Gain, Recommendation } from "../../api/recommendationShapes";
-import { duration, percent, UNKNOWN } from "../../lib/format";
+import { bytes, count, duration, percent, UNKNOWN } from "../../lib/format";
 
 const times = (factor: number) => `×${factor.toFixed(2)}`;
 
@@ -10,6 +10,13 @@ export function gainText(gain: Gain | null): string {
   if (gain.low === null || gain.high === null)
     return `${times(gain.factor)} (one ${gain.runs === 1 ? "pair of runs" : "figure"}, no interval)`;
   return `${times(gain.factor)} (${gain.low.toFixed(2)}–${gain.high.toFixed(2)}, ${percent(gain.level)})`;
+}
+
+/** A reason's figure with its unit. */
+export function valueText(value: number, unit: string | null): string {
+  if (unit === "bytes") return bytes(value);
+  const figure = Math.abs(value) < 1000 ? String(Number(value.toPrecision(3))) : count(value);
+  return unit ? `${figure} ${unit}` : figure;
 }
 
 /** What the gain is worth in a sentence; an interval that holds 1 is no gain. */

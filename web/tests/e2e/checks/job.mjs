@@ -15,6 +15,10 @@ export async function jobPage({ url, check, api }) {
       const said = (await page.locator('section[aria-label="Why"]').textContent()) + (await help.textContent());
       for (const one of chain) assert.ok(said.includes(one.text), one.text);
       assert.equal(await help.locator("li").count(), remedies.length);
+      // A forecast by other jobs knows nothing of the slowdown: no slow job is said to end as usual.
+      const figures = await page.locator('section[aria-label="Verdict"] .figures').textContent();
+      assert.match(figures, /lost so far/);
+      assert.doesNotMatch(figures, /forecast at the end/);
       // As drawn: steps and counters under the verdict, beside them who was there, where, and what would help, on the first screen.
       const top = async (label) => (await page.locator(`section[aria-label="${label}"]`).boundingBox()).y;
       const tops = await Promise.all(["Neighbours", "Placement", "What would help"].map(top));

@@ -64,9 +64,45 @@ const faults = (page) =>
     return found;
   });
 
+/** Tables and pictures that must be scrolled sideways, and texts whose end is cut off with no way to read it, in words. */
+const hidden = (page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll("main *")]
+      .filter(
+        (one) =>
+          one.checkVisibility() &&
+          !one.closest("svg") &&
+          one.clientWidth > 1 &&
+          one.scrollWidth > one.clientWidth + 1 &&
+          getComputedStyle(one).overflowX !== "visible",
+      )
+      .filter(
+        (one) =>
+          one.matches(".data-table, .heat-scroll, .neighbour-box") ||
+          !(one.closest("[title]") ?? one.querySelector(":scope > [title]")),
+      )
+      .map(
+        (one) =>
+          `${one.className || one.tagName} "${one.textContent.slice(0, 80)}" ends ${one.scrollWidth - one.clientWidth} on`,
+      ),
+  );
+
 export async function layout(site) {
   const { url, check } = site;
   const pages = await pagesOf(site);
+  await check("on a desk no table is scrolled sideways and no text is cut", async (page) => {
+    const wrong = {};
+    for (const path of pages) {
+      await opened(page, url + path);
+      let found;
+      for (let tries = 0; tries < 12 && (tries < 3 || found.length); tries++) {
+        await page.waitForTimeout(250);
+        found = await hidden(page);
+      }
+      if (found.length) wrong[path] = found;
+    }
+    assert.deepEqual(wrong, {});
+  });
   for (const path of pages) {
     await check(`every card has a place of its own at every width: ${path}`, async (page) => {
       await opened(page, url + path);
