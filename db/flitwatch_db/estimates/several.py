@@ -34,7 +34,7 @@ EVIDENCE = (
 async def entries(conn: Connection, by: str, files: bool = True) -> list[tuple[str, Row]]:
     """(name, evidence with its set) of every entry; `files`: of sets from files too."""
     async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(_ENTRIES, {"by": by, "files": True, "cannot_tell": CANNOT_TELL})
+        await cursor.execute(_ENTRIES, {"by": by, "files": files, "cannot_tell": CANNOT_TELL})
         return [_evidence(row) for row in await cursor.fetchall()]
 
 
