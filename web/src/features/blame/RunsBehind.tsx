@@ -17,11 +17,12 @@ import { address } from "../../api/client";
 import { effectText } from "./evidenceText";
 
 interface Row {
-  run: number;
+  /** What the reader knows it by. */
+  run: string;
   job: string | null;
   start: string;
   time: number;
-  overlap: number;
+  overlap: number | null;
   exposure: number;
 }
 
@@ -32,11 +33,11 @@ const rowsOf = (detail: BlameDetail): Row[] =>
       ? []
       : [
           {
-            run,
+            run: run === null ? (detail.run_name[i] ?? `${i + 1}`) : String(run),
             job: detail.job_id[i] ?? null,
             start: detail.start[i] ?? "",
             time,
-            overlap: detail.overlap[i] ?? 0,
+            overlap: detail.overlap[i] ?? null,
             exposure: detail.exposure[i] ?? 0,
           },
         ];
@@ -75,7 +76,7 @@ const columns: Column<Row>[] = [
     header: "overlap",
     numeric: true,
     value: (r) => r.overlap,
-    render: (r) => (r.overlap > 0 ? r.overlap.toFixed(2) : "none"),
+    render: (r) => (r.overlap === null ? "not known" : r.overlap > 0 ? r.overlap.toFixed(2) : "none"),
   },
 ];
 
@@ -104,7 +105,7 @@ export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; 
       className="runs-behind"
       rows={rows}
       columns={columns}
-      id={(r) => String(r.run)}
+      id={(r) => r.run}
       note={[
         `${entry.verdict}: ${entry.reasons.join("; ")}`,
         `${count(exposed)} of ${count(rows.length)} exposed`,
@@ -113,12 +114,12 @@ export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; 
         .filter(Boolean)
         .join(" · ")}
     >
-      <Dots rows={rows} name={entry.name} />
+      <Dots rows={rows} name={entry.name} files={detail.data.estimate.source === "files"} />
     </PictureCard>
   );
 }
 
-function Dots({ rows, name }: { rows: Row[]; name: string }) {
+function Dots({ rows, name, files }: { rows: Row[]; name: string; files: boolean }) {
   const [box, size] = useSize();
   const navigate = useNavigate();
   const layout = useMemo(
@@ -141,7 +142,7 @@ function Dots({ rows, name }: { rows: Row[]; name: string }) {
           </text>
           <BaseAxis ticks={layout.xTicks} x={layout.x} y={layout.bottom + 16} text={count} />
           <text x={size.width - 12} y={size.height - 5} textAnchor="end">
-            exposure: overlap × shared nodes by group
+            {files ? "exposure: amount in the file" : "exposure: overlap × shared nodes by group"}
           </text>
           <text x={44} y={size.height - 5}>
             time, s
