@@ -16,7 +16,6 @@ import httpx
 import numpy as np
 import pytest
 from cli.test_blame_measured import EXPOSURE_COLUMNS, RUN_COLUMNS, USERS, tables
-from fixtures.databases import Server
 from ml.conftest import Context
 
 from api.conftest import bearer, serving
@@ -83,7 +82,9 @@ class Site:
             conn.execute("UPDATE task SET state = %s, finished_at = now() WHERE task_id = %s", [state, task_id])
         return given
 
-    def judge(self, who: str, name: str, first: bytes = RUNS, second: bytes = EXPOSURE) -> dict[str, Any] | FlitwatchError:
+    def judge(
+        self, who: str, name: str, first: bytes = RUNS, second: bytes = EXPOSURE
+    ) -> dict[str, Any] | FlitwatchError:
         begun = self.start(who, self.upload(who, first), self.upload(who, second), name)
         assert begun.status_code == 202, begun.text
         return self.work(begun.json()["task_id"])
@@ -91,7 +92,9 @@ class Site:
     def held(self) -> int:
         """Files, and pieces of files."""
         with connect(self.url) as conn:
-            row = conn.execute("SELECT (SELECT count(*) FROM task_file) + (SELECT count(*) FROM task_file_piece)").fetchone()
+            row = conn.execute(
+                "SELECT (SELECT count(*) FROM task_file) + (SELECT count(*) FROM task_file_piece)"
+            ).fetchone()
         assert row is not None
         return int(row[0])
 
@@ -106,7 +109,9 @@ def site(embedded_db: str) -> Iterator[Site]:
             more = ["operate", "names"] if role == "operator" else []
             tokens[name] = people.add_token(conn, name, "t", [*scopes, *more])[1]
     with serving(Settings(db=embedded_db, web=None, api_anonymous="user", api_tasks_visit=50)) as served:
-        clients = {name: httpx.Client(base_url=served.url, timeout=60, headers=bearer(one)) for name, one in tokens.items()}
+        clients = {
+            name: httpx.Client(base_url=served.url, timeout=60, headers=bearer(one)) for name, one in tokens.items()
+        }
         clients["visitor"] = httpx.Client(base_url=served.url, timeout=60)
         yield Site(embedded_db, clients)
         for client in clients.values():
@@ -138,7 +143,9 @@ def test_the_stored_estimate_says_what_the_command_says(site: Site, tmp_path: Pa
     assert len(by_name) == USERS
     for name in ("mine", "by hand"):
         answer = blame(site, "otto", exe=name, nodes=0)
-        assert {entry["name"] for entry in answer["entries"]} == set(by_name) and answer["estimate"]["source"] == "files"
+        assert {entry["name"] for entry in answer["entries"]} == set(by_name) and answer["estimate"][
+            "source"
+        ] == "files"
         for entry in answer["entries"]:
             user = by_name[entry["name"]]
             for key in ("verdict", "q", "p", "score", "effect_s", "exposed_runs", "runs_needed", "lost_node_hours"):
@@ -150,7 +157,10 @@ def test_the_stored_estimate_says_what_the_command_says(site: Site, tmp_path: Pa
         assert set(answer["runs"]["run_id"]) == set(answer["runs"]["job_id"]) == {None}
         assert answer["runs"]["run_name"] == [row[0] for row in measured]
         detail = site.http["otto"].get(f"/api/v1/estimates/blame/{answer['estimate']['estimate_id']}/user/1").json()
-        assert set(detail["overlap"]) == {None} and sum(one > 0 for one in detail["exposure"]) == detail["entry"]["exposed_runs"]
+        assert (
+            set(detail["overlap"]) == {None}
+            and sum(one > 0 for one in detail["exposure"]) == detail["entry"]["exposed_runs"]
+        )
     u0 = by_name["u0"]
     there = {row[0] for row in tables()[1] if row[1] == "u0"}
     hours = sum(row[3] for row in measured if row[0] in there) / 3600
@@ -180,7 +190,9 @@ def test_whoever_wrote_the_names_reads_them_and_nobody_learns_a_pseudonym(site: 
     mine = blame(site, "una", exe="hers")
     assert mine["entries"][0]["name"] == "u0" and mine["runs"]["run_name"][0] == "r0"
     assert isinstance(site.judge("una", "again"), dict)
-    seen = [{entry["place"]: entry["name"] for entry in blame(site, "ugo", exe=exe)["entries"]} for exe in ("hers", "again")]
+    seen = [
+        {entry["place"]: entry["name"] for entry in blame(site, "ugo", exe=exe)["entries"]} for exe in ("hers", "again")
+    ]
     usual = pseudonyms_of(site)
     names = {f"u{number}" for number in range(USERS)}
     for one in seen:
@@ -273,7 +285,9 @@ def test_only_who_uploaded_or_an_operator_may_use_a_file_once_and_as_two(site: S
 
 def test_the_name_of_a_recorded_application_is_refused(site: Site) -> None:
     with connect(site.url, role="writer") as conn:
-        runs.upsert_run(conn, Run(run_key="r", exe="/home/eve/bin/amg", job_id="1", start_s=1e9, ranks=(0,), nodes=("n1",)))
+        runs.upsert_run(
+            conn, Run(run_key="r", exe="/home/eve/bin/amg", job_id="1", start_s=1e9, ranks=(0,), nodes=("n1",))
+        )
     failed = site.judge("una", "amg")
     assert isinstance(failed, FlitwatchError) and "another name" in str(failed) and "eve" not in str(failed)
 
@@ -281,7 +295,11 @@ def test_the_name_of_a_recorded_application_is_refused(site: Site) -> None:
 def test_too_many_files_and_too_long_ones_are_refused_with_advice(site: Site, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     waiting = [site.upload("una", b"x") for _ in range(files.WAITING_EACH)]
     refused = site.http["una"].post(FILES, content=b"x")
-    assert refused.status_code == 429 and str(waiting[0]) in refused.json()["detail"] and "DELETE" in refused.json()["advice"]
+    assert (
+        refused.status_code == 429
+        and str(waiting[0]) in refused.json()["detail"]
+        and "DELETE" in refused.json()["advice"]
+    )
     assert int(refused.headers["Retry-After"]) > 0
     # Visits that bring no cookie are of one address.
     for _ in range(files.WAITING_EACH):
@@ -291,7 +309,11 @@ def test_too_many_files_and_too_long_ones_are_refused_with_advice(site: Site, mo
     monkeypatch.setattr(files, "MAX_FILE_BYTES", 3 * MAX_BODY_BYTES)
     for body in (bytes(4 * MAX_BODY_BYTES), iter([bytes(MAX_BODY_BYTES)] * 4)):
         long = site.http["ugo"].post(FILES, content=body)
-        assert long.status_code == 413 and "MAX_FILE_BYTES" in long.json()["detail"] and "Compress" in long.json()["advice"]
+        assert (
+            long.status_code == 413
+            and "MAX_FILE_BYTES" in long.json()["detail"]
+            and "Compress" in long.json()["advice"]
+        )
     # What says beforehand that it is too long is not even read.
     address = site.http["ugo"].base_url
     conn = http.client.HTTPConnection(address.host, address.port, timeout=20)

@@ -62,7 +62,9 @@ def check_name_of_files(conn: Connection, name: str) -> None:
     Conflict
         The platform records runs of an application of that name.
     """
-    there = conn.execute("SELECT EXISTS (SELECT FROM run WHERE regexp_replace(exe, '^.*/', '') = %s)", [name]).fetchone()
+    there = conn.execute(
+        "SELECT EXISTS (SELECT FROM run WHERE regexp_replace(exe, '^.*/', '') = %s)", [name]
+    ).fetchone()
     if there and there[0]:
         raise Conflict(
             f"{name!r} is an application whose runs are recorded here", advice="Give your own runs another name."

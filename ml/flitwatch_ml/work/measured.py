@@ -74,11 +74,18 @@ def judge(data: MeasuredRuns, shuffles: int, seed: int, report: Callable[[int], 
     return Judged(data, blame, users, reasons, calibration, found)
 
 
-def estimate(judged: Judged, name: str, seed: int, created_by: str | None = None) -> tuple[Estimate, dict[str, list[Entry]]]:
+def estimate(
+    judged: Judged, name: str, seed: int, created_by: str | None = None
+) -> tuple[Estimate, dict[str, list[Entry]]]:
     """The same as it is kept: an estimate of application `name`, and its entries."""
     data, blame = judged.data, judged.blame
     runs = Runs(np.zeros(len(data.runs), np.int64), data.start_s, data.time_s[:, None], simulated=False)
-    parameters = {"definition": OURS.name, "seed": seed, "shuffles": judged.calibration["shuffles"], **blame.get_params()}
+    parameters = {
+        "definition": OURS.name,
+        "seed": seed,
+        "shuffles": judged.calibration["shuffles"],
+        **blame.get_params(),
+    }
     result = {
         "method": method_of(blame, 0, OURS.tau, "presence with an amount above 0"),
         "caveat": CAVEAT,
@@ -109,7 +116,10 @@ def read_pieces(runs: Iterable[bytes], exposure: Iterable[bytes]) -> MeasuredRun
         Naming file and line.
     """
     with ExitStack() as held:
-        paths = [held.enter_context(_in_memory(name, pieces)) for name, pieces in ((RUNS_FILE, runs), (EXPOSURE_FILE, exposure))]
+        paths = [
+            held.enter_context(_in_memory(name, pieces))
+            for name, pieces in ((RUNS_FILE, runs), (EXPOSURE_FILE, exposure))
+        ]
         return read_measured(*paths, called=(RUNS_FILE, EXPOSURE_FILE))
 
 

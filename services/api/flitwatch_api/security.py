@@ -128,9 +128,7 @@ class SecurityMiddleware:
         length = headers.get("content-length", "0")
         name, most, advice = _limit(scope)
         if not (length.isascii() and length.isdigit()) or int(length) > most:
-            return problem(
-                request, 413, "too-costly", f"the body is too long; the limit {name} is {most:,}", advice
-            )
+            return problem(request, 413, "too-costly", f"the body is too long; the limit {name} is {most:,}", advice)
         return None
 
 

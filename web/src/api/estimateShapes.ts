@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { rootShape } from "./roots";
 import { booleans, figure, figures, identifier, integers, maybe, text, texts } from "./shapes";
 
-/** Recorded by the platform, or brought by somebody in files; an older platform knows recorded runs only. */
+/** Recorded by the platform, or brought by a person in files; an older platform knows recorded runs only. */
 const sourceShape = v.optional(v.picklist(["runs", "files"]), "runs");
 const headShape = v.object({
   estimate_id: v.number(),

@@ -17,7 +17,13 @@ from flitwatch_api.problems import RESPONSES
 
 http = APIRouter(tags=["estimates"], responses=RESPONSES)
 
-Exe = Annotated[str | None, Query(max_length=400, description="The application; without it, of the newest estimate of recorded runs, else of files.")]
+Exe = Annotated[
+    str | None,
+    Query(
+        max_length=400,
+        description="The application; without it, of the newest estimate of recorded runs, else of files.",
+    ),
+]
 Nodes = Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Its number of nodes.")]
 Number = Annotated[
     int | None, Query(ge=0, le=MAX_ID, description="This estimate instead of the newest (/estimates/versions).")

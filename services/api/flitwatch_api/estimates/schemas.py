@@ -10,7 +10,9 @@ from pydantic import BaseModel, Field
 By = Literal["user", "application"]
 Source = Annotated[
     Literal["runs", "files"],
-    Field(description="`runs`: recorded by the platform; `files`: brought by somebody (task ml.blame_measured, flitwatch import runs)."),
+    Field(
+        description="`runs`: recorded by the platform; `files`: brought by a person (task ml.blame_measured, flitwatch import runs)."
+    ),
 ]
 
 
@@ -168,7 +170,9 @@ class Blame(BaseModel):
     total: int
     runs: BlameRuns
     calibration: Calibration | None = Field(description="Of runs from files; null for recorded ones.")
-    drivers: list[Circumstance] = Field(description="Of runs from files: other columns of numbers, the strongest first.")
+    drivers: list[Circumstance] = Field(
+        description="Of runs from files: other columns of numbers, the strongest first."
+    )
     notes: list[str] = Field(description="What a reader should know of the files.")
     entries: list[BlameEntry]
     next_cursor: str | None

@@ -40,7 +40,9 @@ def set_name(text: str) -> str:
         It is too long, or has blanks at its ends, slashes or control characters.
     """
     if not 1 <= len(text) <= LONGEST_NAME or text != text.strip() or "/" in text or not text.isprintable():
-        raise ValueError(f"use 1 to {LONGEST_NAME} characters without slashes, control characters and blanks at the ends")
+        raise ValueError(
+            f"use 1 to {LONGEST_NAME} characters without slashes, control characters and blanks at the ends"
+        )
     return text
 
 
@@ -48,7 +50,9 @@ LONGEST_NAME = 200
 SetName = Annotated[
     str,
     AfterValidator(set_name),
-    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "description": "What the set is called."}),
+    WithJsonSchema(
+        {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "description": "What the set is called."}
+    ),
 ]
 
 

@@ -2216,7 +2216,7 @@ export interface components {
             simulated: boolean;
             /**
              * Source
-             * @description `runs`: recorded by the platform; `files`: brought by somebody (task ml.blame_measured, flitwatch import runs).
+             * @description `runs`: recorded by the platform; `files`: brought by a person (task ml.blame_measured, flitwatch import runs).
              * @enum {string}
              */
             source: "runs" | "files";
@@ -4748,7 +4748,7 @@ export interface components {
             simulated: boolean;
             /**
              * Source
-             * @description `runs`: recorded by the platform; `files`: brought by somebody (task ml.blame_measured, flitwatch import runs).
+             * @description `runs`: recorded by the platform; `files`: brought by a person (task ml.blame_measured, flitwatch import runs).
              * @enum {string}
              */
             source: "runs" | "files";

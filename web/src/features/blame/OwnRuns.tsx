@@ -99,8 +99,8 @@ export function OwnRuns() {
       {start.error && <Failure error={start.error} line />}
       {cancel.error && <Failure error={cancel.error} line />}
       <p className="muted">
-        A verdict tells whose presence goes with slow runs. It does not prove a cause. With fewer than 20 runs nothing
-        can be told.
+        A verdict tells whose presence goes with slow runs. It does not prove a cause. With fewer than 20 runs it cannot
+        tell.
       </p>
     </section>
   );
