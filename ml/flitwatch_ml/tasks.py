@@ -71,7 +71,7 @@ def blame_measured(args: dict[str, Any], context: TaskContext) -> StoredEstimate
 
 
 def keep_of_files(
-    conn: Any, estimate: estimate_store.Estimate, entries: dict[str, list[estimate_store.Entry]]
+    conn: Any, estimate: estimate_store.Estimate, entries: Mapping[str, list[estimate_store.Entry]]
 ) -> StoredEstimate:
     """Keep an estimate of runs that were brought in files; alerts and advice, which go by what the platform recorded, do not see it.
 

@@ -53,7 +53,7 @@ class Entry:
 def save(
     conn: Connection,
     estimate: Estimate,
-    entries: dict[str, Sequence[Entry]] | None = None,
+    entries: Mapping[str, Sequence[Entry]] | None = None,
     models: dict[int, bytes] | None = None,
 ) -> int:
     """Keep a result as the newest of its kind and application; return its number.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,12 +115,8 @@ def read_pieces(runs: Iterable[bytes], exposure: Iterable[bytes]) -> MeasuredRun
     BadInput
         Naming file and line.
     """
-    with ExitStack() as held:
-        paths = [
-            held.enter_context(_in_memory(name, pieces))
-            for name, pieces in ((RUNS_FILE, runs), (EXPOSURE_FILE, exposure))
-        ]
-        return read_measured(*paths, called=(RUNS_FILE, EXPOSURE_FILE))
+    with _in_memory(RUNS_FILE, runs) as first, _in_memory(EXPOSURE_FILE, exposure) as second:
+        return read_measured(first, second, called=(RUNS_FILE, EXPOSURE_FILE))
 
 
 @contextmanager

@@ -33,7 +33,7 @@ const rowsOf = (detail: BlameDetail): Row[] =>
       ? []
       : [
           {
-            run: run === null ? (detail.run_name[i] ?? `${i + 1}`) : String(run),
+            run: run === null ? (detail.run_name[i] ?? `run ${i + 1}`) : `run ${run}`,
             job: detail.job_id[i] ?? null,
             start: detail.start[i] ?? "",
             time,
@@ -48,14 +48,14 @@ const when = (text: string) => {
   return ms === null ? "–" : moment(ms, Date.now());
 };
 
-const columns: Column<Row>[] = [
+const columnsOf = (files: boolean): Column<Row>[] => [
   {
     key: "job",
-    header: "Job",
-    value: (r) => r.job,
+    header: files ? "Run" : "Job",
+    value: (r) => (files ? r.run : r.job),
     render: (r) =>
       r.job === null ? (
-        `run ${r.run}`
+        r.run
       ) : (
         <Link to="/jobs/$job" params={{ job: r.job }}>
           {r.job}
@@ -83,6 +83,8 @@ const columns: Column<Row>[] = [
 export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; place: number }) {
   const detail = useQuery(blameDetailQuery(estimate, by, place));
   const rows = useMemo(() => (detail.data ? rowsOf(detail.data) : []), [detail.data]);
+  const files = detail.data?.estimate.source === "files";
+  const columns = useMemo(() => columnsOf(files), [files]);
   if (detail.error && !detail.data)
     return (
       <section className="card" aria-label="Runs">
@@ -114,7 +116,7 @@ export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; 
         .filter(Boolean)
         .join(" · ")}
     >
-      <Dots rows={rows} name={entry.name} files={detail.data.estimate.source === "files"} />
+      <Dots rows={rows} name={entry.name} files={files} />
     </PictureCard>
   );
 }
@@ -160,7 +162,7 @@ function Dots({ rows, name, files }: { rows: Row[]; name: string; files: boolean
                   showTooltip(
                     event.clientX,
                     event.clientY,
-                    `${row.job ? `job ${row.job}` : `run ${row.run}`}  ${when(row.start)} ${ZONE}\n${duration(row.time)}\n${row.exposure > 0 ? `exposure ${ratio(row.exposure)}` : "no such job beside it"}`,
+                    `${row.job ? `job ${row.job}` : row.run}  ${when(row.start)} ${ZONE}\n${duration(row.time)}\n${row.exposure > 0 ? `exposure ${ratio(row.exposure)}` : "no such job beside it"}`,
                   )
                 }
                 onPointerLeave={hideTooltip}
