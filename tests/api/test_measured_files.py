@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import http.client
 import io
 import json
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,6 +120,18 @@ def site(embedded_db: str) -> Iterator[Site]:
         yield Site(embedded_db, clients)
         for client in clients.values():
             client.close()
+
+
+@contextlib.contextmanager
+def worker(url: str) -> Iterator[None]:
+    """A worker of the estimators, as a site runs it."""
+    argv = [sys.executable, "-m", "flitwatch.main", "worker", "--db", url, "--queue", "ml"]
+    running = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        running.kill()
+        running.wait()
 
 
 def blame(site: Site, who: str, **query: Any) -> dict[str, Any]:
@@ -353,3 +369,36 @@ def test_a_user_who_is_erased_leaves_the_estimate_and_all_that_waits(site: Site)
         erase(conn, "una")
         assert conn.execute("SELECT count(*) FROM estimate WHERE created_by IS NOT NULL").fetchone() == (0,)
         assert conn.execute("SELECT count(*) FROM estimate").fetchone() == (1,)
+
+
+@pytest.mark.shared
+@pytest.mark.integration
+@pytest.mark.slow
+def test_a_worker_judges_the_measured_runs_as_the_command_does(site: Site, shared: Path, capfd) -> None:  # type: ignore[no-untyped-def]
+    folder = shared / "data" / "variability"
+    paths = [folder / f"perlmutter_milc_{part}.csv" for part in ("runs", "exposure")]
+    first, second = (site.upload("otto", path.read_bytes()) for path in paths)
+    task = site.start("otto", first, second, "milc, measured").json()["task_id"]
+    bad = site.start("otto", site.upload("otto", b"\0" * 99), site.upload("otto", b"x"), "bad").json()["task_id"]
+    main(["blame", "--runs", str(paths[0]), "--exposure", str(paths[1]), "--shuffles", "5", "--json"])
+    said = json.loads(capfd.readouterr().out)
+    with worker(site.url):
+        ended = {}
+        deadline = time.monotonic() + 240
+        while len(ended) < 2:
+            assert time.monotonic() < deadline, ended
+            rows = [site.http["otto"].get(f"/api/v1/tasks/{number}").json() for number in (task, bad)]
+            ended = {row["task_id"]: row for row in rows if row["state"] in ("succeeded", "failed")}
+            time.sleep(0.2)
+    assert ended[task]["state"] == "succeeded", ended[task]["error"]
+    assert ended[bad]["state"] == "failed" and ended[bad]["error"]["message"].startswith("runs.csv")
+    assert site.held() == 0
+    answers = [blame(site, "otto", exe="milc, measured")]
+    while answers[-1]["next_cursor"]:
+        answers.append(blame(site, "otto", exe="milc, measured", cursor=answers[-1]["next_cursor"]))
+    kept = {entry["name"]: entry for answer in answers for entry in answer["entries"]}
+    keys = ("verdict", "q", "p", "score", "effect_s", "exposed_runs", "runs_needed", "lost_node_hours")
+    assert {name: [entry[key] for key in keys] for name, entry in kept.items()} == {
+        user["user"]: [user[key] for key in keys] for user in said["users"]
+    }
+    assert len(kept) > 1_000 and answers[0]["calibration"] == said["calibration"]
