@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +86,21 @@ def estimate(
     return result_of("blame", exe, nodes, runs, parameters, score_of(ranked["user"]), result), ranked
 
 
-def method_of(blame: CalendarBlame, least_nodes: int, tau: float, presence: str) -> dict[str, Any]:
+class Method(TypedDict):
+    """How blame was estimated, in words, with its limits and the changes of regime (epoch seconds)."""
+
+    name: str
+    strata: str
+    response: str
+    alpha: float
+    least_nodes: int
+    min_exposed: int
+    beside: str
+    calendar: str
+    regimes_s: list[float]
+
+
+def method_of(blame: CalendarBlame, least_nodes: int, tau: float, presence: str) -> Method:
     """How blame was estimated; `presence`: what the paper's method counts as being there."""
     calendar = blame.calendar_
     return {

@@ -29,7 +29,7 @@ CAVEAT = (
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class MeasuredVerdicts:
     """Verdicts on measured runs.
 
     Attributes
@@ -49,7 +49,9 @@ class Judged:
     drivers: list[Driver]
 
 
-def judge(data: MeasuredRuns, shuffles: int, seed: int, report: Callable[[int], object] = lambda done: None) -> Judged:
+def judge(
+    data: MeasuredRuns, shuffles: int, seed: int, report: Callable[[int], object] = lambda done: None
+) -> MeasuredVerdicts:
     """Verdicts by the estimator that serves.
 
     Raises
@@ -71,11 +73,11 @@ def judge(data: MeasuredRuns, shuffles: int, seed: int, report: Callable[[int], 
     ]
     calibration = calibrate(data.exposure, data.time_s, data.start_s, data.circumstances, shuffles, seed, report)
     found = drivers(data.covariates, data.circumstances, data.time_s, data.start_s)
-    return Judged(data, blame, users, reasons, calibration, found)
+    return MeasuredVerdicts(data, blame, users, reasons, calibration, found)
 
 
 def estimate(
-    judged: Judged, name: str, seed: int, created_by: str | None = None
+    judged: MeasuredVerdicts, name: str, seed: int, created_by: str | None = None
 ) -> tuple[Estimate, dict[str, list[Entry]]]:
     """The same as it is kept: an estimate of application `name`, and its entries."""
     data, blame = judged.data, judged.blame

@@ -331,13 +331,6 @@ class Check(TypedDict):
     packet_bytes: NotRequired[int]
 
 
-class Circumstance(TypedDict):
-    name: str
-    correlation: float
-    p: float
-    q: float
-
-
 class ClassFigures(TypedDict):
     flits: float | None
     stall_cycles: float | None
@@ -504,6 +497,13 @@ class Drift(TypedDict):
     psi: dict[str, float]
     drifting: bool
     why: str | None
+
+
+class Driver(TypedDict):
+    name: str
+    correlation: float
+    p: float
+    q: float
 
 
 class Endpoints(TypedDict):
@@ -2349,7 +2349,7 @@ class Blame(TypedDict):
     total: int
     runs: BlameRuns
     calibration: CalibrationOutput | None
-    drivers: list[Circumstance]
+    drivers: list[Driver]
     notes: list[str]
     entries: list[BlameEntry]
     next_cursor: str | None

@@ -148,7 +148,7 @@ class Calibration(BaseModel):
     share: float | None = Field(description="Of the shuffled sets; at most a tenth should have a name.")
 
 
-class Circumstance(BaseModel):
+class Driver(BaseModel):
     """How a circumstance of the runs goes with their times."""
 
     name: str
@@ -170,9 +170,7 @@ class Blame(BaseModel):
     total: int
     runs: BlameRuns
     calibration: Calibration | None = Field(description="Of runs from files; null for recorded ones.")
-    drivers: list[Circumstance] = Field(
-        description="Of runs from files: other columns of numbers, the strongest first."
-    )
+    drivers: list[Driver] = Field(description="Of runs from files: other columns of numbers, the strongest first.")
     notes: list[str] = Field(description="What a reader should know of the files.")
     entries: list[BlameEntry]
     next_cursor: str | None

@@ -2562,7 +2562,7 @@ export interface components {
              * Drivers
              * @description Of runs from files: other columns of numbers, the strongest first.
              */
-            drivers: components["schemas"]["Circumstance"][];
+            drivers: components["schemas"]["Driver"][];
             /**
              * Notes
              * @description What a reader should know of the files.
@@ -3095,23 +3095,6 @@ export interface components {
              * @default 2048
              */
             packet_bytes: number;
-        };
-        /**
-         * Circumstance
-         * @description How a circumstance of the runs goes with their times.
-         */
-        Circumstance: {
-            /** Name */
-            name: string;
-            /**
-             * Correlation
-             * @description Partial: hours, dates and regimes taken out.
-             */
-            correlation: number;
-            /** P */
-            p: number;
-            /** Q */
-            q: number;
         };
         /**
          * ClassFigures
@@ -3906,6 +3889,23 @@ export interface components {
             drifting: boolean;
             /** Why */
             why: string | null;
+        };
+        /**
+         * Driver
+         * @description How a circumstance of the runs goes with their times.
+         */
+        Driver: {
+            /** Name */
+            name: string;
+            /**
+             * Correlation
+             * @description Partial: hours, dates and regimes taken out.
+             */
+            correlation: number;
+            /** P */
+            p: number;
+            /** Q */
+            q: number;
         };
         /**
          * DryRun

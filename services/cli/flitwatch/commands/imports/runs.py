@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from flitwatch_ml.blame.calibration import Calibration
 
 
-class ImportedRuns(TypedDict):
+class RunsReport(TypedDict):
     """The estimate that is kept now, its page, its users by verdict, how often shuffled run times give a name, and what a reader should know."""
 
     estimate_id: int
@@ -80,7 +80,7 @@ def runs(
         made, entries = estimate(judged, name, seed)
         with connect(url, role="writer") as conn:
             kept = keep_of_files(conn, made, entries)
-    report: ImportedRuns = {
+    report: RunsReport = {
         "estimate_id": kept["estimate_id"],
         "name": made.exe,
         "nodes": made.nodes,
