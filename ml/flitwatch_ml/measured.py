@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from flitwatch_domain.errors import BadInput
+from flitwatch_domain.errors import BadInput, TooCostly
 from flitwatch_domain.importers.packed import open_text
 from flitwatch_ml.tables import _amount, _named, _number, _time
 
@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 NEEDED = ("run", "start", "time_s")
 #: Starts lie from 1970 to 9999; milliseconds since 1970 do not.
 LATEST_S = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+#: Runs times users: beyond, a verdict would take hours and gigabytes.
+MOST_PAIRS = 20_000_000
 #: A column whose order is that of the run times up to this rank correlation is the run time in other words, no circumstance.
 THE_TIME_ITSELF = 0.99
 
@@ -50,24 +52,26 @@ class MeasuredRuns:
     notes: list[str]
 
 
-def read_measured(runs: Path, exposure: Path) -> MeasuredRuns:
+def read_measured(runs: Path, exposure: Path, called: tuple[str, str] | None = None) -> MeasuredRuns:
     """Read `run,start,time_s[,nodes][,circumstance...]` and `run,user,amount`.
 
     A start is ISO 8601 (UTC where no zone is named) or epoch seconds. Further columns of numbers are circumstances of a run; columns of text are left out.
+    `called`: how errors call the two files; without it, by their paths.
 
     Raises
     ------
     BadInput
         With file and line, where a value is missing, no number, negative, or stands twice.
     """
+    of_runs, of_exposure = called or (str(runs), str(exposure))
     rows: dict[str, tuple[str, dict[str, str]]] = {}
-    for line, row in _rows(runs, NEEDED):
-        where = f"{runs}:{line}"
+    for line, row in _rows(runs, of_runs, NEEDED):
+        where = f"{of_runs}:{line}"
         if _named(row["run"], where, "run") in rows:
             raise BadInput(f"run {row['run'][:40]!r} stands here twice", where=where)
         rows[row["run"]] = where, row
     if not rows:
-        raise BadInput("holds no runs", where=str(runs))
+        raise BadInput("holds no runs", where=of_runs)
     start_of = {run: _start(row["start"], where) for run, (where, row) in rows.items()}
     names = sorted(rows, key=lambda run: (start_of[run], run))
     ordered = [rows[run] for run in names]
@@ -80,7 +84,7 @@ def read_measured(runs: Path, exposure: Path) -> MeasuredRuns:
     varied = [name for name, values in numbers.items() if np.ptp(values) > 0]
     the_time = [name for name in varied if _is_the_time(numbers[name], time_s)]
     kept = [name for name in varied if name not in the_time]
-    users, amounts, told = _exposure(exposure, {run: at for at, run in enumerate(names)}, runs)
+    users, amounts, told = _exposure(exposure, of_exposure, {run: at for at, run in enumerate(names)}, of_runs)
     start_s = np.array([start_of[run] for run in names])
     circumstances = np.column_stack([numbers[name] for name in kept]) if kept else np.zeros((len(names), 0))
     sizes = np.zeros(len(names)) if nodes is None else nodes
@@ -127,20 +131,25 @@ def _notes(
         yield f"{alone} runs have no row of exposure; nobody is taken to have been beside them"
 
 
-def _exposure(path: Path, run_at: dict[str, int], runs: Path) -> tuple[list[str], Floats, set[int]]:
+def _exposure(path: Path, called: str, run_at: dict[str, int], runs: str) -> tuple[list[str], Floats, set[int]]:
     seen: dict[tuple[int, str], float] = {}
-    for line, row in _rows(path, ("run", "user", "amount")):
-        where = f"{path}:{line}"
+    for line, row in _rows(path, called, ("run", "user", "amount")):
+        where = f"{called}:{line}"
         run = run_at.get(_named(row["run"], where, "run"))
         if run is None:
             raise BadInput(f"run {row['run'][:40]!r} is not in {runs}", where=where)
         key = run, _named(row["user"], where, "user")
         if key in seen:
-            raise BadInput(f"run {row['run'][:40]!r} and user {key[1][:40]!r} stand here twice", where=where)
+            raise BadInput(f"run {row['run'][:40]!r} and this user stand here twice", where=where)
         seen[key] = _amount(row["amount"], where, "amount")
     if not seen:
-        raise BadInput("holds no users", where=str(path))
+        raise BadInput("holds no users", where=called)
     users = sorted({user for _, user in seen})
+    if len(run_at) * len(users) > MOST_PAIRS:
+        raise TooCostly(
+            f"{len(run_at):,} runs and {len(users):,} users are more than {MOST_PAIRS:,} pairs",
+            advice="Leave out users with the least exposure, or take fewer runs.",
+        )
     column = {user: at for at, user in enumerate(users)}
     amounts = np.zeros((len(run_at), len(users)))
     for (run, user), amount in seen.items():
@@ -183,7 +192,7 @@ def _start(text: str, where: str) -> float:
     return second
 
 
-def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(path: Path, called: str, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:
     """(line, {column: value}) of a CSV that has these columns in any order."""
     try:
         with open_text(path) as file:
@@ -194,19 +203,24 @@ def _rows(path: Path, needed: tuple[str, ...]) -> Iterator[tuple[int, dict[str, 
                 other = next((sign for sign in ";\t|" if sign in "".join(header)), None)
                 raise BadInput(
                     f"the header lacks {', '.join(lacking)}",
-                    where=f"{path}:1",
+                    where=f"{called}:1",
                     advice=f"Separate columns by commas, not by {other!r}"
                     if other
                     else f"Begin with {','.join(needed)}",
                 )
             if len(set(header)) != len(header) or "" in header:
-                raise BadInput("a column has no name, or two have the same", where=f"{path}:1")
+                raise BadInput("a column has no name, or two have the same", where=f"{called}:1")
             for row in reader:
                 if not row:
                     continue
-                where = f"{path}:{reader.line_num}"
+                where = f"{called}:{reader.line_num}"
                 if len(row) != len(header):
                     raise BadInput(f"{len(row)} fields where the header has {len(header)}", where=where)
                 yield reader.line_num, dict(zip(header, (value.strip() for value in row), strict=True))
     except csv.Error as failure:
-        raise BadInput(f"is not CSV: {failure}", where=str(path)) from failure
+        raise BadInput(f"is not CSV: {failure}", where=called) from failure
+    except BadInput as bad:
+        # What lies in the file, not how it stands there, is told of the path.
+        if bad.where != str(path):
+            raise
+        raise BadInput(bad.reason, where=called, advice=bad.advice) from bad

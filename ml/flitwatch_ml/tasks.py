@@ -1,4 +1,4 @@
-"""Estimators as tasks: `ml.blame`, `ml.deviation`, `ml.forecast` {exe, nodes, ...}; engines are imported inside the handlers."""
+"""Estimators as tasks: `ml.blame`, `ml.deviation`, `ml.forecast` {exe, nodes, ...}, `ml.blame_measured` {name, runs, exposure}; engines are imported inside the handlers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
-from flitwatch_db import connect
+from flitwatch_db import connect, tasks
 from flitwatch_db.core.events import emit
 from flitwatch_db.estimates import inputs as estimates
 from flitwatch_db.estimates import store as estimate_store
-from flitwatch_db.tasks import Handler, TaskContext
+from flitwatch_db.tasks import Handler, TaskContext, files
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_domain.neighbourhood import DEFINITIONS, OURS, circumstances, large_job_nodes
 from flitwatch_domain.task_models import read_arguments
-from flitwatch_domain.task_models.measured import BlameArguments, EstimateArguments
+from flitwatch_domain.task_models.measured import BlameArguments, EstimateArguments, MeasuredBlameArguments
 from flitwatch_ml.work.sets import complete
 
 
@@ -45,6 +45,43 @@ def blame(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
             runs, exe, nodes, beside, least, definition, estimates.route_changes_s(conn, runs.run_id)
         )
         return _keep(conn, estimate, entries=entries)
+
+
+def blame_measured(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
+    """Who: users beside measured runs, from two files that were uploaded for this task."""
+    from flitwatch_ml.work import measured as work
+
+    asked = MeasuredBlameArguments.of(args)
+    with connect(context.dsn, role="writer") as conn:
+        task = tasks.get(conn, context.task_id)
+        estimates.check_name_of_files(conn, asked.name)
+        data = work.read_pieces(*(files.pieces(conn, task.task_id, number) for number in asked.files()))
+
+    def tell(done: int) -> None:
+        context.check()
+        context.report(done, asked.shuffles, f"{len(data.runs)} runs, {len(data.users)} users; shuffled run times")
+
+    tell(0)
+    judged = work.judge(data, asked.shuffles, asked.seed, tell)
+    estimate, entries = work.estimate(judged, asked.name, asked.seed, task.created_by)
+    with connect(context.dsn, role="writer") as conn:
+        # Whoever was erased meanwhile is not brought back.
+        files.check_still_there(conn, task.task_id, asked.files())
+        return keep_of_files(conn, estimate, entries)
+
+
+def keep_of_files(
+    conn: Any, estimate: estimate_store.Estimate, entries: Mapping[str, list[estimate_store.Entry]]
+) -> StoredEstimate:
+    """Keep an estimate of runs that were brought in files; alerts and advice, which go by what the platform recorded, do not see it.
+
+    Raises
+    ------
+    Conflict
+        The name is that of an application whose runs the platform records.
+    """
+    estimates.check_name_of_files(conn, estimate.exe)
+    return _told(conn, estimate, estimate_store.save(conn, estimate, entries=entries))
 
 
 def deviation(args: dict[str, Any], context: TaskContext) -> StoredEstimate:
@@ -91,7 +128,12 @@ def _keep(conn: Any, estimate: estimate_store.Estimate, **parts: Any) -> StoredE
     estimate_store.set_state(
         conn, kind, exe, nodes, runs=runs, newest_run=newest.get((exe, nodes), 0), estimate_id=number
     )
-    emit(conn, "estimate", {"kind": kind, "exe": exe, "nodes": nodes, "estimate_id": number})
+    return _told(conn, estimate, number)
+
+
+def _told(conn: Any, estimate: estimate_store.Estimate, number: int) -> StoredEstimate:
+    about = {"kind": estimate.kind, "exe": estimate.exe, "nodes": estimate.nodes}
+    emit(conn, "estimate", {**about, "estimate_id": number})
     return {"estimate_id": number, "score": estimate.score, "simulated": estimate.simulated}
 
 
@@ -138,6 +180,7 @@ def live(dsn: str, stop: threading.Event) -> None:
 #: What a worker of this package can do.
 HANDLERS: dict[str, Handler] = {
     "ml.blame": _noting_lacks("blame", blame),
+    "ml.blame_measured": blame_measured,
     "ml.deviation": _noting_lacks("deviation", deviation),
     "ml.forecast": _noting_lacks("forecast", forecast),
 }

@@ -79,7 +79,9 @@ def _method(name: str, verb: str, path: str, operation: dict[str, Any]) -> str:
     inside = [p for p in parameters if p["in"] == "path"]
     query = [p for p in parameters if p["in"] == "query"]
     body = "requestBody" in operation
-    arguments = ["self", *(f"{_name(p)}: {_type(p)}" for p in inside), *(["body: Any"] if body else [])]
+    # What is no JSON is sent as it is.
+    kind = "Any" if "application/json" in operation.get("requestBody", {}).get("content", {}) else "bytes"
+    arguments = ["self", *(f"{_name(p)}: {_type(p)}" for p in inside), *([f"body: {kind}"] if body else [])]
     needed = [p for p in query if p.get("required")]
     optional = [p for p in query if not p.get("required")]
     if query:

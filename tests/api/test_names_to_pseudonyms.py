@@ -76,7 +76,8 @@ TASKS: list[tuple[str, str]] = [
     ("alerting.test", '{"rule": "{}", "from_s": 1, "to_s": 100}'),
     ("sim.collective", '{"topology": "{}"}'), ("sim.packet", '{"topology": "{}"}'), ("sim.study", '{"study": "{}"}'),
     ("sim.whatif", '{"fabric": "{}", "at_s": 1, "job": "{}"}'), ("routing.loop", '{"topology": "{}"}'), ("routing.optimise", '{"pattern": "{}"}'),
-    ("routing.reconstruct", '{"basis": "{}"}'), ("ml.blame", '{"exe": "{}", "nodes": 1}'), ("ml.deviation", '{"exe": "{}", "nodes": 1}'),
+    ("routing.reconstruct", '{"basis": "{}"}'), ("ml.blame", '{"exe": "{}", "nodes": 1}'),
+    ("ml.blame_measured", '{"name": "{}", "runs": 1, "exposure": 2}'), ("ml.deviation", '{"exe": "{}", "nodes": 1}'),
     ("ml.forecast", '{"exe": "{}", "nodes": 1}'), ("demo.count", '{"to": "{}"}'), ("{}", "{}"),
 ]  # fmt: skip
 #: What differs from request to request.

@@ -63,6 +63,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "routing.optimise": {"pattern": "shift", "topology": "quartz1"},
     "routing.advice": {"application": "milc", "observations": {"ADAPTIVE_0": [SEEN], "ADAPTIVE_3": [SEEN]}},
     "ml.blame": {"exe": "milc", "nodes": 4},
+    "ml.blame_measured": {"name": "mine", "runs": 1, "exposure": 2},
     "ml.deviation": {"exe": "milc", "nodes": 4},
     "ml.forecast": {"exe": "milc", "nodes": 4},
     "alerting.test": {"rule": {"name": "r", "signal": "blamed_user", "above": 0}, "from_s": 0, "to_s": 1},

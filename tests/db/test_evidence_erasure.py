@@ -283,6 +283,7 @@ def test_erasing_says_that_an_account_stays_and_deletes_it_when_told(world: Worl
 
 def made_of(**rows: int) -> dict[str, int]:
     tables = (
+        "task_file",
         "estimate",
         "estimate_entry",
         "event",

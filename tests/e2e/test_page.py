@@ -22,6 +22,7 @@ from flitwatch_ops.embedded import Embedded
 from flitwatch_research.studies import registry
 
 pytestmark = pytest.mark.integration
+MEASURED = "data/variability/perlmutter_milc_{}.csv"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -93,6 +94,18 @@ def test_the_page_names_where_planted_congestion_begins(embedded_db: str, browse
     with served(embedded_db) as url:
         names = {"FLITWATCH_URL": url, "FLITWATCH_JOBS": json.dumps(JOBS), "FLITWATCH_AT": str(END)}
         run("roots.mjs", {**browser, **names}, timeout_s=300)
+
+
+@pytest.mark.shared
+@pytest.mark.slow
+@pytest.mark.timeout(700)
+def test_verdicts_on_measured_runs(shared: Path, embedded_db: str, browser: dict[str, str]) -> None:
+    """Two files on the blame page, a worker that judges them, and the estimate that opens: runs of a Slingshot machine."""
+    from api.test_measured_files import worker
+
+    names = {f"FLITWATCH_{part.upper()}": os.fspath(shared / MEASURED.format(part)) for part in ("runs", "exposure")}
+    with served(embedded_db) as url, worker(embedded_db):
+        run("measured.mjs", {**browser, **names, "FLITWATCH_URL": url}, timeout_s=600)
 
 
 @pytest.mark.slow

@@ -33,6 +33,8 @@ KEEP_ROWS = {
     "ingest_minute": ("ts", timedelta(days=400)),
     "arrival_minute": ("ts", timedelta(days=1)),
     "gap": ("to_ts", timedelta(days=400)),
+    # Uploaded for a task that was never started, or that waits for a worker for so long.
+    "task_file": ("created_at", timedelta(days=1)),
 }
 TASK_KEEP = timedelta(days=90)
 

@@ -13,6 +13,7 @@ from psycopg import sql
 
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, LDMS_FOUR, TABLE_II
 from flitwatch_domain.counters.features import NIC
+from flitwatch_domain.errors import Conflict
 from flitwatch_domain.fabric import Technology
 from flitwatch_domain.neighbourhood import Jobs, Windows
 
@@ -51,6 +52,23 @@ def applications(conn: Connection, least_runs: int = 1) -> list[tuple[str, int, 
         ).format(_NODES),
         [least_runs],
     ).fetchall()
+
+
+def check_name_of_files(conn: Connection, name: str) -> None:
+    """Whether a set of runs from files may have this name; what a person sees of an application is its name without folders.
+
+    Raises
+    ------
+    Conflict
+        The platform records runs of an application of that name.
+    """
+    there = conn.execute(
+        "SELECT EXISTS (SELECT FROM run WHERE regexp_replace(exe, '^.*/', '') = %s)", [name]
+    ).fetchone()
+    if there and there[0]:
+        raise Conflict(
+            f"{name!r} is an application whose runs are recorded here", advice="Give your own runs another name."
+        )
 
 
 def runs_of(conn: Connection, exe: str, nodes: int, most: int = 2000) -> Runs:

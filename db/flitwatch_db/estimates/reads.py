@@ -17,7 +17,7 @@ from flitwatch_domain.run_time import BASES
 Row = dict[str, Any]
 
 _HEAD = SQL("""
-    SELECT estimate_id, kind, exe, nodes, created_at AS created, code_version, parameters, data, score, simulated FROM estimate
+    SELECT estimate_id, kind, exe, nodes, created_at AS created, code_version, parameters, data, score, simulated, source, created_by FROM estimate
 """)
 _FORECAST = SQL("""
     SELECT f.run_id, f.after_steps, f.ahead, f.made_at AS made, f.estimate_id, f.forecaster, f.expected_s, f.low_s, f.high_s, f.usual_s, f.curve_s,
@@ -43,7 +43,10 @@ async def _rows(conn: Connection, query: sql.SQL | sql.Composed, parameters: Any
 
 
 async def applications(conn: Connection) -> list[Row]:
-    """Instrumented applications by number of nodes, most runs first, with `standing`: {kind: {estimate_id, created, checked, lacks, score, drift}}."""
+    """Instrumented applications by number of nodes, most runs first, then sets of runs from files, the newest first.
+
+    With `source`, and `standing`: {kind: {estimate_id, created, checked, lacks, score, drift}}.
+    """
     return await _rows(
         conn,
         SQL("""
@@ -51,13 +54,20 @@ async def applications(conn: Connection) -> list[Row]:
                 SELECT r.exe, coalesce(j.nodes, r.ranks) AS nodes, count(*) AS runs, bool_or(r.simulated) AS simulated,
                        count(*) FILTER (WHERE j.end_ts IS NULL AND j.state = 'RUNNING') AS running
                 FROM run r LEFT JOIN job j USING (job_pk) GROUP BY 1, 2
+            ), files AS (
+                SELECT DISTINCT ON (exe, nodes) exe, nodes, (data ->> 'runs')::bigint AS runs, simulated, 0::bigint AS running, estimate_id,
+                       jsonb_build_object(kind, jsonb_build_object('estimate_id', estimate_id, 'created', created_at, 'checked', created_at,
+                                                                   'lacks', NULL, 'score', score)) AS standing
+                FROM estimate WHERE source = 'files' ORDER BY exe, nodes, estimate_id DESC
             )
-            SELECT s.*, (
+            (SELECT s.*, 'runs' AS source, (
                 SELECT jsonb_object_agg(t.kind, jsonb_build_object('estimate_id', t.estimate_id, 'created', e.created_at, 'checked', t.checked_at,
                                                                    'lacks', t.lacks, 'score', e.score))
                 FROM estimate_state t LEFT JOIN estimate e USING (estimate_id) WHERE t.exe = s.exe AND t.nodes = s.nodes
             ) AS standing
-            FROM sets s ORDER BY s.runs DESC, s.exe, s.nodes LIMIT 1000
+            FROM sets s ORDER BY s.runs DESC, s.exe, s.nodes LIMIT 1000)
+            UNION ALL
+            (SELECT exe, nodes, runs, simulated, running, 'files', standing FROM files ORDER BY estimate_id DESC LIMIT 1000)
         """),
     )
 
@@ -87,14 +97,14 @@ async def versions(
 async def find_estimate(
     conn: Connection, kind: str, exe: str | None, nodes: int | None, estimate_id: int | None, bare: bool = False
 ) -> Row | None:
-    """An estimate with its result: the one of that number, or the newest that fits; `bare`: the application is named without folders."""
+    """An estimate with its result: the one of that number, or the newest that fits, of files only where none of recorded runs does; `bare`: the application is named without folders."""
     rows = await _rows(
         conn,
         SQL("""
-            SELECT estimate_id, kind, exe, nodes, created_at AS created, code_version, parameters, data, score, simulated, result FROM estimate
+            SELECT estimate_id, kind, exe, nodes, created_at AS created, code_version, parameters, data, score, simulated, source, created_by, result FROM estimate
             WHERE kind = %(kind)s AND (%(exe)s::text IS NULL OR {} = %(exe)s) AND (%(nodes)s::int IS NULL OR nodes = %(nodes)s)
               AND (%(number)s::bigint IS NULL OR estimate_id = %(number)s)
-            ORDER BY estimate_id DESC LIMIT 1
+            ORDER BY source = 'files', estimate_id DESC LIMIT 1
         """).format(named(SQL("exe"), bare)),
         {"kind": kind, "exe": exe, "nodes": nodes, "number": estimate_id},
     )
@@ -106,7 +116,7 @@ async def newest_of_each(conn: Connection, kind: str) -> list[Row]:
     return await _rows(
         conn,
         SQL("""
-            SELECT DISTINCT ON (exe, nodes) estimate_id, kind, exe, nodes, created_at AS created, code_version, parameters, data, score, simulated, result
+            SELECT DISTINCT ON (exe, nodes) estimate_id, kind, exe, nodes, created_at AS created, code_version, parameters, data, score, simulated, source, created_by, result
             FROM estimate WHERE kind = %s ORDER BY exe, nodes, estimate_id DESC LIMIT 200
         """),
         [kind],

@@ -1,4 +1,4 @@
-"""Entries of every application's blame that stands now, for names found in several sets of runs."""
+"""Entries of every set's blame that stands now (recorded applications, and the newest of each set from files), for names found in several sets of runs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,15 @@ Row = dict[str, Any]
 
 # One row an entry; entries of before there were verdicts name nobody.
 _ENTRIES = SQL("""
+    WITH now AS (
+        SELECT estimate_id FROM estimate_state WHERE kind = 'blame' AND estimate_id IS NOT NULL
+        UNION ALL
+        SELECT max(estimate_id) FROM estimate WHERE kind = 'blame' AND source = 'files' AND %(files)s GROUP BY exe, nodes
+    )
     SELECT n.name, e.estimate_id, e.exe, e.nodes, (e.data ->> 'runs')::int AS runs, n.place, e.simulated,
            jsonb_build_object('verdict', %(cannot_tell)s::text) || n.entry AS entry
-    FROM estimate_state t JOIN estimate e USING (estimate_id) JOIN estimate_entry n USING (estimate_id)
-    WHERE t.kind = 'blame' AND n.by_what = %(by)s ORDER BY e.estimate_id, n.place
+    FROM now JOIN estimate e USING (estimate_id) JOIN estimate_entry n USING (estimate_id)
+    WHERE n.by_what = %(by)s ORDER BY e.estimate_id, n.place
 """)
 #: What of an entry is evidence.
 EVIDENCE = (
@@ -26,17 +31,17 @@ EVIDENCE = (
 )  # fmt: skip
 
 
-async def entries(conn: Connection, by: str) -> list[tuple[str, Row]]:
-    """(name, evidence with its set) of every entry."""
+async def entries(conn: Connection, by: str, files: bool = True) -> list[tuple[str, Row]]:
+    """(name, evidence with its set) of every entry; `files`: of sets from files too."""
     async with conn.cursor(row_factory=dict_row) as cursor:
-        await cursor.execute(_ENTRIES, {"by": by, "cannot_tell": CANNOT_TELL})
+        await cursor.execute(_ENTRIES, {"by": by, "files": files, "cannot_tell": CANNOT_TELL})
         return [_evidence(row) for row in await cursor.fetchall()]
 
 
 def entries_now(conn: psycopg.Connection[Any], by: str) -> list[tuple[str, Row]]:
     """The same on a blocking connection."""
     with conn.cursor(row_factory=dict_row) as cursor:
-        cursor.execute(_ENTRIES, {"by": by, "cannot_tell": CANNOT_TELL})
+        cursor.execute(_ENTRIES, {"by": by, "files": True, "cannot_tell": CANNOT_TELL})
         return [_evidence(row) for row in cursor.fetchall()]
 
 

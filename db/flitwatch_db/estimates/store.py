@@ -23,6 +23,8 @@ class Estimate:
     ----------
     kind : blame | deviation | forecast
     data : at least runs, steps, first_s, last_s
+    source : runs | files        recorded by the platform, or brought by somebody
+    created_by : who brought them; None where nobody did, or at the command line
     """
 
     kind: str
@@ -34,22 +36,24 @@ class Estimate:
     score: dict[str, Any]
     result: dict[str, Any]
     simulated: bool
+    source: str = "runs"
+    created_by: str | None = None
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A blamed name; `overlap` and `exposure` have a value a run, in the order of the result's runs."""
+    """A blamed name; `overlap` and `exposure` have a value a run, in the order of the result's runs; an overlap of None is not known."""
 
     name: str
     entry: dict[str, Any]
-    overlap: Sequence[float]
+    overlap: Sequence[float | None]
     exposure: Sequence[float]
 
 
 def save(
     conn: Connection,
     estimate: Estimate,
-    entries: dict[str, Sequence[Entry]] | None = None,
+    entries: Mapping[str, Sequence[Entry]] | None = None,
     models: dict[int, bytes] | None = None,
 ) -> int:
     """Keep a result as the newest of its kind and application; return its number.
@@ -60,8 +64,8 @@ def save(
     models : fitted forecasters by the number of past steps they take
     """
     row = conn.execute(
-        "INSERT INTO estimate (kind, exe, nodes, code_version, parameters, data, score, result, simulated)"
-        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING estimate_id",
+        "INSERT INTO estimate (kind, exe, nodes, code_version, parameters, data, score, result, simulated, source, created_by)"
+        " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) RETURNING estimate_id",
         [
             estimate.kind,
             estimate.exe,
@@ -72,6 +76,8 @@ def save(
             Jsonb(estimate.score),
             Jsonb(estimate.result),
             estimate.simulated,
+            estimate.source,
+            estimate.created_by,
         ],
     ).fetchone()
     assert row is not None

@@ -54,7 +54,7 @@ _TOLD = (
     + " END"
 )
 #: Who made it is one name of a thing that may be about anybody: it stays, without the name.
-_MADE = {"task": "NULL", "recommendation": "NULL", "alert_silence": "'erased'"}
+_MADE = {"task": "NULL", "recommendation": "NULL", "estimate": "NULL", "alert_silence": "'erased'"}
 #: A refused record is kept as it came, JSON or fields between bars, perhaps cut short.
 _REFUSED = """EXISTS (SELECT FROM unnest(%(marks)s::text[]) AS mark WHERE position(convert_to(mark, 'UTF8') IN '|'::bytea || raw || '|'::bytea) > 0)
     OR reason ~* %(quoted)s OR where_ ~* %(quoted)s"""
@@ -64,7 +64,7 @@ def erase(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
     """Delete a user's jobs, their runs, and every kept result, blame, alert, rule, silence, task and refused record that names the user as a user.
 
     Rules and silences that pick the user by an expression go too, unless it picks others who are alike or almost everybody (`flitwatch_db.people.picking`).
-    Refused records go whose reason quotes the name, and events that hold it in any text. What the user made (tasks, silences) stays without
+    All files go that wait for a task: whoever brought them can bring them again. Refused records go whose reason quotes the name, and events that hold it in any text. What the user made (tasks, estimates, silences) stays without
     their name. Other text that happens to hold the name (a path, a job's name) is not searched, an account of that name stays
     (`flitwatch_db.people.accounts.remove`), and so do the rules, silences and alerts that `left` names.
 
@@ -97,6 +97,8 @@ def erase(conn: Conn, user: str, *, dry_run: bool = False) -> dict[str, int]:
     parameters = _parameters(conn, user)
     found: dict[str, int] = {}
     with conn.transaction(force_rollback=dry_run):
+        # What waits for its task may hold the name in any form. First, so that a task which has read it cannot store it behind our back.
+        found["task_file"] = _delete(conn, "task_file", sql.SQL("true"), parameters)
         for table, columns in _JSON.items():
             found[table] = _delete(conn, table, _about(table, columns), parameters)
         found["estimate_entry"] = _delete(

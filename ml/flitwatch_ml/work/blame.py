@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,51 +74,84 @@ def estimate(
         for by, part in beside.items()
         if part.names
     }
+    of_runs = np.full(len(times), float(nodes))
     ranked = {
-        by: _ranked(blames[by], part, times, definition, nodes) if by in blames else [] for by, part in beside.items()
+        by: entries(blames[by], part, times, definition, of_runs) if by in blames else [] for by, part in beside.items()
     }
-    blame, users = blames["user"], ranked["user"]
-    calendar = blame.calendar_
+    blame = blames["user"]
     parameters = {"least_nodes": least_nodes, "definition": definition.name, **blame.get_params()}
-    method = {
+    presence = f"presence with jobs of {least_nodes} nodes or more during {PARTS[definition.rule]}"
+    method = method_of(blame, least_nodes, definition.tau, presence)
+    result = {"method": method, "caveat": CAVEAT, "runs": {"run_id": runs.run_id.tolist(), **columns_of(runs)}}
+    return result_of("blame", exe, nodes, runs, parameters, score_of(ranked["user"]), result), ranked
+
+
+class Method(TypedDict):
+    """How blame was estimated, in words, with its limits and the changes of regime (epoch seconds)."""
+
+    name: str
+    strata: str
+    response: str
+    alpha: float
+    least_nodes: int
+    min_exposed: int
+    beside: str
+    calendar: str
+    regimes_s: list[float]
+
+
+def method_of(blame: CalendarBlame, least_nodes: int, tau: float, presence: str) -> Method:
+    """How blame was estimated; `presence`: what the paper's method counts as being there."""
+    calendar = blame.calendar_
+    return {
         "name": "exposure, rank times, conditional on the calendar and the users selected",
         "strata": "part of the day (6 h) and weekend" if calendar.strata else "none: too few runs",
         "response": "rank",
         "alpha": FOUND_Q,
         "least_nodes": least_nodes,
         "min_exposed": blame.min_exposed,
-        "beside": f"mutual information of optimality (tau = {definition.tau:g}) and presence with jobs of {least_nodes} nodes or more during {PARTS[definition.rule]}, exact p",
+        "beside": f"mutual information of optimality (tau = {tau:g}) and {presence}, exact p",
         "calendar": "smooth date trend, regimes, circumstances of the runs; blocks of days and weeks permuted",
         "regimes_s": calendar.regimes_s.tolist(),
     }
-    columns = {
-        "run_id": runs.run_id.tolist(),
+
+
+def columns_of(runs: estimates.Runs) -> dict[str, list[Any]]:
+    """When the compared runs began, how long they took, and which were slow."""
+    times = runs.step_time_s.sum(1)
+    return {
         "start_s": runs.start_s.tolist(),
         "time_s": times.tolist(),
         "slow": (times >= times.mean()).tolist(),
     }
-    score = {
+
+
+def score_of(users: list[Entry]) -> dict[str, int]:
+    """How many users there are of each kind."""
+    return {
         "found": sum(one.entry["verdict"] == NAMED for one in users),
         "cannot_tell": sum(one.entry["verdict"] == CANNOT_TELL for one in users),
         "testable": sum(one.entry["testable"] for one in users),
         "users": len(users),
     }
-    result = {"method": method, "caveat": CAVEAT, "runs": columns}
-    return result_of("blame", exe, nodes, runs, parameters, score, result), ranked
 
 
-def _ranked(ours: CalendarBlame, beside: CoRunning, times: Any, definition: Definition, nodes: int) -> list[Entry]:
+def entries(
+    ours: CalendarBlame, beside: CoRunning, times: Any, definition: Definition, nodes: NDArray[np.float64] | None
+) -> list[Entry]:
+    """Blamed names in the order of their ranking; `nodes` (runs,) of each run, None where the files say none."""
     overlap, exposure = beside.met.overlap, beside.met.exposure
     paper = PresenceBlame(tau=definition.tau, rule=definition.rule).fit(overlap, times)
+    hours_of = np.full(len(beside.names), np.nan) if nodes is None else nodes @ (exposure > 0) / 3600
     order = {int(user): place for place, user in enumerate(ours.selected_, 1)}
     place = {user: at for at, user in enumerate(ours.ranking_.tolist(), 1)}
-    entries = []
+    found = []
     for at in ours.ranking_.tolist():
         name = beside.names[at]
         # Others stand here by their place: a name would outlive its erasure.
         reasons = [in_words(reason, lambda other: f"in place {place[other]}") for reason in ours.reasons_[at]]
         low, high = ours.effect_interval_s_[at]
-        hours = int(ours.exposed_runs_[at]) * nodes / 3600
+        hours = float(hours_of[at])
         body = {
             "own": name in beside.own, "verdict": ours.verdict_[at], "reasons": reasons, "score": float(ours.score_[at]), "sign": int(ours.sign_[at]),
             "p": known(ours.p_value_[at]), "q": known(ours.q_value_[at]), "testable": bool(ours.testable_[at]),
@@ -128,8 +161,8 @@ def _ranked(ours: CalendarBlame, beside: CoRunning, times: Any, definition: Defi
             "exposed_runs": int(ours.exposed_runs_[at]), "selected": order.get(at), "mi_bits": float(paper.mi_bits_[at]),
             "mi_sign": int(paper.sign_[at]), "mi_p": known(paper.p_value_[at]), "mi_q": known(paper.q_value_[at]),
         }  # fmt: skip
-        entries.append(Entry(name, body, overlap[:, at].tolist(), exposure[:, at].tolist()))
-    return entries
+        found.append(Entry(name, body, overlap[:, at].tolist(), exposure[:, at].tolist()))
+    return found
 
 
 def in_words(reason: str, naming: Any) -> str:

@@ -10,8 +10,12 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from flitwatch_api.problems import problem
+from flitwatch_db.tasks.files import MAX_FILE_BYTES
 
 MAX_BODY_BYTES = 1 << 20
+#: Where whole files are sent, and how long they may be; the route itself ends a body of unknown length there.
+FILES_PATH = "/api/v1/tasks/files"
+SMALLER_FILE = "Compress it (gzip, xz, zstd), or leave out what does not matter."
 #: Styles may be inline (the component library places its layers so), scripts never.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
@@ -96,7 +100,9 @@ class SecurityMiddleware:
         if refusal is not None:
             await refusal(scope, receive, completed)
             return
-        await self.app(scope, _bounded(receive), completed)
+        most = _limit(scope)[1]
+        # Beyond that of a file, so that the route sees that there is more and says so.
+        await self.app(scope, _bounded(receive, most if most == MAX_BODY_BYTES else 2 * most), completed)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers, request = Headers(scope=scope), Request(scope)
@@ -120,14 +126,9 @@ class SecurityMiddleware:
                 "Send it without an Origin header from a script.",
             )
         length = headers.get("content-length", "0")
-        if not (length.isascii() and length.isdigit()) or int(length) > MAX_BODY_BYTES:
-            return problem(
-                request,
-                413,
-                "too-costly",
-                f"the body is too long; the limit MAX_BODY_BYTES is {MAX_BODY_BYTES:,}",
-                "Send a smaller body.",
-            )
+        name, most, advice = _limit(scope)
+        if not (length.isascii() and length.isdigit()) or int(length) > most:
+            return problem(request, 413, "too-costly", f"the body is too long; the limit {name} is {most:,}", advice)
         return None
 
 
@@ -139,7 +140,14 @@ def urlsplit_netloc(origin: str) -> str:
         return ""
 
 
-def _bounded(receive: Receive) -> Receive:
+def _limit(scope: Scope) -> tuple[str, int, str]:
+    """Name and bytes of the limit of a request's body, and what to do about one that is longer."""
+    if scope["path"] == FILES_PATH and scope["method"] == "POST":
+        return "MAX_FILE_BYTES", MAX_FILE_BYTES, SMALLER_FILE
+    return "MAX_BODY_BYTES", MAX_BODY_BYTES, "Send a smaller body."
+
+
+def _bounded(receive: Receive, most: int) -> Receive:
     """Ends bodies without a length where the limit is."""
     seen = 0
 
@@ -148,7 +156,7 @@ def _bounded(receive: Receive) -> Receive:
         message = await receive()
         if message["type"] == "http.request":
             seen += len(message.get("body", b""))
-            if seen > MAX_BODY_BYTES:
+            if seen > most:
                 return {"type": "http.disconnect"}
         return message
 

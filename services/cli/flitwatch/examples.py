@@ -25,6 +25,7 @@ EXAMPLES = {
     "import flux": "flitwatch import flux jobs.json",
     "import ldms-csv": "flitwatch import ldms-csv store_csv/aries_rtr_mmr/*",
     "import ncl": "flitwatch import ncl run/",
+    "import runs": "flitwatch import runs runs.csv --exposure exposure.csv --name milc-autumn",
     "import noise": "flitwatch import noise noise.csv",
     "import pbs": "flitwatch import pbs accounting/20261124 accounting/20261125",
     "import routes": "flitwatch import routes opensm-lfts.dump --fabric perlis",

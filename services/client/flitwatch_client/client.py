@@ -54,7 +54,8 @@ class _Http(Operations):
         """An answer that is no refusal."""
         given = {name: value for name, value in query.items() if value is not None}
         try:
-            answer = self._http.request(method, path, params=given, json=body, headers={"Accept": accept})
+            sent: dict[str, Any] = {"content": body} if isinstance(body, bytes) else {"json": body}
+            answer = self._http.request(method, path, params=given, headers={"Accept": accept}, **sent)
         except httpx.HTTPError as problem:
             raise Unavailable(
                 f"the API at {self._http.base_url} does not answer: {type(problem).__name__}: {problem}",

@@ -211,14 +211,15 @@ class BlameEvidence(TypedDict):
 
 
 class BlameRuns(TypedDict):
-    run_id: list[int]
+    run_id: list[int | None]
+    run_name: list[str | None]
     job_id: list[str | None]
     start: list[str]
     time_s: list[float]
     slow: list[bool]
 
 
-class Calibration(TypedDict):
+class CalibrationInput(TypedDict):
     seed: NotRequired[int]
     threads: NotRequired[int]
     runs: NotRequired[int | None]
@@ -230,6 +231,13 @@ class Calibration(TypedDict):
     patterns: NotRequired[
         list[Literal['allreduce', 'alltoall', 'broadcast', 'halo3d', 'sweep3d']] | None
     ]
+
+
+class CalibrationOutput(TypedDict):
+    shuffles: int
+    q: float
+    sets_with_a_name: int
+    share: float | None
 
 
 class Carried(TypedDict):
@@ -432,7 +440,7 @@ class DeSensiApplications(TypedDict):
 
 class DeSensiCalibration(TypedDict):
     study: Literal['desensi-calibration']
-    parameters: NotRequired[Calibration]
+    parameters: NotRequired[CalibrationInput]
 
 
 class DeSensiCollectives(TypedDict):
@@ -489,6 +497,13 @@ class Drift(TypedDict):
     psi: dict[str, float]
     drifting: bool
     why: str | None
+
+
+class Driver(TypedDict):
+    name: str
+    correlation: float
+    p: float
+    q: float
 
 
 class Endpoints(TypedDict):
@@ -740,6 +755,7 @@ class Head(TypedDict):
     parameters: dict[str, Any]
     score: dict[str, Any]
     simulated: bool
+    source: Literal['runs', 'files']
 
 
 class HeadList(TypedDict):
@@ -1047,6 +1063,14 @@ class Matrix(TypedDict):
     stall_cycles: list[list[float | None]]
     ratio: list[list[float | None]]
     note: NotRequired[str | None]
+
+
+class MeasuredBlameArguments(TypedDict):
+    name: str
+    runs: int
+    exposure: int
+    shuffles: NotRequired[int]
+    seed: NotRequired[int]
 
 
 class Method(TypedDict):
@@ -1892,6 +1916,11 @@ class StartLoop(TypedDict):
     args: Loop
 
 
+class StartMeasuredBlame(TypedDict):
+    name: Literal['ml.blame_measured']
+    args: MeasuredBlameArguments
+
+
 class StartOptimise(TypedDict):
     name: Literal['routing.optimise']
     args: Optimise
@@ -1972,6 +2001,11 @@ class Task(TypedDict):
     created_at: str
     started_at: str | None
     finished_at: str | None
+
+
+class TaskFile(TypedDict):
+    file: int
+    bytes: int
 
 
 class TaskList(TypedDict):
@@ -2264,6 +2298,7 @@ class Application(TypedDict):
     runs: int
     running: int
     simulated: bool
+    source: Literal['runs', 'files']
     blame: EstimateStatus
     deviation: EstimateStatus
     forecast: EstimateStatus
@@ -2313,6 +2348,9 @@ class Blame(TypedDict):
     testable: int
     total: int
     runs: BlameRuns
+    calibration: CalibrationOutput | None
+    drivers: list[Driver]
+    notes: list[str]
     entries: list[BlameEntry]
     next_cursor: str | None
 
@@ -2321,12 +2359,13 @@ class BlameDetail(TypedDict):
     estimate: Head
     by: Literal['user', 'application']
     entry: BlameEntry
-    run_id: list[int]
+    run_id: list[int | None]
+    run_name: list[str | None]
     job_id: list[str | None]
     start: list[str]
     time_s: list[float]
     slow: list[bool]
-    overlap: list[float]
+    overlap: list[float | None]
     exposure: list[float]
 
 

@@ -341,6 +341,14 @@ class Operations:
         """POST /api/v1/tasks: Put work into the queue; a worker takes it."""
         return self._call("POST", "/api/v1/tasks", {}, body)
 
+    def add_file(self, body: bytes) -> Any:
+        """POST /api/v1/tasks/files: Upload a file for a task to read: the body as it is, plain or compressed. It goes when its task ends; without one, after a day."""
+        return self._call("POST", "/api/v1/tasks/files", {}, body)
+
+    def delete_file(self, file_id: int) -> Any:
+        """DELETE /api/v1/tasks/files/{file_id}: Delete an uploaded file that waits for a task. Below scope `operate`, one's own only."""
+        return self._call("DELETE", f"/api/v1/tasks/files/{self._part(file_id)}", {})
+
     def task(self, task_id: int) -> models.Task:
         """GET /api/v1/tasks/{task_id}: One task with its progress and result."""
         return self._call("GET", f"/api/v1/tasks/{self._part(task_id)}", {})

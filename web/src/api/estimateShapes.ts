@@ -3,6 +3,8 @@ import * as v from "valibot";
 import { rootShape } from "./roots";
 import { booleans, figure, figures, identifier, integers, maybe, text, texts } from "./shapes";
 
+/** Recorded by the platform, or brought by a person in files; an older platform knows recorded runs only. */
+const sourceShape = v.optional(v.picklist(["runs", "files"]), "runs");
 const headShape = v.object({
   estimate_id: v.number(),
   exe: v.string(),
@@ -14,6 +16,7 @@ const headShape = v.object({
   first: v.string(),
   last: v.string(),
   simulated: v.boolean(),
+  source: sourceShape,
 });
 export type Head = v.InferOutput<typeof headShape>;
 
@@ -26,6 +29,7 @@ export const estimatesShape = v.object({
       runs: v.number(),
       running: v.number(),
       simulated: v.boolean(),
+      source: sourceShape,
       blame: standingShape,
       deviation: standingShape,
       forecast: standingShape,
@@ -80,7 +84,13 @@ export const blameShape = v.object({
     min_exposed: v.number(),
     beside: v.string(),
   }),
-  runs: v.object({ run_id: integers, job_id: jobColumn, start: texts, time_s: figures, slow: booleans }),
+  calibration: maybe(v.object({ shuffles: v.number(), q: v.number(), sets_with_a_name: v.number(), share: figure })),
+  drivers: v.optional(
+    v.array(v.object({ name: v.string(), correlation: v.number(), p: v.number(), q: v.number() })),
+    [],
+  ),
+  notes: v.optional(v.array(v.string()), []),
+  runs: v.object({ run_id: figures, job_id: jobColumn, start: texts, time_s: figures, slow: booleans }),
   entries: v.array(entryShape),
   next_cursor: maybe(v.string()),
 });
@@ -90,7 +100,8 @@ export const blameDetailShape = v.object({
   estimate: headShape,
   by: v.string(),
   entry: entryShape,
-  run_id: integers,
+  run_id: figures,
+  run_name: v.optional(v.array(text), []),
   job_id: jobColumn,
   start: texts,
   time_s: figures,

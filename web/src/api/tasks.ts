@@ -1,7 +1,7 @@
 /** Work in the queue: start it, follow it, cancel it. */
 import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
-import { getJson, postJson } from "./client";
+import { getJson, postFile, postJson, remove } from "./client";
 import { pageOf, text } from "./shapes";
 
 export const taskShape = v.object({
@@ -37,4 +37,26 @@ export const taskQuery = (id: number) =>
     placeholderData: keepPreviousData,
   });
 export const startTask = (name: string, args: Record<string, unknown>) => postJson(taskShape, "/tasks", { name, args });
+const fileShape = v.object({ file: v.number() });
+/** Uploads files for a task and starts it with their numbers, in the files' order; a task that does not start leaves none behind. */
+export async function startTaskWithFiles(
+  name: string,
+  files: Blob[],
+  args: (numbers: number[]) => Record<string, unknown>,
+): Promise<Task> {
+  const numbers: number[] = [];
+  try {
+    for (const file of files) numbers.push((await postFile(fileShape, "/tasks/files", file)).file);
+    return await startTask(name, args(numbers));
+  } catch (failure) {
+    await Promise.allSettled(numbers.map((number) => remove(`/tasks/files/${number}`)));
+    throw failure;
+  }
+}
+/** Why a task failed. */
+export function taskError({ error }: Pick<Task, "error">): string {
+  const message =
+    typeof error === "object" && error !== null && "message" in error ? (error as { message: unknown }).message : error;
+  return typeof message === "string" ? message : "The task failed without a reason.";
+}
 export const cancelTask = (id: number) => postJson(taskShape, `/tasks/${id}/cancel`, {});

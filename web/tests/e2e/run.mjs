@@ -11,6 +11,7 @@ import { home } from "./checks/home.mjs";
 import { jobPage } from "./checks/job.mjs";
 import { hotLinks } from "./checks/links.mjs";
 import { layout } from "./checks/layout.mjs";
+import { ownRuns } from "./checks/ownRuns.mjs";
 import { people } from "./checks/people.mjs";
 import { moments } from "./checks/moments.mjs";
 import { recommendations } from "./checks/recommendations.mjs";
@@ -40,5 +41,5 @@ await Promise.all([
   inTurn([fabricPage, exports, estimates, hotLinks, layout, dates, home]),
   inTurn([switches, timelapse, moments, refusals, ways, access, search, tour, wall]),
 ]);
-await inTurn([jobPage, alerts, people, recommendations, stale, visits]);
+await inTurn([jobPage, alerts, people, recommendations, ownRuns, stale, visits]);
 await suite.finish();

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Path, Query
+from fastapi import APIRouter, Path, Query, Request
 from fastapi.responses import Response
 
 from flitwatch_api.answers import answer
 from flitwatch_api.estimates import live, schemas, service
 from flitwatch_api.names import TheNames
 from flitwatch_api.parameters import MAX_ID, CursorText, Id, JobId, Limit
+from flitwatch_api.people.access import made_by
 from flitwatch_api.platform import Reader
 from flitwatch_api.problems import RESPONSES
 
 http = APIRouter(tags=["estimates"], responses=RESPONSES)
 
-Exe = Annotated[str | None, Query(max_length=400, description="The application; without it, of the newest estimate.")]
+Exe = Annotated[
+    str | None,
+    Query(
+        max_length=400,
+        description="The application; without it, of the newest estimate of recorded runs, else of files.",
+    ),
+]
 Nodes = Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Its number of nodes.")]
 Number = Annotated[
     int | None, Query(ge=0, le=MAX_ID, description="This estimate instead of the newest (/estimates/versions).")
@@ -46,6 +53,7 @@ async def versions(
 
 @http.get("/estimates/blame", response_model=schemas.Blame)
 async def blame(
+    request: Request,
     conn: Reader,
     names: TheNames,
     exe: Exe = None,
@@ -56,7 +64,7 @@ async def blame(
     cursor: CursorText = None,
 ) -> Response:
     """Who: names ranked by how much exposure to their jobs goes with slow runs. Not proof of cause."""
-    return answer(await service.blame(conn, names, by, exe or None, nodes, estimate, limit, cursor))
+    return answer(await service.blame(conn, names, by, exe or None, nodes, estimate, limit, cursor, made_by(request)))
 
 
 @http.get("/estimates/blame/several", response_model=schemas.SeveralSets)
@@ -79,10 +87,15 @@ async def blame_several(
 
 @http.get("/estimates/blame/{estimate_id}/{by}/{place}", response_model=schemas.BlameDetail)
 async def blame_detail(
-    conn: Reader, names: TheNames, estimate_id: Id, by: schemas.By, place: Annotated[int, Path(ge=1, le=2**31 - 1)]
+    request: Request,
+    conn: Reader,
+    names: TheNames,
+    estimate_id: Id,
+    by: schemas.By,
+    place: Annotated[int, Path(ge=1, le=2**31 - 1)],
 ) -> Response:
     """The runs behind one name: its exposure in each, and the time of each."""
-    return answer(await service.blame_detail(conn, names, estimate_id, by, place))
+    return answer(await service.blame_detail(conn, names, estimate_id, by, place, made_by(request)))
 
 
 @http.get("/estimates/deviation", response_model=schemas.Deviation)

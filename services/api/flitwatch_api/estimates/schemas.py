@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
 By = Literal["user", "application"]
+Source = Annotated[
+    Literal["runs", "files"],
+    Field(
+        description="`runs`: recorded by the platform; `files`: brought by a person (task ml.blame_measured, flitwatch import runs)."
+    ),
+]
+
+
+RUN_ID = "Null: a run from a file, which the platform does not know."
+RUN_NAME = "As the file calls it; null for recorded runs, and below scope names for files of others."
 
 
 class Head(BaseModel):
@@ -28,6 +38,7 @@ class Head(BaseModel):
         description="blame: found, testable; deviation: mape, baseline_mape; forecast: mape by forecaster, gain, coverage90."
     )
     simulated: bool
+    source: Source
 
 
 class HeadList(BaseModel):
@@ -55,6 +66,7 @@ class Application(BaseModel):
     runs: int
     running: int = Field(description="Runs whose job has not ended.")
     simulated: bool
+    source: Source
     blame: EstimateStatus
     deviation: EstimateStatus
     forecast: EstimateStatus
@@ -96,7 +108,7 @@ class BlameEntry(BaseModel):
     effect_s: float | None = Field(description="Seconds by which an exposed run takes longer on average.")
     effect_low_s: float | None = Field(description="95 % interval of `effect_s`.")
     effect_high_s: float | None
-    lost_node_hours: float | None = Field(description="effect_s x exposed runs x nodes of a run.")
+    lost_node_hours: float | None = Field(description="effect_s x nodes of the exposed runs, added up.")
     lost_low_node_hours: float | None
     lost_high_node_hours: float | None
     runs_needed: float | None = Field(
@@ -119,11 +131,30 @@ class BlameEntry(BaseModel):
 class BlameRuns(BaseModel):
     """The runs that were compared, by column."""
 
-    run_id: list[int]
+    run_id: list[int | None] = Field(description=RUN_ID)
+    run_name: list[str | None] = Field(description=RUN_NAME)
     job_id: list[str | None]
     start: list[datetime]
     time_s: list[float]
     slow: list[bool] = Field(description="At or above the mean time (not optimal, tau = 1).")
+
+
+class Calibration(BaseModel):
+    """How often the method names anybody where nobody can be to blame: the same runs with their times dealt out at random."""
+
+    shuffles: int
+    q: float = Field(description="The limit of false discoveries at which a name counts.")
+    sets_with_a_name: int
+    share: float | None = Field(description="Of the shuffled sets; at most a tenth should have a name.")
+
+
+class Driver(BaseModel):
+    """How a circumstance of the runs goes with their times."""
+
+    name: str
+    correlation: float = Field(description="Partial: hours, dates and regimes taken out.")
+    p: float
+    q: float
 
 
 class Blame(BaseModel):
@@ -138,6 +169,9 @@ class Blame(BaseModel):
     testable: int
     total: int
     runs: BlameRuns
+    calibration: Calibration | None = Field(description="Of runs from files; null for recorded ones.")
+    drivers: list[Driver] = Field(description="Of runs from files: other columns of numbers, the strongest first.")
+    notes: list[str] = Field(description="What a reader should know of the files.")
     entries: list[BlameEntry]
     next_cursor: str | None
 
@@ -148,12 +182,15 @@ class BlameDetail(BaseModel):
     estimate: Head
     by: By
     entry: BlameEntry
-    run_id: list[int]
+    run_id: list[int | None] = Field(description=RUN_ID)
+    run_name: list[str | None] = Field(description=RUN_NAME)
     job_id: list[str | None]
     start: list[datetime]
     time_s: list[float]
     slow: list[bool]
-    overlap: list[float] = Field(description="Share of the run that its large jobs covered together.")
+    overlap: list[float | None] = Field(
+        description="Share of the run that its large jobs covered together; null: not known (files give amounts only)."
+    )
     exposure: list[float] = Field(
         description="Sum over its jobs of overlap x shared nodes by group; 0: no such job beside the run."
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -35,6 +38,8 @@ _UNJUDGED = {
     "reasons": ["made by an older version, which gave no verdicts: estimate anew"],
     **dict.fromkeys(_FIGURES),
 }
+#: What a set of runs from files lacks for drivers and forecasts.
+NO_STEPS = "files give the time of a run, not of its steps"
 #: What an estimate lacks that an older version made.
 _OLDER = "made by an older version: estimate anew"
 KINDS = ("blame", "deviation", "forecast")
@@ -62,15 +67,30 @@ def head(row: reads.Row, names: Names) -> schemas.Head:
         last=_moment(data["last_s"]),
         score=row["score"],
         simulated=row["simulated"],
+        source=row["source"],
     )
+
+
+def names_in(row: reads.Row, names: Names, author: str) -> Names:
+    """How names of an estimate are shown to a caller.
+
+    Names from files are what somebody wrote, perhaps a list of all real names: who wrote them sees them so, others below scope `names` see
+    pseudonyms of this estimate alone, which can be joined with none of this site's.
+    """
+    if row["source"] == "runs" or names.key is None:
+        return names
+    if row["created_by"] is not None and row["created_by"] == author:
+        return Names(None)
+    return replace(names, key=hmac.new(names.key, f"files:{row['estimate_id']}".encode(), hashlib.sha256).digest())
 
 
 async def applications(conn: Connection, names: Names) -> schemas.Applications:
     """Every instrumented application and how its estimates stand."""
     rows = await reads.applications(conn)
     for row in rows:
+        empty = _EMPTY if row["source"] == "runs" else {**_EMPTY, "lacks": NO_STEPS}
         standing, row["exe"] = row.pop("standing") or {}, names.path(row["exe"])
-        row.update({kind: standing.get(kind, _EMPTY) for kind in KINDS})
+        row.update({kind: standing.get(kind, empty) for kind in KINDS})
     return shape(schemas.Applications, items=[shape(schemas.Application, row) for row in rows])
 
 
@@ -107,9 +127,11 @@ async def blame(
     estimate_id: int | None,
     limit: int,
     cursor: str | None,
+    author: str,
 ) -> schemas.Blame:
-    """One estimate of blame with a page of its entries."""
+    """One estimate of blame with a page of its entries; `author`: who asks, as what they make is marked."""
     row = await _one(conn, names, "blame", exe, nodes, estimate_id)
+    names = names_in(row, names, author)
     number, result = row["estimate_id"], row["result"]
     found = await reads.entries(conn, number, by, read_page_cursor(cursor) or 0, limit + 1)
     items = [_entry(entry, by, names) for entry in found[:limit]]
@@ -120,15 +142,22 @@ async def blame(
         by=by,
         method=result["method"],
         caveat=result["caveat"],
-        runs=await _runs(conn, result["runs"]),
+        runs=await _runs(conn, result["runs"], names),
+        calibration=result.get("calibration"),
+        drivers=result.get("drivers", []),
+        # They quote names of runs and columns.
+        notes=[] if names.pseudonyms else result.get("notes", []),
         entries=items,
         next_cursor=make_cursor(items[-1].place) if len(found) > limit else None,
     )
 
 
-async def blame_detail(conn: Connection, names: Names, estimate_id: int, by: str, place: int) -> schemas.BlameDetail:
-    """The runs behind one name."""
+async def blame_detail(
+    conn: Connection, names: Names, estimate_id: int, by: str, place: int, author: str
+) -> schemas.BlameDetail:
+    """The runs behind one name; `author`: who asks, as what they make is marked."""
     row = await _one(conn, names, "blame", None, None, estimate_id)
+    names = names_in(row, names, author)
     entry = await reads.entry(conn, estimate_id, by, place)
     if entry is None:
         raise NotFound(
@@ -137,7 +166,7 @@ async def blame_detail(conn: Connection, names: Names, estimate_id: int, by: str
         )
     return shape(
         schemas.BlameDetail,
-        vars(await _runs(conn, row["result"]["runs"])),
+        vars(await _runs(conn, row["result"]["runs"], names)),
         estimate=head(row, names),
         by=by,
         entry=_entry(entry, by, names),
@@ -150,7 +179,8 @@ async def blame_several(
     conn: Connection, names: Names, by: str, definition: Literal["ours", "paper"], least_sets: int, limit: int
 ) -> schemas.SeveralSets:
     """Names found in several sets of runs, with the evidence of each set."""
-    entries = await several.entries(conn, by)
+    # What somebody wrote in a file tells nothing about the person behind a pseudonym.
+    entries = await several.entries(conn, by, files=not names.pseudonyms)
     found = several_sets(entries, definition, least_sets)
     return shape(
         schemas.SeveralSets,
@@ -183,12 +213,15 @@ def _entry(row: reads.Row, by: str, names: Names) -> schemas.BlameEntry:
     return shape(schemas.BlameEntry, known)
 
 
-async def _runs(conn: Connection, runs: Mapping[str, Any]) -> schemas.BlameRuns:
-    job_id = await reads.job_ids(conn, runs["run_id"])
+async def _runs(conn: Connection, runs: Mapping[str, Any], names: Names) -> schemas.BlameRuns:
+    numbers = runs["run_id"]
+    job_id = await reads.job_ids(conn, [run for run in numbers if run is not None])
+    nameless = [None] * len(numbers)
     return shape(
         schemas.BlameRuns,
-        run_id=runs["run_id"],
-        job_id=[job_id.get(run) for run in runs["run_id"]],
+        run_id=numbers,
+        run_name=nameless if names.pseudonyms else runs.get("name", nameless),
+        job_id=[None if run is None else job_id.get(run) for run in numbers],
         start=[_moment(s) for s in runs["start_s"]],
         time_s=runs["time_s"],
         slow=runs["slow"],
@@ -207,7 +240,7 @@ async def deviation(conn: Connection, names: Names, inputs: str) -> schemas.Devi
     there = {(row["exe"], row["nodes"]) for row in newest}
     lacking = []
     for row in await reads.applications(conn):
-        if (row["exe"], row["nodes"]) not in there:
+        if row["source"] == "runs" and (row["exe"], row["nodes"]) not in there:
             lacks = ((row["standing"] or {}).get("deviation") or {}).get("lacks")
             exe = names.path(row["exe"])
             lacking.append(shape(schemas.MissingEstimate, exe=exe, nodes=row["nodes"], runs=row["runs"], lacks=lacks))

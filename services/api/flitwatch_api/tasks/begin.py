@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fastapi import Request
@@ -13,36 +13,72 @@ from flitwatch_api.people.visits import Visit
 from flitwatch_api.platform import Platform
 from flitwatch_api.settings import Settings
 from flitwatch_db import tasks as queue
+from flitwatch_db.tasks import files
 from flitwatch_domain.access import VISITOR, Caller
 from flitwatch_domain.errors import TooMany
 
 _LATER_S = 60
 
 
-async def begin(request: Request, platform: Platform, name: str, args: dict[str, Any]) -> int:
+async def begin(
+    request: Request, platform: Platform, name: str, args: dict[str, Any], reads: Sequence[int] = ()
+) -> int:
     """Put work into the queue; its number. The answer to a caller without a login needs `visits.hand_over`.
+
+    Parameters
+    ----------
+    reads : sequence of int
+        Uploaded files that the task takes with it; whoever may `operate` may name those of others.
 
     Raises
     ------
     TooMany
         So many of the caller's wait or run already; nothing limits whoever may `operate`.
+    NotFound
+        A file is not there, or is somebody else's.
     """
     caller: Caller = request.state.caller
-    callers: Callers = request.app.state.callers
-    visit: Visit | None = getattr(request.state, "visit", None)
-    if caller.via == "anonymous" and visit is None:
-        visit = await callers.visits.begin(request)
+    visit = await _visit(request)
     check = _check(caller, visit, platform.settings)
     author = made_by(request) if visit is None else visit.author
 
     def start(conn: Any) -> int:
         if "operate" not in caller.scopes:
             check(conn)
-        return queue.start(conn, name, args, created_by=author, authorised=is_authorised(caller), role=caller.role)
+        number = queue.start(conn, name, args, created_by=author, authorised=is_authorised(caller), role=caller.role)
+        if reads:
+            files.claim(conn, number, reads, None if "operate" in caller.scopes else author)
+        return number
 
     number = await platform.in_thread("writer", start)
     request.state.visit = visit
     return number
+
+
+async def begin_file(request: Request, platform: Platform) -> int:
+    """A new file of the caller's, without content; its number. The answer to a caller without a login needs `visits.hand_over`.
+
+    Raises
+    ------
+    TooMany
+        So many of the caller's wait already.
+    """
+    visit = await _visit(request)
+    author = made_by(request) if visit is None else visit.author
+    together = None if visit is None else (visit.from_here, VISITOR)
+    number = await platform.in_thread("writer", lambda conn: files.begin(conn, author, together))
+    request.state.visit = visit
+    return number
+
+
+async def _visit(request: Request) -> Visit | None:
+    """The visit of a caller without a login, begun now if need be; None for everybody else."""
+    caller: Caller = request.state.caller
+    callers: Callers = request.app.state.callers
+    visit: Visit | None = getattr(request.state, "visit", None)
+    if caller.via == "anonymous" and visit is None:
+        visit = await callers.visits.begin(request)
+    return visit
 
 
 def is_authorised(caller: Caller) -> bool:

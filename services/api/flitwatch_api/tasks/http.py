@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -11,18 +13,19 @@ from flitwatch_api.alerts.shown import check_tried
 from flitwatch_api.answers import answer, dump, shape
 from flitwatch_api.names import Names, TheNames, names_of
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
-from flitwatch_api.people.access import requires
+from flitwatch_api.people.access import made_by, requires
 from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS, refusal
 from flitwatch_api.people.visits import hand_over
-from flitwatch_api.platform import Reader, ThePlatform
+from flitwatch_api.platform import Platform, Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_api.tasks import schemas
-from flitwatch_api.tasks.begin import begin, sees_tasks_as
+from flitwatch_api.tasks.begin import begin, begin_file, sees_tasks_as
+from flitwatch_api.tasks.received import receive_file
 from flitwatch_api.tasks.shown import is_own, shown_task
 from flitwatch_db import tasks as queue
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.runs import reads as runs
-from flitwatch_db.tasks import reads
+from flitwatch_db.tasks import files, reads
 from flitwatch_domain.errors import Forbidden, NotFound, TooCostly
 from flitwatch_domain.neighbourhood import OURS
 from flitwatch_domain.task_models import Arguments, NewTask
@@ -32,6 +35,11 @@ from flitwatch_domain.task_models.measured import Application
 http = APIRouter(prefix="/tasks", tags=["tasks"], responses=RESPONSES)
 
 MAX_ARGS_BYTES = 65_536
+#: OpenAPI cannot see what a route reads from the stream.
+FILE_BODY = {
+    "required": True,
+    "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+}
 State = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 
 
@@ -122,13 +130,47 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
         raise refusal("this task reads them")
     _check_named(request, names, new.name, args)
     check_cost(request.state.caller.role, new.name, args)
-    task_id = await begin(request, platform, new.name, args)
+    task_id = await begin(request, platform, new.name, args, new.args.files())
     async with platform.reading() as conn:
         row = await _find(conn, task_id, request)
     made = answer(shown_task(row, request, names))
     made.status_code = 202
     made.headers["Location"] = f"/api/v1/tasks/{task_id}"
     return hand_over(request, made)
+
+
+@http.post(
+    "/files",
+    response_model=schemas.TaskFile,
+    status_code=201,
+    responses={429: RESPONSES[404] | {"description": "So many of the caller's wait already."}},
+    openapi_extra=requires("user", "tasks") | {"requestBody": FILE_BODY},
+)
+async def add_file(request: Request, platform: ThePlatform) -> Response:
+    """Upload a file for a task to read: the body as it is, plain or compressed. It goes when its task ends; without one, after a day."""
+    number = await begin_file(request, platform)
+    try:
+        size = await receive_file(request, platform, number)
+    except BaseException:
+        # Cut off or too long: what came of it is of no use.
+        await asyncio.shield(_drop_file(platform, number))
+        raise
+    made = answer(shape(schemas.TaskFile, file=number, bytes=size))
+    made.status_code = 201
+    return hand_over(request, made)
+
+
+async def _drop_file(platform: Platform, number: int) -> None:
+    with contextlib.suppress(NotFound):
+        await platform.in_thread("writer", lambda conn: files.delete(conn, number, None))
+
+
+@http.delete("/files/{file_id}", status_code=204, openapi_extra=requires("user", "tasks"))
+async def delete_file(request: Request, platform: ThePlatform, file_id: Id) -> Response:
+    """Delete an uploaded file that waits for a task. Below scope `operate`, one's own only."""
+    author = None if "operate" in request.state.caller.scopes else made_by(request)
+    await platform.in_thread("writer", lambda conn: files.delete(conn, file_id, author))
+    return Response(status_code=204)
 
 
 @http.post(

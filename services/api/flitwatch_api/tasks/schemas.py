@@ -34,3 +34,10 @@ class TaskList(BaseModel):
 
     items: list[Task]
     next_cursor: str | None
+
+
+class TaskFile(BaseModel):
+    """An uploaded file that waits for its task."""
+
+    file: int = Field(description="Its number, as arguments of tasks name it.")
+    bytes: int

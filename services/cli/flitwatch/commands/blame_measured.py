@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from flitwatch.console import progress
 
@@ -11,6 +11,7 @@ CAVEAT = "Dependence between presence and slow runs; not proof of cause."
 
 
 if TYPE_CHECKING:
+    from flitwatch_db.estimates.store import Entry
     from flitwatch_ml.blame.calibration import Calibration, Driver
 
 
@@ -47,68 +48,45 @@ class MeasuredBlame(TypedDict):
 
 def judged(runs: Path, exposure: Path, shuffles: int, seed: int) -> MeasuredBlame:
     """What `flitwatch blame --runs --exposure` prints."""
-    from flitwatch_ml.blame import CalendarBlame
-    from flitwatch_ml.blame.calibration import calibrate, drivers
     from flitwatch_ml.measured import read_measured
+    from flitwatch_ml.work.measured import judge
 
     data = read_measured(runs, exposure)
-    blame = CalendarBlame().fit(data.exposure, data.time_s, data.start_s, data.circumstances)
-    users = _users(blame, data)
     with progress("shuffled run times") as bar:
         task = bar.add_task("shuffled run times", total=shuffles)
-        calibration = calibrate(
-            data.exposure,
-            data.time_s,
-            data.start_s,
-            data.circumstances,
-            shuffles,
-            seed,
-            lambda done: bar.update(task, completed=done),
-        )
+        found = judge(data, shuffles, seed, lambda done: bar.update(task, completed=done))
+    users = [_user(*one) for one in zip(found.users, found.reasons, strict=True)]
+    order = {"named": 0, "cannot tell": 1, "no evidence": 2}
     return {
-        "users": users,
-        "calibration": calibration,
-        "drivers": drivers(data.covariates, data.circumstances, data.time_s, data.start_s),
+        "users": sorted(users, key=lambda row: (order[row["verdict"]], row["q"] is None, row["q"] or 0.0)),
+        "calibration": found.calibration,
+        "drivers": found.drivers,
         "runs": len(data.runs),
         "mean_time_s": float(data.time_s.mean()),
         "named": sum(user["verdict"] == "named" for user in users),
-        "regimes_s": blame.calendar_.regimes_s.tolist(),
+        "regimes_s": found.blame.calendar_.regimes_s.tolist(),
         "notes": data.notes,
         "caveat": CAVEAT,
         "simulated": False,
     }
 
 
-def _users(blame: Any, data: Any) -> list[MeasuredVerdict]:
-    import numpy as np
-
-    from flitwatch_ml.work.blame import in_words
-    from flitwatch_ml.work.sets import known
-
-    exposed = data.exposure > 0
-    node_runs = None if data.nodes is None else data.nodes @ exposed
-    rows: list[MeasuredVerdict] = []
-    for at in blame.ranking_.tolist():
-        low, high = blame.effect_interval_s_[at]
-        rows.append(
-            {
-                "user": data.users[at],
-                "verdict": blame.verdict_[at],
-                "reasons": [in_words(reason, lambda other: data.users[other]) for reason in blame.reasons_[at]],
-                "q": known(blame.q_value_[at]),
-                "p": known(blame.p_value_[at]),
-                "score": float(blame.score_[at]),
-                "effect_s": known(blame.effect_s_[at]),
-                "effect_interval_s": None if np.isnan(low) else [float(low), float(high)],
-                "lost_node_hours": None
-                if node_runs is None
-                else known(blame.effect_s_[at] * float(node_runs[at]) / 3600),
-                "exposed_runs": int(blame.exposed_runs_[at]),
-                "runs_needed": known(blame.runs_needed_[at]),
-            }
-        )
-    order = {"named": 0, "cannot tell": 1, "no evidence": 2}
-    return sorted(rows, key=lambda row: (order[row["verdict"]], row["q"] is None, row["q"] or 0.0))
+def _user(one: Entry, reasons: list[str]) -> MeasuredVerdict:
+    entry = one.entry
+    low, high = entry["effect_low_s"], entry["effect_high_s"]
+    return {
+        "user": one.name,
+        "verdict": entry["verdict"],
+        "reasons": reasons,
+        "q": entry["q"],
+        "p": entry["p"],
+        "score": entry["score"],
+        "effect_s": entry["effect_s"],
+        "effect_interval_s": None if low is None else [low, high],
+        "lost_node_hours": entry["lost_node_hours"],
+        "exposed_runs": entry["exposed_runs"],
+        "runs_needed": entry["runs_needed"],
+    }
 
 
 def show(result: MeasuredBlame) -> None:

@@ -10,6 +10,7 @@ from flitwatch.commands.imports.ldms_csv import ldms_csv
 from flitwatch.commands.imports.ncl import ncl
 from flitwatch.commands.imports.noise_bench import noise_bench
 from flitwatch.commands.imports.routes import routes
+from flitwatch.commands.imports.runs import runs
 from flitwatch.commands.imports.sacct import sacct
 from flitwatch.commands.imports.schedulers import clustercockpit, flux, pbs, swf
 
@@ -22,5 +23,5 @@ def import_() -> None:
     """
 
 
-for command in (fabric, routes, dragonview, sacct, pbs, flux, swf, clustercockpit, ncl, ldms_csv, noise_bench):
+for command in (fabric, routes, dragonview, sacct, pbs, flux, swf, clustercockpit, ncl, ldms_csv, noise_bench, runs):
     import_.add_command(command)

@@ -40,6 +40,10 @@ class Arguments(BaseModel):
         """What was given and is not null, as plain data."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True)
 
+    def files(self) -> tuple[int, ...]:
+        """Numbers of the uploaded files that the task reads."""
+        return ()
+
 
 def words_of(message: str) -> str:
     """What pydantic says of a fault, without its own label."""

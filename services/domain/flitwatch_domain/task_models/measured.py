@@ -1,10 +1,10 @@
-"""Arguments of `ml.blame`, `ml.deviation`, `ml.forecast`, `alerting.test` and `db.maintain`."""
+"""Arguments of `ml.blame`, `ml.deviation`, `ml.forecast`, `ml.blame_measured`, `alerting.test` and `db.maintain`."""
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from flitwatch_domain.alerts import LONGEST_S, Rule
 from flitwatch_domain.task_models.base import Arguments, Path
@@ -29,6 +29,51 @@ class BlameArguments(EstimateArguments):
     """`ml.blame`."""
 
     least_nodes: int | None = Field(default=None, ge=1, le=2**31 - 1)
+
+
+def set_name(text: str) -> str:
+    """What a set of runs from files may be called: it is shown wherever an application's name is, and those below scope names see no folders.
+
+    Raises
+    ------
+    ValueError
+        It is too long, or has blanks at its ends, slashes or control characters.
+    """
+    if not 1 <= len(text) <= LONGEST_NAME or text != text.strip() or "/" in text or not text.isprintable():
+        raise ValueError(
+            f"use 1 to {LONGEST_NAME} characters without slashes, control characters and blanks at the ends"
+        )
+    return text
+
+
+LONGEST_NAME = 200
+SetName = Annotated[
+    str,
+    AfterValidator(set_name),
+    WithJsonSchema(
+        {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME, "description": "What the set is called."}
+    ),
+]
+
+
+class MeasuredBlameArguments(Arguments):
+    """`ml.blame_measured`; `runs` and `exposure` are numbers of files (POST /tasks/files)."""
+
+    name: SetName
+    runs: int = Field(ge=1, le=2**63 - 1)
+    exposure: int = Field(ge=1, le=2**63 - 1)
+    shuffles: int = Field(default=100, ge=0, le=1_000)
+    seed: int = Field(default=1, ge=0, le=2**31 - 1)
+
+    @model_validator(mode="after")
+    def _two(self) -> Self:
+        if self.runs == self.exposure:
+            raise ValueError("runs and exposure are the same file: upload both")
+        return self
+
+    def files(self) -> tuple[int, ...]:
+        """The file of runs, and that of exposure."""
+        return self.runs, self.exposure
 
 
 class DryRunArguments(Arguments):

@@ -6,7 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from flitwatch_domain.task_models.measured import BlameArguments, DryRunArguments, EstimateArguments
+from flitwatch_domain.task_models.measured import (
+    BlameArguments,
+    DryRunArguments,
+    EstimateArguments,
+    MeasuredBlameArguments,
+)
 from flitwatch_domain.task_models.routes import Advice, Loop, Optimise
 from flitwatch_domain.task_models.simulations import Collective, Count, Packet, WhatIf
 from flitwatch_domain.task_models.studies import Study
@@ -79,6 +84,13 @@ class StartBlame(_Request):
     args: BlameArguments
 
 
+class StartMeasuredBlame(_Request):
+    """Judge who slows measured runs, from two uploaded files."""
+
+    name: Literal["ml.blame_measured"]
+    args: MeasuredBlameArguments
+
+
 class StartEstimate(_Request):
     """Estimate what deviates, or what comes next."""
 
@@ -103,6 +115,7 @@ NewTask = Annotated[
     | StartOptimise
     | StartAdvice
     | StartBlame
+    | StartMeasuredBlame
     | StartEstimate
     | StartDryRun,
     Field(discriminator="name"),

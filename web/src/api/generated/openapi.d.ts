@@ -1346,6 +1346,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add File
+         * @description Upload a file for a task to read: the body as it is, plain or compressed. It goes when its task ends; without one, after a day.
+         */
+        post: operations["add_file"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tasks/files/{file_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete File
+         * @description Delete an uploaded file that waits for a task. Below scope `operate`, one's own only.
+         */
+        delete: operations["delete_file"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/tasks/{task_id}/cancel": {
         parameters: {
             query?: never;
@@ -2174,6 +2214,12 @@ export interface components {
             running: number;
             /** Simulated */
             simulated: boolean;
+            /**
+             * Source
+             * @description `runs`: recorded by the platform; `files`: brought by a person (task ml.blame_measured, flitwatch import runs).
+             * @enum {string}
+             */
+            source: "runs" | "files";
             blame: components["schemas"]["EstimateStatus"];
             deviation: components["schemas"]["EstimateStatus"];
             forecast: components["schemas"]["EstimateStatus"];
@@ -2510,6 +2556,18 @@ export interface components {
             /** Total */
             total: number;
             runs: components["schemas"]["BlameRuns"];
+            /** @description Of runs from files; null for recorded ones. */
+            calibration: components["schemas"]["Calibration-Output"] | null;
+            /**
+             * Drivers
+             * @description Of runs from files: other columns of numbers, the strongest first.
+             */
+            drivers: components["schemas"]["Driver"][];
+            /**
+             * Notes
+             * @description What a reader should know of the files.
+             */
+            notes: string[];
             /** Entries */
             entries: components["schemas"]["BlameEntry"][];
             /** Next Cursor */
@@ -2541,8 +2599,16 @@ export interface components {
              */
             by: "user" | "application";
             entry: components["schemas"]["BlameEntry"];
-            /** Run Id */
-            run_id: number[];
+            /**
+             * Run Id
+             * @description Null: a run from a file, which the platform does not know.
+             */
+            run_id: (number | null)[];
+            /**
+             * Run Name
+             * @description As the file calls it; null for recorded runs, and below scope names for files of others.
+             */
+            run_name: (string | null)[];
             /** Job Id */
             job_id: (string | null)[];
             /** Start */
@@ -2553,9 +2619,9 @@ export interface components {
             slow: boolean[];
             /**
              * Overlap
-             * @description Share of the run that its large jobs covered together.
+             * @description Share of the run that its large jobs covered together; null: not known (files give amounts only).
              */
-            overlap: number[];
+            overlap: (number | null)[];
             /**
              * Exposure
              * @description Sum over its jobs of overlap x shared nodes by group; 0: no such job beside the run.
@@ -2606,7 +2672,7 @@ export interface components {
             effect_high_s: number | null;
             /**
              * Lost Node Hours
-             * @description effect_s x exposed runs x nodes of a run.
+             * @description effect_s x nodes of the exposed runs, added up.
              */
             lost_node_hours: number | null;
             /** Lost Low Node Hours */
@@ -2718,8 +2784,16 @@ export interface components {
          * @description The runs that were compared, by column.
          */
         BlameRuns: {
-            /** Run Id */
-            run_id: number[];
+            /**
+             * Run Id
+             * @description Null: a run from a file, which the platform does not know.
+             */
+            run_id: (number | null)[];
+            /**
+             * Run Name
+             * @description As the file calls it; null for recorded runs, and below scope names for files of others.
+             */
+            run_name: (string | null)[];
             /** Job Id */
             job_id: (string | null)[];
             /** Start */
@@ -2736,7 +2810,7 @@ export interface components {
          * Calibration
          * @description Pairs of runs that lambda and sigma are fitted on.
          */
-        Calibration: {
+        "Calibration-Input": {
             /**
              * Seed
              * @default 1
@@ -2777,6 +2851,26 @@ export interface components {
             sizes: number[];
             /** Patterns */
             patterns?: ("allreduce" | "alltoall" | "broadcast" | "halo3d" | "sweep3d")[] | null;
+        };
+        /**
+         * Calibration
+         * @description How often the method names anybody where nobody can be to blame: the same runs with their times dealt out at random.
+         */
+        "Calibration-Output": {
+            /** Shuffles */
+            shuffles: number;
+            /**
+             * Q
+             * @description The limit of false discoveries at which a name counts.
+             */
+            q: number;
+            /** Sets With A Name */
+            sets_with_a_name: number;
+            /**
+             * Share
+             * @description Of the shuffled sets; at most a tenth should have a name.
+             */
+            share: number | null;
         };
         /**
          * Candidate
@@ -3453,7 +3547,7 @@ export interface components {
              *       ]
              *     }
              */
-            parameters: components["schemas"]["Calibration"];
+            parameters: components["schemas"]["Calibration-Input"];
         };
         /** DeSensiCollectives */
         DeSensiCollectives: {
@@ -3800,6 +3894,23 @@ export interface components {
             drifting: boolean;
             /** Why */
             why: string | null;
+        };
+        /**
+         * Driver
+         * @description How a circumstance of the runs goes with their times.
+         */
+        Driver: {
+            /** Name */
+            name: string;
+            /**
+             * Correlation
+             * @description Partial: hours, dates and regimes taken out.
+             */
+            correlation: number;
+            /** P */
+            p: number;
+            /** Q */
+            q: number;
         };
         /**
          * DryRun
@@ -4640,6 +4751,12 @@ export interface components {
             };
             /** Simulated */
             simulated: boolean;
+            /**
+             * Source
+             * @description `runs`: recorded by the platform; `files`: brought by a person (task ml.blame_measured, flitwatch import runs).
+             * @enum {string}
+             */
+            source: "runs" | "files";
         };
         /**
          * HeadList
@@ -5760,6 +5877,31 @@ export interface components {
             /** @description null where every measurement was late. */
             perturbed_box: components["schemas"]["NotchedBox"] | null;
             quiet_box: components["schemas"]["NotchedBox"] | null;
+        };
+        /**
+         * MeasuredBlameArguments
+         * @description `ml.blame_measured`; `runs` and `exposure` are numbers of files (POST /tasks/files).
+         */
+        MeasuredBlameArguments: {
+            /**
+             * Name
+             * @description What the set is called.
+             */
+            name: string;
+            /** Runs */
+            runs: number;
+            /** Exposure */
+            exposure: number;
+            /**
+             * Shuffles
+             * @default 100
+             */
+            shuffles: number;
+            /**
+             * Seed
+             * @default 1
+             */
+            seed: number;
         };
         /**
          * MeasuredList
@@ -8441,6 +8583,18 @@ export interface components {
             args: components["schemas"]["Loop"];
         };
         /**
+         * StartMeasuredBlame
+         * @description Judge who slows measured runs, from two uploaded files.
+         */
+        StartMeasuredBlame: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            name: "ml.blame_measured";
+            args: components["schemas"]["MeasuredBlameArguments"];
+        };
+        /**
          * StartOptimise
          * @description Optimise routes for known traffic.
          */
@@ -8750,6 +8904,19 @@ export interface components {
             started_at: string | null;
             /** Finished At */
             finished_at: string | null;
+        };
+        /**
+         * TaskFile
+         * @description An uploaded file that waits for its task.
+         */
+        TaskFile: {
+            /**
+             * File
+             * @description Its number, as arguments of tasks name it.
+             */
+            file: number;
+            /** Bytes */
+            bytes: number;
         };
         /**
          * TaskList
@@ -13132,7 +13299,7 @@ export interface operations {
         parameters: {
             query?: {
                 kind?: ("blame" | "deviation" | "forecast") | null;
-                /** @description The application; without it, of the newest estimate. */
+                /** @description The application; without it, of the newest estimate of recorded runs, else of files. */
                 exe?: string | null;
                 /** @description Its number of nodes. */
                 nodes?: number | null;
@@ -13238,7 +13405,7 @@ export interface operations {
     blame: {
         parameters: {
             query?: {
-                /** @description The application; without it, of the newest estimate. */
+                /** @description The application; without it, of the newest estimate of recorded runs, else of files. */
                 exe?: string | null;
                 /** @description Its number of nodes. */
                 nodes?: number | null;
@@ -13655,7 +13822,7 @@ export interface operations {
     forecast: {
         parameters: {
             query?: {
-                /** @description The application; without it, of the newest estimate. */
+                /** @description The application; without it, of the newest estimate of recorded runs, else of files. */
                 exe?: string | null;
                 /** @description Its number of nodes. */
                 nodes?: number | null;
@@ -16580,7 +16747,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["StartCount"] | components["schemas"]["StartStudy"] | components["schemas"]["StartCollective"] | components["schemas"]["StartPacket"] | components["schemas"]["StartWhatIf"] | components["schemas"]["StartLoop"] | components["schemas"]["StartOptimise"] | components["schemas"]["StartAdvice"] | components["schemas"]["StartBlame"] | components["schemas"]["StartEstimate"] | components["schemas"]["StartDryRun"];
+                "application/json": components["schemas"]["StartCount"] | components["schemas"]["StartStudy"] | components["schemas"]["StartCollective"] | components["schemas"]["StartPacket"] | components["schemas"]["StartWhatIf"] | components["schemas"]["StartLoop"] | components["schemas"]["StartOptimise"] | components["schemas"]["StartAdvice"] | components["schemas"]["StartBlame"] | components["schemas"]["StartMeasuredBlame"] | components["schemas"]["StartEstimate"] | components["schemas"]["StartDryRun"];
             };
         };
         responses: {
@@ -16691,6 +16858,205 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Task"];
                 };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskFile"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description So many of the caller's wait already. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_file: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                file_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description The request cannot be understood */
             400: {

@@ -9,7 +9,7 @@ import { OrderedTable, type Column } from "../../components/DataTable";
 import { HowToRead } from "../../components/HowToRead";
 import { Empty, Failure, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
-import { count, plural } from "../../lib/format";
+import { count, plural, ratio } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { day, parseTime } from "../../lib/time";
 import { useTyped } from "../../lib/typed";
@@ -19,6 +19,7 @@ import { Lacking } from "../estimates/Lacking";
 import { useApplication } from "../estimates/useApplication";
 import { effectText } from "./evidenceText";
 import { chance, signed } from "./numbers";
+import { OwnRuns } from "./OwnRuns";
 import { RunsBehind } from "./RunsBehind";
 import { SeveralSets } from "./SeveralSets";
 import { address } from "../../api/client";
@@ -34,7 +35,8 @@ const bits = (value: number): string =>
 export const direction = (entry: Pick<BlameEntry, "testable" | "sign">): string =>
   !entry.testable ? "–" : entry.sign > 0 ? "slower with" : entry.sign < 0 ? "faster with" : "no difference";
 
-function columnsOf(by: By): Column<BlameEntry>[] {
+/** `site`: whether names of users are this site's, so that they have jobs here. */
+function columnsOf(by: By, site: boolean): Column<BlameEntry>[] {
   return [
     { key: "place", header: "#", numeric: true, value: (e) => e.place, width: 44 },
     {
@@ -43,7 +45,7 @@ function columnsOf(by: By): Column<BlameEntry>[] {
       value: (e) => e.name,
       render: (e) => (
         <>
-          {by === "user" && !e.pseudonym ? (
+          {by === "user" && site && !e.pseudonym ? (
             <Link to="/jobs" search={{ user: e.name }}>
               {e.name}
             </Link>
@@ -136,6 +138,7 @@ export function BlamePage() {
       <div className="context">
         <h1>Blame</h1>
         {chosen?.simulated && <span className="tag">simulated</span>}
+        {chosen?.source === "files" && <span className="tag">from files</span>}
         <span className="subtitle">
           {chosen
             ? `who is beside ${applicationText(chosen)} when it is slow · ${plural(chosen.runs, "run")}`
@@ -173,6 +176,7 @@ export function BlamePage() {
         </section>
       )}
       {applications.filter((one) => one.blame.estimate_id !== null).length > 1 && <SeveralSets by={by} />}
+      <OwnRuns />
     </div>
   );
 }
@@ -193,7 +197,7 @@ function Ranking({ application, by }: { application: Application; by: By }) {
   const [text, setText] = useTyped(search.q ?? "", ask);
   const asked = useDeferredValue(text.trim().toLowerCase());
   const all = useMemo(() => pages.data?.pages.flatMap((page) => page.entries) ?? [], [pages.data]);
-  const columns = useMemo(() => columnsOf(by), [by]);
+  const columns = useMemo(() => columnsOf(by, application.source === "runs"), [by, application.source]);
   const named = useMemo(
     () => (asked ? all.filter((entry) => entry.name.toLowerCase().includes(asked)) : all),
     [all, asked],
@@ -229,6 +233,22 @@ function Ranking({ application, by }: { application: Application; by: By }) {
       <section className="card verdict-line" aria-label="Result">
         <h2>{said(blame, by)}</h2>
         <p className="muted">{span(blame)}</p>
+        {blame.calibration && <p className="muted">{calibrated(blame.calibration)}</p>}
+        {blame.drivers.length > 0 && (
+          <p className="muted">
+            Run times also go with{" "}
+            {blame.drivers
+              .slice(0, 5)
+              .map((one) => `${one.name} (correlation ${ratio(one.correlation)}, q ${chance(one.q)})`)
+              .join(", ")}
+            .
+          </p>
+        )}
+        {blame.notes.map((note) => (
+          <p className="muted" key={note}>
+            {note}
+          </p>
+        ))}
       </section>
       <div className="estimate-main">
         <section className="card ranking" aria-label="Ranking">
@@ -293,6 +313,12 @@ function Ranking({ application, by }: { application: Application; by: By }) {
   );
 }
 
+/** Whether the method names anybody where nobody can be to blame. */
+const calibrated = ({ shuffles, q, sets_with_a_name }: NonNullable<Blame["calibration"]>): string =>
+  shuffles
+    ? `With run times dealt out at random, ${count(sets_with_a_name)} of ${plural(shuffles, "set")} had a name at q ≤ ${q}; at most a tenth should.`
+    : "Whether the method names anybody by chance was not tried on these runs.";
+
 /** Among which runs a score compares; too few of them are not divided. */
 const within = (strata: string): string =>
   strata.startsWith("none")
@@ -301,6 +327,7 @@ const within = (strata: string): string =>
 
 function said(blame: Blame, by: By): string {
   const noun = by === "user" ? "user" : "application";
+  if (by === "application" && blame.estimate.source === "files") return "The files name users only";
   if (!blame.testable) return `No ${noun} can be tested`;
   if (!blame.found) return `No ${noun} of ${count(blame.testable)} tested is named`;
   return `${plural(blame.found, noun)} of ${count(blame.testable)} tested ${blame.found === 1 ? "is" : "are"} named (q ≤ ${blame.method.alpha})`;

@@ -17,11 +17,12 @@ import { address } from "../../api/client";
 import { effectText } from "./evidenceText";
 
 interface Row {
-  run: number;
+  /** What the reader knows it by. */
+  run: string;
   job: string | null;
   start: string;
   time: number;
-  overlap: number;
+  overlap: number | null;
   exposure: number;
 }
 
@@ -32,11 +33,11 @@ const rowsOf = (detail: BlameDetail): Row[] =>
       ? []
       : [
           {
-            run,
+            run: run === null ? (detail.run_name[i] ?? `run ${i + 1}`) : `run ${run}`,
             job: detail.job_id[i] ?? null,
             start: detail.start[i] ?? "",
             time,
-            overlap: detail.overlap[i] ?? 0,
+            overlap: detail.overlap[i] ?? null,
             exposure: detail.exposure[i] ?? 0,
           },
         ];
@@ -47,14 +48,14 @@ const when = (text: string) => {
   return ms === null ? "–" : moment(ms, Date.now());
 };
 
-const columns: Column<Row>[] = [
+const columnsOf = (files: boolean): Column<Row>[] => [
   {
     key: "job",
-    header: "Job",
-    value: (r) => r.job,
+    header: files ? "Run" : "Job",
+    value: (r) => (files ? r.run : r.job),
     render: (r) =>
       r.job === null ? (
-        `run ${r.run}`
+        r.run
       ) : (
         <Link to="/jobs/$job" params={{ job: r.job }}>
           {r.job}
@@ -75,13 +76,15 @@ const columns: Column<Row>[] = [
     header: "overlap",
     numeric: true,
     value: (r) => r.overlap,
-    render: (r) => (r.overlap > 0 ? r.overlap.toFixed(2) : "none"),
+    render: (r) => (r.overlap === null ? "not known" : r.overlap > 0 ? r.overlap.toFixed(2) : "none"),
   },
 ];
 
 export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; place: number }) {
   const detail = useQuery(blameDetailQuery(estimate, by, place));
   const rows = useMemo(() => (detail.data ? rowsOf(detail.data) : []), [detail.data]);
+  const files = detail.data?.estimate.source === "files";
+  const columns = useMemo(() => columnsOf(files), [files]);
   if (detail.error && !detail.data)
     return (
       <section className="card" aria-label="Runs">
@@ -104,10 +107,10 @@ export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; 
       className="runs-behind"
       rows={rows}
       columns={columns}
-      id={(r) => String(r.run)}
+      id={(r) => r.run}
       note={`${count(exposed)} of ${count(rows.length)} exposed`}
     >
-      <Dots rows={rows} name={entry.name} />
+      <Dots rows={rows} name={entry.name} files={files} />
       <p className="muted chart-key">
         {[`${entry.verdict}: ${entry.reasons.join("; ")}`, effectText(entry)].filter(Boolean).join(" · ")}
       </p>
@@ -115,7 +118,7 @@ export function RunsBehind({ estimate, by, place }: { estimate: number; by: By; 
   );
 }
 
-function Dots({ rows, name }: { rows: Row[]; name: string }) {
+function Dots({ rows, name, files }: { rows: Row[]; name: string; files: boolean }) {
   const [box, size] = useSize();
   const navigate = useNavigate();
   const layout = useMemo(
@@ -138,7 +141,7 @@ function Dots({ rows, name }: { rows: Row[]; name: string }) {
           </text>
           <BaseAxis ticks={layout.xTicks} x={layout.x} y={layout.bottom + 16} text={count} />
           <text x={size.width - 12} y={size.height - 5} textAnchor="end">
-            exposure: overlap × shared nodes by group
+            {files ? "exposure: amount in the file" : "exposure: overlap × shared nodes by group"}
           </text>
           <text x={44} y={size.height - 5}>
             time, s
@@ -156,7 +159,7 @@ function Dots({ rows, name }: { rows: Row[]; name: string }) {
                   showTooltip(
                     event.clientX,
                     event.clientY,
-                    `${row.job ? `job ${row.job}` : `run ${row.run}`}  ${when(row.start)} ${ZONE}\n${duration(row.time)}\n${row.exposure > 0 ? `exposure ${ratio(row.exposure)}` : "no such job beside it"}`,
+                    `${row.job ? `job ${row.job}` : row.run}  ${when(row.start)} ${ZONE}\n${duration(row.time)}\n${row.exposure > 0 ? `exposure ${ratio(row.exposure)}` : "no such job beside it"}`,
                   )
                 }
                 onPointerLeave={hideTooltip}

@@ -13,6 +13,7 @@ const head = {
   first: "",
   last: "",
   simulated: true,
+  source: "runs" as const,
 };
 const counter = (abbreviation: string) => ({
   abbreviation,

@@ -5,7 +5,12 @@ import { plural } from "../../lib/format";
 
 export type Kind = "blame" | "deviation" | "forecast";
 
-export const applicationText = ({ exe, nodes }: { exe: string; nodes: number }) => `${exe} on ${plural(nodes, "node")}`;
+/** Runs from files may be on any number of nodes: 0. */
+export const applicationText = ({ exe, nodes }: { exe: string; nodes: number }) =>
+  nodes === 0 ? exe : `${exe} on ${plural(nodes, "node")}`;
+/** How many runs, and where they are from. */
+export const runsText = ({ runs, source }: Pick<Application, "runs" | "source">) =>
+  `${plural(runs, "run")}${source === "files" ? " from files" : ""}`;
 
 interface Props {
   applications: Application[];
@@ -30,7 +35,7 @@ export function ApplicationMenu({ applications, kind, chosen, onChoose }: Props)
       entries={applications.map((one) => ({
         id: `${one.exe} ${one.nodes}`,
         label: <span className="ellipsis">{applicationText(one)}</span>,
-        detail: one[kind].estimate_id === null ? (one[kind].lacks ?? "not yet estimated") : plural(one.runs, "run"),
+        detail: one[kind].estimate_id === null ? (one[kind].lacks ?? "not yet estimated") : runsText(one),
         onSelect: () => onChoose(one),
       }))}
     />

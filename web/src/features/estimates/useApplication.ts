@@ -15,6 +15,7 @@ export function chosenApplication(
 
 export function useApplication(kind: Kind, search: { exe?: string; nodes?: number }) {
   const list = useQuery(estimatesQuery());
-  const applications = list.data?.items ?? [];
+  // Files hold no steps: such sets have verdicts, no drivers and no forecast.
+  const applications = (list.data?.items ?? []).filter((one) => kind === "blame" || one.source === "runs");
   return { list, applications, chosen: chosenApplication(applications, kind, search) };
 }

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { isOver, taskQuery, type Task } from "../../api/tasks";
+import { isOver, taskError, taskQuery, type Task } from "../../api/tasks";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { save } from "../../lib/csv";
@@ -82,18 +82,12 @@ export function TaskPanel({ id, onCancel }: { id: number; onCancel: () => void }
       )}
       {task.state === "failed" && (
         <p className="alarm card-note" role="alert">
-          {errorText(task)}
+          {taskError(task)}
         </p>
       )}
       {task.state === "succeeded" && <Result task={task} />}
     </section>
   );
-}
-
-function errorText({ error }: Task): string {
-  const message =
-    typeof error === "object" && error !== null && "message" in error ? (error as { message: unknown }).message : error;
-  return typeof message === "string" ? message : "The task failed without a reason.";
 }
 
 /** Distributions drawn of one result; all of them are in its file. */

@@ -5,6 +5,7 @@ import { until } from "../harness.mjs";
 
 const LOCKED = [
   ["/lab?replay=on", "Replay it", "user"],
+  ["/blame", "Judge these runs", "user"],
   ["/recommendations", "Run it…", "user"],
   ["/recommendations", "Download LFTs", "operator"],
   ["/alerts?view=rules", "Try it", "user"],

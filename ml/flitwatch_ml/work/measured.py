@@ -1,0 +1,130 @@
+"""Who: users beside measured runs that somebody brought in files, judged and kept as recorded runs are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from flitwatch_db.estimates.inputs import Runs
+from flitwatch_db.estimates.store import Entry, Estimate
+from flitwatch_domain.errors import NotEnoughData
+from flitwatch_domain.neighbourhood import OURS, Neighbourhood
+from flitwatch_ml.blame import CalendarBlame
+from flitwatch_ml.blame.calibration import Calibration, Driver, calibrate, drivers
+from flitwatch_ml.measured import MeasuredRuns, read_measured
+from flitwatch_ml.work.blame import CoRunning, columns_of, entries, fitted, in_words, method_of, score_of
+from flitwatch_ml.work.sets import result_of
+
+#: What errors call the two files of a task, which have no names of their own.
+RUNS_FILE, EXPOSURE_FILE = "runs.csv", "exposure.csv"
+CAVEAT = (
+    "Dependence between exposure and slow runs; not proof of cause. Runs and exposure are taken as the files give them. Users who always run "
+    "together cannot be separated, and what nobody's job explains (file systems, faults) is not seen."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredVerdicts:
+    """Verdicts on measured runs.
+
+    Attributes
+    ----------
+    blame : the fitted estimator
+    users : entries in the order of their ranking
+    reasons : of each of them, with other users by their names
+    calibration : how often shuffled run times give a name
+    drivers : how circumstances of the runs go with their times
+    """
+
+    data: MeasuredRuns
+    blame: CalendarBlame
+    users: list[Entry]
+    reasons: list[list[str]]
+    calibration: Calibration
+    drivers: list[Driver]
+
+
+def judge(
+    data: MeasuredRuns, shuffles: int, seed: int, report: Callable[[int], object] = lambda done: None
+) -> MeasuredVerdicts:
+    """Verdicts by the estimator that serves.
+
+    Raises
+    ------
+    NotEnoughData
+        Too few runs: nothing can be told of anybody.
+    """
+    # What a job covers of a run the files do not say: who has an amount was there.
+    presence = (data.exposure > 0).astype(float)
+    beside = CoRunning(data.users, Neighbourhood(presence, data.exposure), set(), data.circumstances)
+    try:
+        blame = fitted(data.exposure, data.time_s, data.start_s, data.circumstances)
+    except NotEnoughData as lacking:
+        raise NotEnoughData(f"cannot tell: {lacking.message}") from lacking
+    users = entries(blame, beside, data.time_s, OURS, data.nodes)
+    reasons = [
+        [in_words(reason, lambda other: data.users[other]) for reason in blame.reasons_[at]]
+        for at in blame.ranking_.tolist()
+    ]
+    calibration = calibrate(data.exposure, data.time_s, data.start_s, data.circumstances, shuffles, seed, report)
+    found = drivers(data.covariates, data.circumstances, data.time_s, data.start_s)
+    return MeasuredVerdicts(data, blame, users, reasons, calibration, found)
+
+
+def estimate(
+    judged: MeasuredVerdicts, name: str, seed: int, created_by: str | None = None
+) -> tuple[Estimate, dict[str, list[Entry]]]:
+    """The same as it is kept: an estimate of application `name`, and its entries."""
+    data, blame = judged.data, judged.blame
+    runs = Runs(np.zeros(len(data.runs), np.int64), data.start_s, data.time_s[:, None], simulated=False)
+    parameters = {
+        "definition": OURS.name,
+        "seed": seed,
+        "shuffles": judged.calibration["shuffles"],
+        **blame.get_params(),
+    }
+    result = {
+        "method": method_of(blame, 0, OURS.tau, "presence with an amount above 0"),
+        "caveat": CAVEAT,
+        # Runs of files have names; a number would be that of a recorded run.
+        "runs": {"run_id": [None] * len(data.runs), "name": data.runs, **columns_of(runs)},
+        "calibration": judged.calibration,
+        "drivers": judged.drivers,
+        "notes": data.notes,
+    }
+    kept = result_of("blame", name, nodes_of(data), runs, parameters, score_of(judged.users), result)
+    users = [Entry(one.name, one.entry, [None] * len(data.runs), one.exposure) for one in judged.users]
+    return Estimate(**{**vars(kept), "source": "files", "created_by": created_by}), {"user": users}
+
+
+def nodes_of(data: MeasuredRuns) -> int:
+    """On how many nodes all of the runs ran; 0 where the files say none, or several."""
+    if data.nodes is None or np.ptp(data.nodes) > 0 or data.nodes[0] != int(data.nodes[0]):
+        return 0
+    return int(data.nodes[0])
+
+
+def read_pieces(runs: Iterable[bytes], exposure: Iterable[bytes]) -> MeasuredRuns:
+    """Measured runs from two files that come in pieces. They are held in memory only: nothing stays, however the process ends.
+
+    Raises
+    ------
+    BadInput
+        Naming file and line.
+    """
+    with _in_memory(RUNS_FILE, runs) as first, _in_memory(EXPOSURE_FILE, exposure) as second:
+        return read_measured(first, second, called=(RUNS_FILE, EXPOSURE_FILE))
+
+
+@contextmanager
+def _in_memory(name: str, pieces: Iterable[bytes]) -> Iterator[Path]:
+    with os.fdopen(os.memfd_create(name), "wb") as file:
+        for piece in pieces:
+            file.write(piece)
+        file.flush()
+        yield Path(f"/proc/self/fd/{file.fileno()}")

@@ -1,0 +1,42 @@
+"""Uploaded files on their way from a request into the database, a piece at a time."""
+
+from __future__ import annotations
+
+from fastapi import Request
+
+from flitwatch_api.platform import Platform
+from flitwatch_api.security import SMALLER_FILE
+from flitwatch_db.tasks import files
+from flitwatch_domain.errors import TooCostly
+
+
+async def receive_file(request: Request, platform: Platform, number: int) -> int:
+    """Store a request's body as the content of a file; its bytes.
+
+    Raises
+    ------
+    TooCostly
+        It is longer than a file may be.
+    NotFound
+        The file was deleted meanwhile.
+    """
+    held, size, count = bytearray(), 0, 0
+    async for block in request.stream():
+        held += block
+        size += len(block)
+        if size > files.MAX_FILE_BYTES:
+            raise TooCostly(
+                f"the file is too long; the limit MAX_FILE_BYTES is {files.MAX_FILE_BYTES:,}", advice=SMALLER_FILE
+            )
+        while len(held) >= files.PIECE_BYTES:
+            await _store(platform, number, count, bytes(held[: files.PIECE_BYTES]))
+            del held[: files.PIECE_BYTES]
+            count += 1
+    if held:
+        await _store(platform, number, count, bytes(held))
+    await platform.in_thread("writer", lambda conn: files.complete(conn, number, size))
+    return size
+
+
+async def _store(platform: Platform, number: int, count: int, content: bytes) -> None:
+    await platform.in_thread("writer", lambda conn: files.append(conn, number, count, content))

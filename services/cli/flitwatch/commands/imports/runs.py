@@ -1,0 +1,96 @@
+"""`flitwatch import runs`: measured runs and who was beside them, judged and kept beside the platform's own estimates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+from urllib.parse import quote
+
+import click
+
+from flitwatch.console import database_options, emit, json_option, progress
+
+if TYPE_CHECKING:
+    from flitwatch_ml.blame.calibration import Calibration
+
+
+class RunsReport(TypedDict):
+    """The estimate that is kept now, its page, its users by verdict, how often shuffled run times give a name, and what a reader should know."""
+
+    estimate_id: int
+    name: str
+    nodes: int
+    page: str
+    runs: int
+    users: int
+    named: int
+    cannot_tell: int
+    calibration: Calibration
+    notes: list[str]
+    caveat: str
+
+
+@click.command("runs")
+@click.argument("file", metavar="RUNS", type=click.Path(path_type=Path))
+@click.option(
+    "--exposure", type=click.Path(path_type=Path), required=True, help="CSV run,user,amount: who was beside which run."
+)
+@click.option("--name", required=True, help="What the set is called where applications are listed.")
+@click.option(
+    "--shuffles",
+    type=click.IntRange(0, 100_000),
+    default=100,
+    show_default=True,
+    help="Sets with shuffled run times; at most a tenth of them may give a name.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True, help="Seed of permutations.")
+@database_options
+@json_option
+def runs(
+    file: Path,
+    exposure: Path,
+    name: str,
+    shuffles: int,
+    seed: int,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
+    """Judge the measured runs in RUNS (run,start,time_s[,nodes][,circumstances...]) and keep the verdicts: the blame page shows them under the name.
+
+    The verdicts are those of `flitwatch blame --runs`. Importing again under a name adds a version.
+    """
+    from flitwatch_db import connect
+    from flitwatch_domain.errors import BadInput
+    from flitwatch_domain.task_models.measured import set_name
+    from flitwatch_ml.measured import read_measured
+    from flitwatch_ml.tasks import keep_of_files
+    from flitwatch_ml.work.measured import CAVEAT, estimate, judge
+    from flitwatch_ops import platform
+
+    try:
+        set_name(name)
+    except ValueError as bad:
+        raise BadInput(f"--name: {bad}") from None
+    data = read_measured(file, exposure)
+    with platform.database(db_url, ephemeral) as url:
+        with progress("shuffled run times") as bar:
+            task = bar.add_task("shuffled run times", total=shuffles)
+            judged = judge(data, shuffles, seed, lambda done: bar.update(task, completed=done))
+        made, entries = estimate(judged, name, seed)
+        with connect(url, role="writer") as conn:
+            kept = keep_of_files(conn, made, entries)
+    report: RunsReport = {
+        "estimate_id": kept["estimate_id"],
+        "name": made.exe,
+        "nodes": made.nodes,
+        "page": f"/blame?exe={quote(made.exe, safe='')}&nodes={made.nodes}",
+        "runs": len(data.runs),
+        "users": made.score["users"],
+        "named": made.score["found"],
+        "cannot_tell": made.score["cannot_tell"],
+        "calibration": judged.calibration,
+        "notes": data.notes,
+        "caveat": CAVEAT,
+    }
+    emit(report, as_json)
