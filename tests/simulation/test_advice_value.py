@@ -57,6 +57,9 @@ class Waits:
     def answer(self, question, now_s) -> Answer:
         return Answer(again_s=now_s + 600.0)
 
+    def routed(self, *_) -> None:
+        return None
+
 
 def test_waiting_that_saves_nothing_is_harm() -> None:
     rows = []
@@ -108,6 +111,9 @@ class Tape:
 
     def answer(self, *arguments):
         return self._pass("answer", *arguments)
+
+    def routed(self, *arguments):
+        return self._pass("routed", *arguments)
 
 
 def test_decisions_rest_on_what_is_seen_and_a_scrambled_truth_changes_none() -> None:
