@@ -135,7 +135,7 @@ def rebuilds_half(writer: Writer, feed: Quarters) -> None:
     half = left() // 2
     while left() > half:
         writer.step()
-    assert writer._memory.marks.replayed(feed.topic)
+    assert writer._memory.marks.replaying(feed.topic)
 
 
 @pytest.mark.integration
