@@ -1,7 +1,7 @@
 /** Who: names ranked by how much exposure to their jobs goes with slow runs; never called a cause. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { useCallback, useDeferredValue, useEffect, useMemo } from "react";
+import { useCallback, useDeferredValue, useEffect, useMemo, type ReactNode } from "react";
 import { blameQuery, type By } from "../../api/estimates";
 import type { Application, Blame, BlameEntry } from "../../api/estimateShapes";
 import { useAddressOrder } from "../../components/addressSort";
@@ -133,6 +133,12 @@ export function BlamePage() {
   const { list, applications, chosen } = useApplication("blame", search);
   if (list.error && !list.data) return <Failure error={list.error} retry={() => void list.refetch()} />;
   const by: By = search.by ?? "user";
+  const below = (
+    <>
+      {applications.filter((one) => one.blame.estimate_id !== null).length > 1 && <SeveralSets by={by} />}
+      <OwnRuns />
+    </>
+  );
   return (
     <div className="estimate-page">
       <div className="context">
@@ -166,22 +172,26 @@ export function BlamePage() {
       {!list.data ? (
         <Waiting what="the estimates" />
       ) : chosen?.blame.estimate_id != null ? (
-        <Ranking key={`${chosen.exe} ${chosen.nodes} ${by}`} application={chosen} by={by} />
+        <Ranking key={`${chosen.exe} ${chosen.nodes} ${by}`} application={chosen} by={by}>
+          {below}
+        </Ranking>
       ) : (
-        <section className="card estimate-empty">
-          <Lacking
-            what="blame"
-            all={(chosen ? [chosen] : applications).map((one) => ({ ...one, lacks: one.blame.lacks }))}
-          />
-        </section>
+        <>
+          <section className="card estimate-empty">
+            <Lacking
+              what="blame"
+              all={(chosen ? [chosen] : applications).map((one) => ({ ...one, lacks: one.blame.lacks }))}
+            />
+          </section>
+          {below}
+        </>
       )}
-      {applications.filter((one) => one.blame.estimate_id !== null).length > 1 && <SeveralSets by={by} />}
-      <OwnRuns />
     </div>
   );
 }
 
-function Ranking({ application, by }: { application: Application; by: By }) {
+/** `children` stand below it, and come with it: before, they would be pushed down by it. */
+function Ranking({ application, by, children }: { application: Application; by: By; children: ReactNode }) {
   const search = useSearch({ from: "/blame" });
   const navigate = useNavigate({ from: "/blame" });
   const pages = useInfiniteQuery(blameQuery({ exe: application.exe, nodes: application.nodes }, by));
@@ -223,9 +233,12 @@ function Ranking({ application, by }: { application: Application; by: By }) {
   useKeys("Blame", bindings);
   if (pages.error && !blame)
     return (
-      <section className="card estimate-empty">
-        <Failure error={pages.error} retry={() => void pages.refetch()} />
-      </section>
+      <>
+        <section className="card estimate-empty">
+          <Failure error={pages.error} retry={() => void pages.refetch()} />
+        </section>
+        {children}
+      </>
     );
   if (!blame) return <Waiting what="the ranking" />;
   return (
@@ -309,6 +322,7 @@ function Ranking({ application, by }: { application: Application; by: By }) {
           />
         </div>
       </div>
+      {children}
     </>
   );
 }
