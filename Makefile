@@ -88,13 +88,14 @@ wheels: # of dist
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir $(DIST) $(DIST)/core/*.whl 2>$(DIST)/core/auditwheel.log || { cat $(DIST)/core/auditwheel.log >&2; exit 1; }
 	@rm -rf $(DIST)/core $(DIST)/.gitignore; ls -1 $(DIST)
 
+# uv remembers what an interpreter said of itself, and this one says that it is another processor's: with uv's own cache, `make up` would refuse every wheel from then on.
 # Python's headers are those of this machine: for both processors its types have the same sizes and order of bytes, and the interface that is compiled in is the same.
 SUFFIX_AARCH64 = .cpython-$(shell $(PY) -c 'import sys; print("%d%d" % sys.version_info[:2])')-aarch64-linux-gnu.so
 .PHONY: wheel-aarch64
 wheel-aarch64: ## the noise core's wheel for aarch64 into dist/, after make dist (needs g++-aarch64-linux-gnu)
 	@command -v aarch64-linux-gnu-g++ >/dev/null || { echo "wheel-aarch64: needs a compiler: sudo apt-get install g++-aarch64-linux-gnu" >&2; exit 1; }
 	@rm -rf $(DIST)/core && mkdir -p $(DIST)/core && echo "building the noise core for aarch64" >&2
-	@stubs=$$($(PY) -c 'import flitwatch_core; print(flitwatch_core.__path__[0])') && env -u CXX _PYTHON_HOST_PLATFORM=linux-aarch64 SETUPTOOLS_EXT_SUFFIX=$(SUFFIX_AARCH64) CMAKE_TOOLCHAIN_FILE=$(CURDIR)/services/packages/aarch64.cmake \
+	@stubs=$$($(PY) -c 'import flitwatch_core; print(flitwatch_core.__path__[0])') && env -u CXX UV_CACHE_DIR=$(CURDIR)/build/dist-aarch64-uv _PYTHON_HOST_PLATFORM=linux-aarch64 SETUPTOOLS_EXT_SUFFIX=$(SUFFIX_AARCH64) CMAKE_TOOLCHAIN_FILE=$(CURDIR)/services/packages/aarch64.cmake \
 	  SKBUILD_CMAKE_DEFINE="FLITWATCH_ARCH=armv8-a;FLITWATCH_STUBS=$$stubs;NB_SUFFIX=$(SUFFIX_AARCH64);NB_SUFFIX_S=$(SUFFIX_AARCH64)" \
 	  $(UV) build -q --wheel --config-setting build-dir=build/dist-aarch64 --out-dir $(DIST)/core services/noise_core
 	@PATH="$(CURDIR)/.venv/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir $(DIST) $(DIST)/core/*.whl 2>$(DIST)/core/auditwheel.log || { cat $(DIST)/core/auditwheel.log >&2; exit 1; }
@@ -123,12 +124,12 @@ images: docs ## a container image of each service and of the agent, with the doc
 STAGES := services/cli/stages.sh
 # By another name: a recipe that names $(MAKE) itself runs under `make -n` too.
 AGAIN = $(MAKE) --no-print-directory
-up: ## set everything up and start the platform (STACK=full: real Kafka and TimescaleDB; PORT=8765)
+up: ## set everything up and start the platform (STACK=full: real Kafka and TimescaleDB; PORT=8765; WRITERS=2 share the counters)
 	@$(STAGES) up \
 		python 150 "The Python environment and the C++ core" "$(AGAIN) python" "read the message above; a build that broke off is mended by: rm -rf .venv, then make up" \
 		page 40 "The page" "$(AGAIN) web" "read the message above; half-fetched packages are mended by: rm -rf web/node_modules, then make up" \
 		$(if $(filter full,$(STACK)),tools 60 "Java and what unpacks TimescaleDB" "$(SETUP) java timescale" "install what is named above: then make up STACK=full") \
-		platform 30 "The platform at port $(PORT)" ".venv/bin/flitwatch up --stack $(STACK) --port $(PORT)" "see .venv/bin/flitwatch status and doctor; another port: make up PORT=8766"
+		platform 30 "The platform at port $(PORT)" ".venv/bin/flitwatch up --stack $(STACK) --port $(PORT) $(if $(WRITERS),--writers $(WRITERS))" "see .venv/bin/flitwatch status and doctor; another port: make up PORT=8766"
 
 down: ## stop the platform
 	@.venv/bin/flitwatch down
@@ -145,14 +146,15 @@ doctor: python ## check this site
 test: test-setup test-static ## set everything up and run every test, with real Kafka, TimescaleDB, Slurm, OpenSM and Chromium
 	@$(MAKE) --no-print-directory test-side-by-side
 
-# Three parts beside each other: two that mostly wait for real servers, and one that computes meanwhile. What needs Slurm or OpenSM, of which a machine has one, stands in one part.
-PART_A := tests/alerting tests/api tests/cli tests/db tests/domain tests/e2e tests/k8s tests/ml
-PART_C := tests/simulation
-PART_B := $(filter-out $(PART_A) $(PART_C),$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/test_*.py)))))
+# Three parts of about the same length beside each other. A and B wait for real servers most of the time, and B computes estimators. C computes engines and routes at first, and drives browsers when the others near their end.
+PART_A := tests/alerting tests/api tests/cli tests/db tests/domain tests/k8s
+SIMULATION := tests/noise_core tests/routing tests/simulation
+PART_C := tests/packages tests/e2e
+PART_B := $(filter-out $(PART_A) $(PART_C) $(SIMULATION),$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/test_*.py)))))
 
 test-setup:
 	@$(SETUP) uv compiler cpp_tests node
-	@for part in browser java timescale slurm mpi opensm prometheus directory redis fuzz namespaces packages; do \
+	@for part in browser java timescale standby slurm mpi opensm prometheus directory redis fuzz namespaces packages; do \
 		$(SETUP) $$part || echo "make test: without $$part; the tests that need it say that they were skipped" >&2; done
 	@$(MAKE) --no-print-directory python-all web
 
@@ -164,14 +166,15 @@ test-side-by-side: # of test
 	@mkdir -p build; echo "beside pytest run its other parts, and sanitizers with fuzzing: build/test-part-b.log, build/test-part-c.log, build/test-native.log" >&2; \
 	more=; if command -v clang++ >/dev/null; then more=fuzz-importers; else echo "make test: without fuzz: it needs clang++" >&2; fi; \
 	if [ -n "$$CI" ] && [ "$$(id -u)" = 0 ]; then more="test-compose $$more"; else echo "make test: without images: make test-compose starts a Docker engine" >&2; fi; \
-	nice -n 5 $(MAKE) --no-print-directory test-sanitize $$more FUZZ_AT_A_TIME=6 FUZZ_SECONDS=8 FUZZ_SEED=1 >build/test-native.log 2>&1 & native=$$!; \
+	nice -n 5 $(MAKE) --no-print-directory test-sanitize $$more FUZZ_AT_A_TIME=6 FUZZ_SECONDS=5 FUZZ_SEED=1 >build/test-native.log 2>&1 & native=$$!; \
 	$(MAKE) --no-print-directory test-python SUITES="$(PART_B)" >build/test-part-b.log 2>&1 & b=$$!; \
-	nice -n 5 $(MAKE) --no-print-directory test-python SUITES="$(PART_C)" >build/test-part-c.log 2>&1 & c=$$!; \
+	( nice -n 5 $(MAKE) --no-print-directory test-python SUITES="$(SIMULATION)"; d=$$?; \
+	$(MAKE) --no-print-directory test-python SUITES="$(PART_C)" && exit $$d ) >build/test-part-c.log 2>&1 & c=$$!; \
 	trap "kill $$native $$b $$c 2>/dev/null" EXIT; \
 	$(MAKE) --no-print-directory test-python SUITES="$(PART_A)"; a=$$?; wait $$b; b=$$?; wait $$c; c=$$?; wait $$native; native=$$?; trap - EXIT; \
 	cat build/test-native.log build/test-part-c.log build/test-part-b.log; failed=0; \
 	said() { [ $$1 = 0 ] || { echo "make test: failed, see above: $$2" >&2; failed=1; }; }; \
-	said $$a "pytest $(PART_A)"; said $$b "pytest $(PART_B)"; said $$c "pytest $(PART_C)"; said $$native "sanitizers, images, fuzzing"; exit $$failed
+	said $$a "pytest $(PART_A)"; said $$b "pytest $(PART_B)"; said $$c "pytest $(SIMULATION) $(PART_C)"; said $$native "sanitizers, images, fuzzing"; exit $$failed
 
 .PHONY: check format
 format: ## lay out Python, TypeScript and C++ as CI wants them
@@ -218,7 +221,7 @@ test-web: ## the page's unit tests
 test-python: ## every pytest suite, or those of SUITES; LONG=1 with the longest tests
 	.venv/bin/pytest -q -raR --reruns 1 --durations 20 --durations-min 5 $(if $(LONG),,-m "not long") $(SUITES)
 
-# `make test` gives each 8 seconds and draws from one seed, so that a second run tries nearly the same; the corpus is replayed in pytest. Other runs draw others. MINUTES=60 takes an hour of a core for each; FUZZ_AT_A_TIME more than the cores shortens the wait and what each target gets.
+# `make test` gives each 5 seconds and draws from one seed, so that a second run tries nearly the same; the corpus is replayed in pytest. Other runs draw others. MINUTES=60 takes an hour of a core for each; FUZZ_AT_A_TIME more than the cores shortens the wait and what each target gets.
 fuzz: fuzz-importers ## every fuzz target for MINUTES=2 each, then as many times ten requests to every operation of the API
 	@FUZZ_API_EXAMPLES=$$(( $(or $(MINUTES),2) * 10 )) .venv/bin/pytest -q tests/api/test_openapi.py -k no_input
 
@@ -226,13 +229,17 @@ fuzz-importers:
 	@.venv/bin/python -c 'import atheris' 2>/dev/null || { echo "fuzz: needs the test tools: make python-all" >&2; exit 1; }
 	nice -n 10 .venv/bin/python tests/fuzz/run.py $(or $(FUZZ_SECONDS),$$(( $(or $(MINUTES),2) * 60 ))) $(if $(FUZZ_AT_A_TIME),--at-a-time $(FUZZ_AT_A_TIME)) $(if $(FUZZ_SEED),--seed $(FUZZ_SEED))
 
-.PHONY: chaos soak
+.PHONY: chaos failover soak
 # The whole stack unless told otherwise: STACK=embedded, ROUTERS=96 for a smaller machine, ROUTERS=0 for a few routers through a collector.
 CAMPAIGN = cd tests && ../.venv/bin/python -m integration.campaign
 CAMPAIGN_OPTIONS = --stack $(if $(filter file,$(origin STACK)),full,$(STACK)) $(if $(ROUTERS),--routers $(ROUTERS))
 
-chaos: ## KILLS=100 random kills under the counters of 3,264 routers, a full disk, stepped clocks and a cut network; prints what was lost as JSON
-	@$(CAMPAIGN) chaos --kills $(or $(KILLS),100) $(CAMPAIGN_OPTIONS)
+chaos: ## KILLS=100 random kills (WRITERS=2: of one of two writers, too) under the counters of 3,264 routers, a full disk, stepped clocks and a cut network; prints what was lost as JSON
+	@$(CAMPAIGN) chaos --kills $(or $(KILLS),100) $(if $(WRITERS),--writers $(WRITERS)) $(CAMPAIGN_OPTIONS)
+
+failover: ## KILLS=20 losses of the database's server, whose standby takes over, under the counters of 1,152 routers (ROUTERS=); prints what was lost as JSON
+	@$(SETUP) standby
+	@$(CAMPAIGN) failover --kills $(or $(KILLS),20) $(if $(ROUTERS),--routers $(ROUTERS))
 
 soak: ## MINUTES=120 of a third of that; prints losses and the slopes of memory and disk as JSON
 	@$(CAMPAIGN) soak --minutes $(or $(MINUTES),120) $(CAMPAIGN_OPTIONS)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Provides what the platform is built and run with. As root on Debian or Ubuntu it installs what is absent; elsewhere it says, in one line,
-# which package to install. Usage: setup.sh PART... with parts: uv compiler node browser java timescale slurm mpi opensm fuzz prometheus directory redis namespaces packages compose
+# which package to install. Usage: setup.sh PART... with parts: uv compiler node browser java timescale standby slurm mpi opensm fuzz prometheus directory redis namespaces packages compose
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 mkdir -p .cache
@@ -81,6 +81,7 @@ part_node() {
 part_browser() { has chromium || has chromium-browser || has google-chrome || want chromium chromium fonts-dejavu-core; }
 part_java() { want java openjdk-17-jre-headless; want mvn maven; }
 part_timescale() { want debootstrap debootstrap; }
+part_standby() { has etcd || { may_install || die "etcd is missing: sudo apt-get install etcd-server"; apt_quiet etcd-server; }; }
 part_mpi() { want mpicxx libopenmpi-dev openmpi-bin; }
 part_fuzz() { want clang++ clang; ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a >/dev/null 2>&1 || { may_install && apt_install "libclang-rt-$(clang --version | sed -n 's/.*version \([0-9]*\).*/\1/p')-dev"; }; }
 part_cpp_tests() { want cmake cmake; want ninja ninja-build; has ccache || ! may_install || apt_install ccache; [ -e /usr/include/gtest/gtest.h ] || { if may_install; then apt_install libgtest-dev; else die "GoogleTest is missing: sudo apt-get install libgtest-dev"; fi; }; }

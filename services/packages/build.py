@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -19,7 +20,6 @@ from flitwatch_domain.build import VERSION
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-PYTHON = "/usr/bin/python3"
 PLACE = "usr/lib/flitwatch"
 SUMMARY = "Who slows jobs on a supercomputer's network, and what to do"
 #: What the packages themselves change in the file that users read: an installed platform waits for real sources.
@@ -31,19 +31,24 @@ COMPLETIONS = {
     "usr/share/zsh/site-functions/_flitwatch": "zsh",
     "usr/share/fish/vendor_completions.d/flitwatch.fish": "fish",
 }
+#: Debian's names of what runs at an installation and a removal, and RPM's.
+SCRIPTS = {"postinst": "post", "prerm": "preun", "postrm": "postun"}
 CONFIGURATION = ("etc/flitwatch/flitwatch.toml", "etc/logrotate.d/flitwatch")
 
 
 def main(dist: Path, extras: str, kinds: str) -> int:
     """Build the kinds (`deb`, `rpm`) into `dist` from the wheels there."""
-    system = _python_version(PYTHON)
-    (core,) = dist.glob("flitwatch_core-*.whl")
-    if f"-cp{system.replace('.', '')}-" not in core.name:
-        sys.exit(f"packages: {core.name} was not built for {PYTHON} ({system}); run make dist with that Python")
+    (core,) = dist.glob("flitwatch_core-*_x86_64.whl")
+    system = re.sub(r".*-cp(\d)(\d+)-.*", r"\1.\2", core.name)
+    python = f"/usr/bin/python{system}"
+    if not Path(python).exists():
+        sys.exit(
+            f"packages: {core.name} was not built for a Python of this system: {python} is missing; run make dist with the system's"
+        )
     with tempfile.TemporaryDirectory(prefix="flitwatch-packages-") as work:
         tree = Path(work, "tree")
         tree.mkdir(mode=0o755)
-        environment(tree / PLACE, dist, extras)
+        environment(tree / PLACE, dist, extras, python)
         install_files(tree)
         if "deb" in kinds:
             print(debian(tree, dist, system))
@@ -54,16 +59,20 @@ def main(dist: Path, extras: str, kinds: str) -> int:
     return 0
 
 
-def environment(place: Path, dist: Path, extras: str) -> None:
-    """An environment with the wheels and the locked versions of what they need, which may be moved to where the package unpacks it."""
+def environment(place: Path, dist: Path, extras: str, python: str) -> None:
+    """An environment with the wheels and the locked versions of what they need, which may be moved to where the package unpacks it.
+
+    It calls the Python by its version: on Rocky 9 `python3` is 3.9, beside the `python3.11` that the package asks for.
+    """
     uv = shutil.which("uv") or os.fspath(ROOT / ".cache" / "uv" / "bin" / "uv")
-    _run(uv, "venv", "-q", "--relocatable", "--python", PYTHON, place)
+    _run(uv, "venv", "-q", "--relocatable", "--python", python, place)
     with tempfile.NamedTemporaryFile(suffix=".txt") as versions:
         export = ("export", "-q", "--frozen", "--no-dev", "--all-extras", "--no-emit-workspace", "--no-hashes")
         _run(uv, *export, "--project", ROOT, "--output-file", versions.name)
         named = [
             f"{wheel}[{extras}]" if extras and wheel.name.startswith("flitwatch-") else wheel
             for wheel in dist.glob("*.whl")
+            if not wheel.name.endswith("_aarch64.whl")
         ]
         # Without the overrides the resolver would add the accelerators' libraries.
         Path(place, "overrides.txt").write_text(
@@ -76,23 +85,18 @@ def environment(place: Path, dist: Path, extras: str) -> None:
     for file in [*place.glob("bin/*"), *place.glob(".*"), place / "CACHEDIR.TAG"]:
         if not file.name.startswith(("python", "flitwatch")):
             file.unlink()
-    # The services' user may not write below /usr: without bytecode each start would compile anew.
+    compile_all(place, python)
+
+
+def compile_all(place: Path, python: str) -> None:
+    """Bytecode of everything below `lib`: the services' user may not write below /usr, and without it each start would compile anew.
+
+    Libraries bring files for newer Pythons, which no Python here imports: only a file of ours that does not compile is an error.
+    """
     tree = os.fspath(place).removesuffix(PLACE)
-    _run(
-        PYTHON,
-        "-m",
-        "compileall",
-        "-q",
-        "-j",
-        "0",
-        "--invalidation-mode",
-        "unchecked-hash",
-        "-s",
-        tree,
-        "-p",
-        "/",
-        place / "lib",
-    )
+    words = (python, "-m", "compileall", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", tree, "-p", "/")
+    subprocess.run([*words, "-qq", place / "lib"], check=False)
+    _run(*words, "-q", *sorted(place.glob("lib/python3*/site-packages/flitwatch*/")))
 
 
 def install_files(tree: Path) -> None:
@@ -127,7 +131,7 @@ def debian(tree: Path, dist: Path, python: str) -> Path:
         f"Suggests: logrotate, infiniband-diags\nDescription: {SUMMARY}\n",
     )
     _put(control / "conffiles", "".join(f"/{name}\n" for name in CONFIGURATION))
-    for script in ("postinst", "prerm"):
+    for script in SCRIPTS:
         _put(control / script, (HERE / script).read_text(), 0o755)
     file = dist / f"flitwatch_{VERSION}_amd64.deb"
     _run("dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", tree, file, quiet=True)
@@ -137,7 +141,8 @@ def debian(tree: Path, dist: Path, python: str) -> Path:
 
 def rpm(tree: Path, dist: Path, python: str, work: Path) -> Path:
     """The RPM of the same tree."""
-    scripts = {name: (HERE / name).read_text().partition("\n")[2] for name in ("postinst", "prerm")}
+    texts = {name: (HERE / file).read_text().partition("\n")[2] for file, name in SCRIPTS.items()}
+    scripts = "".join(f"%{name}\n{text}" for name, text in texts.items())
     # %post makes the group that may read the settings, and then gives them to it.
     configured = "".join(f"%verify(not mode group) %config(noreplace) /{name}\n" for name in CONFIGURATION)
     shells = "".join(f"/{place}\n" for place in COMPLETIONS)
@@ -145,7 +150,7 @@ def rpm(tree: Path, dist: Path, python: str, work: Path) -> Path:
         f"Name: flitwatch\nVersion: {VERSION}\nRelease: 1\nSummary: {SUMMARY}\nLicense: none chosen\nBuildArch: x86_64\nAutoReqProv: no\n"
         f"Requires: python(abi) = {python}, glibc >= 2.34, libstdc++, shadow-utils\n"
         "%global __os_install_post %{nil}\n%global _build_id_links none\n%description\n"
-        f"{SUMMARY}\n%install\ncp -a {tree}/. %{{buildroot}}/\n%post\n{scripts['postinst']}%preun\n{scripts['prerm']}"
+        f"{SUMMARY}\n%install\ncp -a {tree}/. %{{buildroot}}/\n{scripts}"
         f"%files\n{configured}/usr/lib/flitwatch\n/usr/bin/*\n/usr/lib/systemd/system/*\n/usr/lib/sysusers.d/*\n"
         f"{shells}/usr/share/man/man1/*\n"
     )
@@ -173,11 +178,6 @@ def _put(file: Path, text: str, mode: int = 0o644) -> None:
 
 def _run(*words: str | Path, quiet: bool = False) -> None:
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL if quiet else None)
-
-
-def _python_version(python: str) -> str:
-    code = "import sys; print('%d.%d' % sys.version_info[:2])"
-    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def _next(version: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from argon2 import PasswordHasher
 from fixtures.databases import Server
 
 from api.world import World, seed
@@ -90,6 +91,16 @@ def no_second_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tries at a password are not given back while the test runs, however slow the machine."""
     for each in ("PAIR", "NAME", "KNOWN", "ADDRESS"):
         monkeypatch.setattr(login_limiter, f"{each}_EVERY_S", 1e6)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _quick_hashes() -> Iterator[None]:
+    """Passwords are hashed in no time: the product's hash takes 64 MiB and a third of a second (tests/db/test_accounts.py)."""
+    quick = PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(people, "_HASHER", quick)
+        patch.setattr(people, "_NOBODY", quick.hash("nobody"))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import subprocess
 import time
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import ldap3
@@ -111,11 +111,14 @@ class LdapServer:
         return ldap3.Connection(server, ADMIN, ADMIN_PASSWORD, auto_bind=True, raise_exceptions=True, check_names=False)
 
     def add_person(self, uid: str, password: str, **more: object) -> None:
-        """A person with that name on the machine."""
+        """A person with that name on the machine, in place of one of that name."""
         given = {"cn": uid, "sn": uid, "uid": uid, "uidNumber": 1000, "gidNumber": 1000, "homeDirectory": "/home"}
         entry = {**given, "userPassword": ssha(password), **more}
+        dn = f"cn={ldap3.utils.dn.escape_rdn(uid)},ou=people,{BASE}"
         with self.admin() as conn:
-            conn.add(f"cn={ldap3.utils.dn.escape_rdn(uid)},ou=people,{BASE}", ["inetOrgPerson", "posixAccount"], entry)
+            with suppress(ldap3.core.exceptions.LDAPNoSuchObjectResult):
+                conn.delete(dn)
+            conn.add(dn, ["inetOrgPerson", "posixAccount"], entry)
 
     def change(self, dn: str, attribute: str, *values: object) -> None:
         """Give an entry's attribute these values; none: take it away."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import os
 import tempfile
 import time
@@ -18,11 +19,13 @@ import pytest
 from fastapi import Request
 from hypothesis import given
 from hypothesis import strategies as st
+from integration import congested_site
 
 from api.conftest import bearer, operating, serving
 from flitwatch_api.advice.decide import LEAST_RUNS, PlacementQuestion, advise
 from flitwatch_api.advice.http import _each, _one
 from flitwatch_api.advice.parts import SERVED, Parts
+from flitwatch_api.advice.reader import Reader
 from flitwatch_api.advice.schemas import Advice, AdviceRequest
 from flitwatch_api.answers import dump
 from flitwatch_api.names import Names
@@ -282,6 +285,22 @@ def own_server(tmp_path: Path) -> Iterator[tuple[Embedded, str, str]]:
         yield server, url, place
     finally:
         server.destroy()
+
+
+def test_counts_that_overflowed_are_no_congestion(embedded_db: str) -> None:
+    fabric_id = congested_site.seed(embedded_db)
+    with connect(embedded_db, role="writer") as conn:
+        for second in range(2):
+            congested_site.write(conn, fabric_id, int(time.time()) + second, (5.0, 1.0), flits=float("inf"))
+    reader = Reader(embedded_db)
+    try:
+        read = reader.read()
+    finally:
+        reader.stop()
+    assert len(read.nodes) == 4 and read.runs["milc"]
+    assert all(math.isfinite(ratio) for ratio, _ in read.groups.values())
+    got = ask(read, PlacementQuestion("ann", "milc", 1, [["nid00001"], ["nid00003"]]))
+    assert got["action"] == "start" and "nan" not in json.dumps(got)
 
 
 def test_it_answers_from_what_it_knew_while_the_database_is_stopped_and_says_so(

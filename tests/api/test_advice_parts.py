@@ -71,6 +71,9 @@ def test_because_says_what_each_part_knows() -> None:
     answer = told(made, "counters", "blame", "forecast")
     assert saying(answer, "counters")["text"] == "1.00 to 5.00 stall cycles per flit now, in 2 of 2 groups"
     assert saying(answer, "forecast")["text"] == "1.00 to 5.00 stall cycles per flit expected for the next hour"
+    for technology, words in (("infiniband", "stalls per word"), ("ethernet", "x sending time paused")):
+        made.technologies[1] = technology
+        assert saying(told(made, "counters"), "counters")["text"] == f"1.00 to 5.00 {words} now, in 2 of 2 groups"
     assert "mallory runs" in saying(answer, "blame")["text"] and saying(answer, "blame")["evidence"].endswith("/user/1")
     made.blamed["milc"] = [mallory(groups=["7/7"])]
     assert saying(told(made, "blame"), "blame") == {

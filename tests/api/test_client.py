@@ -8,8 +8,10 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import venv
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -95,6 +97,59 @@ def test_an_address_comes_from_the_environment(api: Served, monkeypatch: pytest.
         assert "small" in fw.fabrics()["name"].to_pylist()
 
 
+def test_a_token_that_is_none_is_said(api: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLITWATCH_TOKEN_FILE", str(tmp_path / "token"))
+    with pytest.raises(ValueError, match=r"FLITWATCH_TOKEN_FILE names .*/token, which cannot be read"):
+        flitwatch_client.connect(api.url)
+    for wrong in ("ümlaut", "two\nlines"):
+        with pytest.raises(ValueError, match="flitwatch tokens create"):
+            flitwatch_client.connect(api.url, wrong)
+    with flitwatch_client.connect(api.url, "flw_unknown\n") as fw, pytest.raises(flitwatch_client.Refused) as refused:
+        fw.jobs()
+    assert refused.value.status == 401
+
+
+class _Portal(BaseHTTPRequestHandler):
+    """Some other server: a page at every address."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><title>Log in</title>")
+
+    def log_message(self, *_: object) -> None:
+        """Quiet."""
+
+
+def test_a_page_instead_of_a_table_is_said() -> None:
+    portal = ThreadingHTTPServer(("127.0.0.1", 0), _Portal)
+    threading.Thread(target=portal.serve_forever, daemon=True).start()
+    try:
+        with flitwatch_client.connect(f"http://127.0.0.1:{portal.server_port}") as fw:
+            for ask in (fw.fabrics, lambda: fw.series("small"), lambda: fw.stalls("small")):
+                with pytest.raises(flitwatch_client.Unavailable, match="a web page, not with data"):
+                    ask()
+    finally:
+        portal.shutdown()
+        portal.server_close()
+
+
+def test_the_guide_says_what_each_method_gives() -> None:
+    """Every method is either among those that the guide calls tables and gives one, or named as a dictionary."""
+    guide = (CLIENT / "README.md").read_text()
+    listed = re.search(r"Lists and series are a `Table`: (.*?)\.\s", guide, re.DOTALL)
+    assert listed
+    made = {
+        name: str(method.__annotations__["return"])
+        for name, method in vars(flitwatch_client.Client).items()
+        if not name.startswith("_") and name != "close"
+    }
+    assert set(re.findall(r"`(\w+)`", listed.group(1))) == {name for name, kind in made.items() if kind == "Table"}
+    for name in (name for name, kind in made.items() if kind != "Table"):
+        assert re.search(rf"`fw\.{name}\([^`]*\)`[^.]*dictionary", guide), name
+
+
 def test_lists_are_whole_whatever_a_page_holds(fw: flitwatch_client.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = fw.jobs()
     monkeypatch.setattr("flitwatch_client.client.PAGE", 2)
@@ -146,6 +201,26 @@ def test_stalls_of_every_router_and_the_same_as_parquet(fw: flitwatch_client.Cli
         "Accept"
     )
     assert parquet.read_table(pa.BufferReader(answer.content)).equals(table.arrow)
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("application/vnd.apache.parquet;q=0, application/json", "application/json"),
+        ("application/json, application/vnd.apache.arrow.stream;q=0.5", "application/json"),
+        ("application/vnd.apache.arrow.stream;q=0.5, application/vnd.apache.parquet", "application/vnd.apache.parquet"),
+        ("application/json;q=0.9, application/vnd.apache.arrow.stream", "application/vnd.apache.arrow.stream"),
+        ("application/vnd.apache.parquet, application/json, */*", "application/vnd.apache.parquet"),
+        ("*/*", "application/json"),
+        ("application/vnd.apache.parquet;q=much", "application/json"),
+    ],
+)
+def test_the_format_that_weighs_most_is_sent(api: Served, accept: str, kind: str) -> None:
+    """By the weights (`q`) of the `Accept` header."""
+    span = {"from": T0, "to": T0 + 60}
+    for path, asked in (("timeseries", {"routers": "all", "counters": "ratio"}), ("frames", {"step": 10})):
+        answer = api.http.get(f"/api/v1/fabrics/small/{path}", params={**asked, **span}, headers={"Accept": accept})
+        assert answer.headers["content-type"].partition(";")[0] == kind
 
 
 def test_a_fabric_without_time_has_an_empty_series(fw: flitwatch_client.Client) -> None:

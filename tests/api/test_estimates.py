@@ -475,7 +475,7 @@ def test_a_job_without_steps_has_a_run_time_by_jobs_that_lasted_as_long_or_says_
         assert told["jobs"] == 39 and told["basis"] == "user, name, size" and told["tested"] == 20
         assert told["expected_s"] == pytest.approx(8100, abs=1)
         assert (told["low_s"], told["high_s"]) == (pytest.approx(4500, abs=1), pytest.approx(11_700, abs=1))
-        assert "39 completed jobs of the same user, name, size" in told["rests_on"] and told["lacks"] is None
+        assert "39 completed jobs of the same user, name and size" in told["rests_on"] and told["lacks"] is None
         unknown = served.get("/jobs/78/outlook")["run_time"]
         assert unknown["expected_s"] is None and "needs 19 completed jobs" in unknown["lacks"]
         assert served.get("/jobs/100/outlook")["run_time"] is None, "it has ended"

@@ -281,6 +281,51 @@ def test_events_come_again_after_the_database_was_away(live: Served, embedded_db
     assert live.http.get("/api/v1/jobs").status_code == 200
 
 
+def lose_events(owner: psycopg.Connection, after: int) -> None:
+    """What a standby that takes over has of events whose emitters did not wait for it: their rows and numbers never were."""
+    owner.execute("DELETE FROM event WHERE event_id > %s", [after])
+    owner.execute(f"ALTER TABLE event ALTER COLUMN event_id RESTART WITH {after + 1}".encode())
+
+
+def test_events_whose_numbers_come_again_after_a_failover_are_told(live: Served, embedded_db: str) -> None:
+    wait_until_listening(live)
+    with following(live, params={"kinds": "job"}) as lines:
+        numbers = emit(embedded_db, *({"job_pk": n} for n in range(5)))
+        take(lines, 5)
+        with connect(embedded_db) as owner:
+            lose_events(owner, numbers[1])
+            again = [events.emit(owner, "job", {"job_pk": 100 + n}) for n in range(2)]
+            owner.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        assert again == numbers[2:4]
+        assert take(lines, 1)[0][:2] == (again[-1], "reset")
+        later = emit(embedded_db, {"job_pk": 200})[0]
+        assert take(lines, 1) == [(later, "job", {"job_pk": 200})]
+
+
+def test_what_a_failover_took_back_is_not_shown_as_complete(embedded_db: str) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        first = events.emit(conn, "counters", {"fabric_id": 1, "through": "2026-09-21T16:00:00Z", "routers": 1})
+        events.emit(conn, "counters", {"fabric_id": 1, "through": "2026-09-21T16:00:05Z", "routers": 1})
+    hub, told = Hub(embedded_db, 1, 1), []
+    hub.on_event(told.append)
+
+    async def before_and_after() -> tuple[float, float]:
+        async with await psycopg.AsyncConnection.connect(conninfo(embedded_db, role="reader"), autocommit=True) as conn:
+            await hub._begin(conn)
+            before = hub.through[1]
+            with connect(embedded_db) as owner:
+                lose_events(owner, first)
+            await hub._begin(conn)
+            return before, hub.through[1]
+
+    complete = datetime(2026, 9, 21, 16, tzinfo=UTC).timestamp()
+    assert asyncio.run(before_and_after()) == (complete + 5, complete)
+    # Buckets that were read as closed meanwhile are read again.
+    assert [datetime.fromisoformat(event.payload["late_from"]).timestamp() for event in told] == [complete]
+
+
 def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> None:
     """Closed buckets are held in memory until the writer says that they changed."""
     import numpy as np

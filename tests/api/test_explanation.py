@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from datetime import datetime
 from html import escape
 
+import numpy as np
 import orjson
 import pytest
 from fixtures.databases import Server
@@ -38,11 +40,11 @@ def test_which_of_two_clusters(api: Served) -> None:
     assert api.get("/jobs/100/explanation", cluster="c2")["cluster"] == "c2"
 
 
-@pytest.fixture(scope="module")
-def private(_embedded_template: Server):
-    url = _embedded_template.create()
-    seed(url)
-    # A run of job 101 whose last steps take twice as long, and three runs before it.
+STEP_S = 8.0
+
+
+def _run_of_101(url: str, factors: list[float]) -> None:
+    """A run of job 101 whose steps take so many times as long as those of the three runs before it."""
     with connect(url, role="writer") as conn:
         for number in range(4):
             own = number == 3
@@ -52,12 +54,19 @@ def private(_embedded_template: Server):
                 [f"milc-{number}", own, "101" if own else None, T0 + 50 - 1000 * (3 - number)],
             ).fetchone()
             assert row is not None
-            for step in range(14):
-                slow = 2.0 if own and step >= 6 else 1.0
+            for step, factor in enumerate(factors):
                 conn.execute(
                     "INSERT INTO run_step (run_id, step, time_s, rank_time_ns) VALUES (%s, %s, %s, '{}')",
-                    [row[0], step, slow * (8 + 0.01 * number)],
+                    [row[0], step, (factor if own else 1.0) * (STEP_S + 0.01 * number)],
                 )
+
+
+@pytest.fixture(scope="module")
+def private(_embedded_template: Server):
+    url = _embedded_template.create()
+    seed(url)
+    # A run of job 101 whose last steps take twice as long, and three runs before it.
+    _run_of_101(url, [1.0] * 6 + [2.0] * 8)
     with serving(Settings(db=url)) as served:
         yield served, url
     _embedded_template.drop(url)
@@ -109,6 +118,26 @@ def test_an_incident_of_a_machine_shows_its_jobs_as_the_caller_may_see_them(priv
         "/api/v1/incident", params={"fabric": "small", "at": T0 + 50 + 150}, headers=bearer(token)
     ).json()
     assert seen["others"][0]["user"] == "bob"
+
+
+def test_one_step_near_usual_does_not_end_what_home_shows(_embedded_template: Server) -> None:
+    """Job 101 is slow from step 6 to step 12 but for step 9: one unbroken stretch at every moment, over three steps after it ended."""
+    url = _embedded_template.create()
+    seed(url)
+    factors = [1.0] * 6 + [2.0, 2.0, 2.0, 1.0, 2.0, 2.0, 2.0] + [1.0] * 5
+    _run_of_101(url, factors)
+    ends = T0 + 50 + np.cumsum(np.array(factors) * (STEP_S + 0.03))
+    with serving(Settings(db=url)) as served:
+        shown = [served.get("/incident", fabric="small", at=end + 0.5) for end in ends]
+        over = served.get("/jobs/101/explanation", at=ends[15] + 0.5)["slowdown"]
+        open_still = served.get("/jobs/101/explanation", at=ends[14] + 0.5)["slowdown"]
+    _embedded_template.drop(url)
+    # Two steps twice as long are slow, and three usual ones in a row are its end.
+    assert [one["judged"]["slow"] for one in shown] == [0] * 7 + [1] * 8 + [0] * 3
+    assert [len(one["others"]) for one in shown] == [0] * 7 + [1] * 8 + [0] * 3
+    assert len({one["since"] for one in shown[7:15]}) == 1
+    assert open_still["until"] is None and open_still["since"] == over["since"]
+    assert datetime.fromisoformat(over["until"]).timestamp() == pytest.approx(ends[12], abs=0.01)
 
 
 def test_a_machine_where_no_job_can_be_judged_says_so(api: Served) -> None:

@@ -99,6 +99,16 @@ def test_more_connections_than_the_limit_are_answered_at_once(
         assert get(f"{site.url}/healthz").status_code == 503
 
 
+def test_pages_keep_the_connections_of_their_browsers(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six a page; they counted as one, so a few hundred live pages were answered 503."""
+    monkeypatch.setattr(serve, "CONNECTIONS", 2)
+    with serving(Settings(db=embedded_db, web=None, api_streams_max=4)) as site, ExitStack() as stack:
+        for _ in range(4 * 6):
+            client = stack.enter_context(httpx.Client(base_url=site.url))
+            assert client.get("/healthz").status_code == 200
+        assert get(f"{site.url}/healthz").status_code == 200
+
+
 def test_health_that_costs_a_query_is_counted(embedded_db: str) -> None:
     with serving(Settings(db=embedded_db, web=None, api_rate_per_s=0.001, api_rate_burst=3)) as site:
         for path in ("/readyz", "/metrics", "/readyz"):

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from api.conftest import Served, serving
+from flitwatch.program_run.reports import of_job
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.jobs import store as jobs
@@ -98,6 +99,11 @@ def test_steps_of_the_python_module_come_back_as_written(site: Site) -> None:
     assert (run["exe"], run["ranks"]) == ("milc", 2) and site.kept == []
 
 
+def test_the_job_of_a_run_has_the_id_under_which_jobs_are_kept() -> None:
+    assert of_job({"PBS_JOBID": "13.pbs01.example"}) == ("13", []) and of_job({"PBS_JOBID": "7[3].srv"}) == ("7_3", [])
+    assert of_job({"SLURM_JOB_ID": "79"}) == ("79", []) and of_job({}) == (None, [])
+
+
 def test_the_c_header_reports_steps_and_does_nothing_without_us(site: Site) -> None:
     if shutil.which("cc") is None:
         pytest.skip("needs a C compiler")
@@ -107,7 +113,7 @@ def test_the_c_header_reports_steps_and_does_nothing_without_us(site: Site) -> N
     source = '#include "flitwatch_steps.h"\nint main(void) { int bad = 0; for (long n = 0; n < 3; n++) bad |= flitwatch_step(n, 0.25 * (double)n); return bad; }\n'
     (site.folder / "steps.c").write_text(source)
     program = site.folder / "steps"
-    strict = ["-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    strict = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
     subprocess.run(["cc", *strict, f"-I{Path(shown).parent}", "-o", program, site.folder / "steps.c"], check=True)
     assert subprocess.run([program]).returncode == 0
     assert site.run("--", program).returncode == 0
@@ -146,6 +152,33 @@ def test_times_between_lines_are_measured_and_those_of_buffered_output_are_not_g
     )
     assert done.returncode == 0
     assert site.steps("held", 0) == {}
+
+
+def test_json_is_the_last_line_of_standard_error_and_a_pattern_without_a_match_is_said(site: Site) -> None:
+    text = "import sys; print('step 0 took 1.5 s'); print('step 1 took 2 s'); sys.stderr.write('err\\n')"
+    good = ("--application", "told", "--step-pattern", r"^step (?P<step>\d+) took (?P<time>\S+) s")
+    done = site.run("--json", *good, *python(text))
+    assert (done.returncode, done.stdout) == (0, b"step 0 took 1.5 s\nstep 1 took 2 s\n")
+    first, last = done.stderr.decode().splitlines()
+    told = json.loads(last)
+    assert first == "err" and site.steps("told", 2) == {0: 1.5, 1: 2.0}
+    (run,) = [one for one in site.served.get("/runs", limit=200)["items"] if one["exe"] == "told"]
+    assert told == {
+        "application": "told",
+        "job_id": None,
+        "run_id": run["run_id"],
+        "steps": 2,
+        "problem": None,
+        "kept": None,
+    }
+    for words in (("--step-pattern", "^stop"), ("--json", "--step-pattern", "^stop")):
+        done = site.run("--application", "nothing", *words, *python(text))
+        said = [line for line in done.stderr.decode().splitlines() if "--step-pattern" in line]
+        assert said == ["flitwatch: no line of the program's standard output matches --step-pattern"]
+    assert json.loads(done.stderr.splitlines()[-1])["steps"] == 0
+    done = site.run("--json", *python("print('out')"), url="http://127.0.0.1:9")
+    told = json.loads(done.stderr.splitlines()[-1])
+    assert done.stdout == b"out\n" and told["run_id"] is None and told["problem"] and told["kept"] == str(site.kept[0])
 
 
 def test_a_million_lines_and_a_slow_pattern_hold_no_output_up(site: Site) -> None:
@@ -222,6 +255,21 @@ def test_who_forgot_the_token_is_told_and_sends_the_run_with_one(site: Site) -> 
     file.write_text(copy)
     assert json.loads(site.run("--send-kept", "--json").stdout) == {"sent": 1, "left": {}}
     assert site.steps("forgot", 1) == {0: 1.5}
+
+
+def test_a_spoiled_token_file_sets_no_kept_run_aside(site: Site) -> None:
+    """Nobody asked the API: the run waits until the file is mended."""
+    token = site.folder / "token"
+    genuine = token.read_text()
+    token.write_text("token_id 1\n")
+    # Whoever sends has standard error open until the last try.
+    site.run("--application", "spoiled", *python("from flitwatch_client import steps; steps.report(0, 1.5)"))
+    left = site.run("--send-kept")
+    assert left.returncode == 1 and b"it holds no API token" in left.stderr
+    assert [file.suffix for file in site.kept] == [".json"]
+    token.write_text(genuine)
+    assert json.loads(site.run("--send-kept", "--json").stdout) == {"sent": 1, "left": {}}
+    assert site.steps("spoiled", 1) == {0: 1.5}
 
 
 def test_whatever_is_wrong_with_us_the_program_runs(site: Site) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
@@ -11,7 +11,7 @@ from api.conftest import Served
 from api.world import HOSTILE, World
 from flitwatch_api.events.hub import encode
 from flitwatch_db import connect
-from flitwatch_db.core.events import Event
+from flitwatch_db.core.events import Event, emit
 from flitwatch_db.ingest import store as ingest
 
 
@@ -19,15 +19,54 @@ def test_ingest_status_counts_and_names(api: Served, world: World) -> None:
     # Rates are of the last two minutes, whenever this test runs.
     with connect(world.url) as conn:
         ingest.add_minutes(conn, [ingest.Minute(datetime.now(UTC), "ldms.now", records=1, values=100, bytes=500)])
+        ingest.add_minutes(conn, [ingest.Minute(datetime.now(UTC), "ldms.nowhere", records=5, unplaced=4)])
+        emit(conn, "unplaced", {"topic": "ldms.nowhere", "count": 2, "reasons": ["n9 mlx5_0 port 1 is in none of ib"]})
     got = api.get("/ingest/status")
+    nowhere = next(t for t in got["topics"] if t["topic"] == "ldms.nowhere")
+    assert (nowhere["unplaced"], nowhere["unplaced_because"]) == (4, "n9 mlx5_0 port 1 is in none of ib")
+    others = [t for t in got["topics"] if t["topic"] != "ldms.nowhere"]
+    assert {(t["unplaced"], t["unplaced_because"]) for t in others} == {(0, None)}
     assert next(t for t in got["topics"] if t["topic"] == "ldms.now")["values_per_s"] > 0
     assert got["dead_letters"]["total"] == 7 and len(got["dead_letters"]["recent"]) == 7
+    assert got["dead_letters"]["last_hour"] == 7
     assert got["dead_letters"]["recent"][0]["reason"] == "cut short 6"
     topic = next(t for t in got["topics"] if t["topic"] == "ldms.x")
     assert topic["records"] == 10 and topic["dead"] == 7 and topic["lag_records"] is None
     assert {gap["reason"] for gap in got["gaps"]} == {"silence", "reset"}
     assert got["schemas"][0]["columns"] == 2 and got["position_age_s"] is None
     assert datetime.fromisoformat(got["now"]).tzinfo is not None
+
+
+def test_all_that_is_silent_or_refused_is_counted_however_little_is_listed(api: Served, world: World) -> None:
+    """5,007 devices fell silent a minute and a half ago, seven of them with a second schema; others came back long ago."""
+    now = datetime.now(UTC)
+    since, ended = now - timedelta(seconds=90), now - timedelta(hours=2)
+    gaps = [ingest.Gap(f"switch {n}", "ports", since, now, "silence") for n in range(5007)]
+    gaps += [ingest.Gap(f"switch {n}", "lanes", since, now, "silence") for n in range(7)]
+    letters = [ingest.DeadLetter("many", 0, n, "cut short", b"", "host", "line 1") for n in range(70)]
+    gaps += [ingest.Gap(f"switch {n}", "ports", ended, now - timedelta(hours=1), "silence") for n in range(300)]
+    before = api.get("/ingest/status")
+    assert before["silent_devices"] == 0 and before["silent"] == []
+    with connect(world.url) as conn:
+        ingest.add_gaps(conn, gaps)
+        ingest.add_dead_letters(conn, letters)
+        conn.execute("UPDATE dead_letter SET at = at - interval '2 hours' WHERE topic = 'many' AND offset_ < 10")
+        conn.commit()
+    try:
+        got = api.get("/ingest/status")
+        assert got["silent_devices"] == 5007 and got["gap_total"] == before["gap_total"] + len(gaps)
+        minute = since.replace(second=0, microsecond=0)
+        assert [(one["schema"], one["devices"]) for one in got["silent"]] == [("ports", 5007), ("lanes", 7)]
+        assert {datetime.fromisoformat(one["from"]) for one in got["silent"]} == {minute}
+        assert got["dead_letters"]["total"] == before["dead_letters"]["total"] + len(letters)
+        assert got["dead_letters"]["last_hour"] == before["dead_letters"]["last_hour"] + 60
+        assert len(got["gaps"]) == 50 and all(gap["open"] for gap in got["gaps"])
+    finally:
+        with connect(world.url) as conn:
+            conn.execute("DELETE FROM gap WHERE device LIKE 'switch %'")
+            conn.execute("DELETE FROM dead_letter WHERE topic = 'many'")
+            conn.commit()
+    assert not any(gap["open"] for gap in api.get("/ingest/status")["gaps"])
 
 
 def test_refused_records_page_and_their_bytes_are_only_saved(api: Served) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import socket
+import urllib.error
+import urllib.request
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
 from api.conftest import Served, serving
 from api.world import HOSTILE, World
+from flitwatch_api import security
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import BadRequest
 
@@ -176,6 +181,36 @@ def test_bodies_have_an_end(api: Served) -> None:
         assert answer.status_code in (400, 413, 422)
     except httpx.HTTPError:
         pass  # The server may close the connection while the client still sends.
+    assert api.http.get("/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/tasks", "/tasks/files"])
+@pytest.mark.parametrize("chunked", [False, True])
+def test_who_sends_more_than_is_taken_still_reads_why(api: Served, path: str, chunked: bool) -> None:
+    """Clients that send all before they read, on a connection that ends with the answer: HTTP/1.0 proxies and Python's own."""
+    body = bytes(80 << 20)
+    sent = (body[at : at + 65536] for at in range(0, len(body), 65536)) if chunked else body
+    headers = {"Content-Type": "application/octet-stream", **({"Transfer-Encoding": "chunked"} if chunked else {})}
+    request = urllib.request.Request(f"{api.url}/api/v1{path}", sent, headers, method="POST")
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        urllib.request.urlopen(request, timeout=60)
+    with refused.value as answer:
+        assert answer.code == 413 and "limit" in json.loads(answer.read())["detail"]
+
+
+def test_who_never_ends_is_left(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only so much is thrown away: the answer is there, and then the connection is closed."""
+    monkeypatch.setattr(security, "LINGER_BYTES", 1 << 20)
+    parts = urlsplit(api.url)
+    head = (
+        f"POST /api/v1/tasks HTTP/1.1\r\nHost: {parts.netloc}\r\nConnection: close\r\nContent-Length: {1 << 40}\r\n\r\n"
+    )
+    with socket.create_connection((parts.hostname, parts.port), timeout=60) as conn:
+        conn.sendall(head.encode())
+        assert conn.recv(4096).startswith(b"HTTP/1.1 413 ")
+        with pytest.raises(OSError, match=r"reset|pipe"):
+            while True:
+                conn.sendall(bytes(65536))
     assert api.http.get("/healthz").status_code == 200
 
 

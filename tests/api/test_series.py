@@ -15,6 +15,8 @@ from api.test_stalls import summed
 from api.world import HOSTILE, T0, THROUGH, World
 from flitwatch_db import connect
 from flitwatch_db.fabrics import route_changes
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.ingest import store as ingest
 
 
 def table(rows: list) -> np.ndarray:
@@ -154,6 +156,37 @@ def test_the_overview_sums_the_machine(api: Served, world: World) -> None:
     assert [gap["devices"] for gap in got["gaps"]] == [2]
     assert [datetime.fromisoformat(got["gaps"][0][end]).timestamp() for end in ("from", "to")] == [T0 + 60, T0 + 130]
     assert [mark["text"].split()[1] for mark in got["marks"]] == ["100", "104", "101", "103"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gaps_that_overlap_are_one_with_all_its_devices(api: Served, world: World, seed: int) -> None:
+    """Against joining them one after the other."""
+    rng = np.random.default_rng(seed)
+    starts = T0 - 90_000 + rng.integers(0, 3000, 250) * 10
+    gaps = [(f"other {rng.integers(60)}", int(at), int(at + 10 * rng.integers(1, 9))) for at in starts.tolist()]
+    want: list[tuple[int, int, set[str]]] = []
+    for device, begin, end in sorted(gaps, key=lambda gap: gap[1:]):
+        if want and begin <= want[-1][1]:
+            first, last, devices = want[-1]
+            want[-1] = first, max(last, end), devices | {device}
+        else:
+            want.append((begin, end, {device}))
+    with connect(world.url) as conn:
+        fabric = fabrics.get(conn, "small").fabric_id
+        moments = [(device, *(datetime.fromtimestamp(at, UTC) for at in span)) for device, *span in gaps]
+        ingest.add_gaps(conn, [ingest.Gap(device, "ports", *span, "silence", fabric) for device, *span in moments])
+        conn.commit()
+    try:
+        got = api.get("/fabrics/small/overview", points=20, **{"from": T0 - 90_000 - 10 * seed, "to": T0 - 50_000})[
+            "gaps"
+        ]
+    finally:
+        with connect(world.url) as conn:
+            conn.execute("DELETE FROM gap WHERE device LIKE 'other %'")
+            conn.commit()
+    assert [
+        (*(datetime.fromisoformat(gap[end]).timestamp() for end in ("from", "to")), gap["devices"]) for gap in got
+    ] == [(first, last, len(devices)) for first, last, devices in want]
 
 
 def test_frames_travel_as_float32(api: Served, world: World) -> None:

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import httpx
@@ -19,7 +20,8 @@ import pytest
 from fixtures.databases import PLACE
 
 from api.conftest import Served, serving
-from api.world import T0, World
+from api.world import T0, THROUGH, World
+from flitwatch_api.events.hub import Hub
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.serve import listen
 from flitwatch_api.settings import Settings
@@ -191,6 +193,15 @@ def test_a_small_memory_gives_the_same_answers(api: Served, world: World) -> Non
             assert served.get("/fabrics/small/stalls", at=T0 + 190, window=window) == api.get(
                 "/fabrics/small/stalls", at=T0 + 190, window=window
             )
+
+
+def test_before_it_listens_it_knows_how_far_rows_are_complete(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest rows are not complete, which only events say: a question right after the start must not take the end of the rows for it."""
+    monkeypatch.setattr(Hub, "start", lambda self: None)
+    with serving(Settings(db=world.url, web=None)) as served:
+        answer = served.get("/fabrics/small/stalls")
+        assert datetime.fromisoformat(answer["complete_through"]).timestamp() == THROUGH
+        assert datetime.fromisoformat(answer["at"]).timestamp() == THROUGH
 
 
 async def test_a_broker_that_is_away_leaves_the_lag_unknown() -> None:

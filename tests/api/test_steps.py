@@ -60,8 +60,9 @@ def test_what_costs_too_much_is_refused_with_the_name_of_the_limit() -> None:
     with pytest.raises(TooCostly, match="MAX_CELLS"):
         step_for(REACH, 20_000, NOW_S - 365 * DAY_S, NOW_S, 360)
     due = tuple(range(NOW_S - 730 * DAY_S, NOW_S, 3600))
-    with pytest.raises(TooCostly, match="MAX_ROWS"):
+    with pytest.raises(TooCostly, match="MAX_ROWS") as refused:
         step_for(replace(REACH, due_s=due), 3264, NOW_S - 365 * DAY_S, NOW_S, 360)
+    assert "flitwatch db maintain" in refused.value.advice
 
 
 def test_minutes_that_are_gone_are_not_asked_for() -> None:

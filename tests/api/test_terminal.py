@@ -106,6 +106,8 @@ def test_top_orders_by_what_is_asked_and_takes_machines_by_name(api: Served, cap
     still = answered(capfd, "top", "--url", api.url, "--fabric", "still")
     assert still["at"] is None and still["jobs"] == [] and still["links"][0]["cannot_tell"]
     assert "no time: totals of one sample" in printed(capfd, "top", "--url", api.url, "--fabric", "still")
+    infiniband = printed(capfd, "top", "--url", api.url, "--fabric", "tree")
+    assert "by stalls per word" in infiniband and "word times stalled" in infiniband and "flit" not in infiniband
 
 
 def screen(master: int, wanted: str, timeout_s: float = 180) -> str:

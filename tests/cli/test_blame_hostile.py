@@ -259,10 +259,10 @@ def one_slow_run() -> Texts:
 @pytest.mark.parametrize(
     ("made", "verdict", "reason"),
     [
-        (always_there, "cannot tell", "without exposure in 0 of 90 runs, needs 5"),
+        (always_there, "cannot tell", "without exposure in 0 of 63 observations, needs 5 (near copies of a run"),
         (one_user_a_run, "cannot tell", "exposed in 1 of 90 runs, needs 5"),
-        (slow_only_with_one, "cannot tell", "exposed in 1 of 90 runs, needs 5"),
-        (nothing_beside, "cannot tell", "exposed in 0 of 90 runs, needs 5"),
+        (slow_only_with_one, "cannot tell", "exposed in 1 of 71 observations, needs 5"),
+        (nothing_beside, "cannot tell", "exposed in 0 of 63 observations, needs 5"),
         (one_day, "cannot tell", "the runs lie in 1 days, needs 4"),
         (years_of_seconds, "cannot tell", "the runs lie in 1 days, needs 4"),
         (one_moment, "cannot tell", "the runs lie in 1 days, needs 4"),

@@ -91,6 +91,24 @@ def test_the_same_file_again_changes_nothing_another_needs_replace(embedded_db: 
 
 
 @pytest.mark.integration
+def test_a_subnet_under_two_names_is_told(embedded_db: str, tmp_path: Path) -> None:
+    """Its counters would be booked to neither, and a collector that stores the second name said nothing."""
+    file = tmp_path / "ib.topo"
+    file.write_text(IB)
+    said = []
+    for name in ("ours", "again", "again"):
+        code, _, err = flitwatch("import", "fabric", str(file), "--name", name, "--db", embedded_db)
+        assert code == 0
+        said.append("switches of again are in ours too: counters that name them by GUID are booked to no fabric" in err)
+    assert said == [False, True, True]
+    file.write_text(
+        IB.replace("switchguid=0x1(1)", "switchguid=0x2(2)").replace("S-0000000000000001", "S-0000000000000002")
+    )
+    code, _, err = flitwatch("import", "fabric", str(file), "--name", "other", "--db", embedded_db)
+    assert code == 0 and "are in" not in err
+
+
+@pytest.mark.integration
 def test_importing_again_adds_what_an_older_import_did_not_keep(embedded_db: str, tmp_path: Path) -> None:
     file = tmp_path / "lab-topo"
     file.write_text(IB)

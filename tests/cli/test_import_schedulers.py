@@ -60,6 +60,20 @@ def test_a_run_of_pbs_that_is_known_without_its_count_keeps_its_row(embedded_db:
     assert scalar(embedded_db, "SELECT array_agg(restart || ' ' || state) FROM job") == ["3 COMPLETED"]
 
 
+def test_a_start_in_an_old_log_of_pbs_is_no_job_that_runs_until_a_later_file_tells_its_end(
+    embedded_db: str, tmp_path: Path
+) -> None:
+    day = tmp_path / "20260203"
+    day.write_text(record("S", "1.s", RAN + " run_count=1"))
+    held = "SELECT state || ' ' || coalesce(extract(epoch FROM end_ts)::bigint::text, 'no end') FROM job"
+    for text, want in ((None, "UNKNOWN no end"), (record("E", "1.s", ENDED), "COMPLETED 1770113600")):
+        if text is not None:
+            day = tmp_path / "20260204"
+            day.write_text(text)
+        assert succeed("import", "pbs", str(day), "--timezone", "UTC", "--db", embedded_db)["jobs"] == 1
+        assert scalar(embedded_db, held) == want
+
+
 def test_flux_swf_and_clustercockpit(embedded_db: str, tmp_path: Path) -> None:
     file = tmp_path / "jobs.json.zst"
     file.write_bytes(zstandard.compress(json.dumps({"jobs": [FLUX, RPC, {"id": "?"}]}).encode()))
@@ -87,6 +101,44 @@ def test_a_file_of_another_kind_is_refused_before_a_database_is_started(tmp_path
     code, out, err = flitwatch("import", command, str(file), "--json", "--ephemeral")
     assert (code, out, err.count("\n")) == (1, "", 1)
     assert str(file) in err
+
+
+@pytest.mark.parametrize(
+    ("command", "advice"),
+    [
+        ("pbs", "server_priv/accounting"),
+        ("flux", "flux jobs -A -a --json"),
+        ("swf", "18 numbers"),
+        ("sacct", "--allusers"),
+    ],
+)
+def test_an_empty_file_is_refused_before_a_database_is_started(tmp_path: Path, command: str, advice: str) -> None:
+    for file in (tmp_path / "file", tmp_path / "file.gz"):
+        file.write_bytes(gzip.compress(b"") if file.suffix else b"")
+        code, out, err = flitwatch("import", command, str(file), "--json", "--ephemeral")
+        assert (code, out, err.count("\n")) == (1, "", 1)
+        assert f"{file}: is empty" in err and advice in err
+
+
+def test_files_without_a_job_are_said(embedded_db: str, tmp_path: Path) -> None:
+    """Nothing is wrong with them: the exit status is 0, and standard error says that nothing came and what to do."""
+    for command, text, advice in (
+        ("pbs", record("L", "license", "floating license hour:3"), "Give the days on which jobs ran"),
+        ("flux", '{"jobs": []}', "flux jobs -A -a --json"),
+        ("swf", "; UnixStartTime: 1770000000\n", "a line of 18 numbers"),
+    ):
+        file = tmp_path / command
+        file.write_text(text)
+        code, out, err = flitwatch("import", command, str(file), "--json", "--db", embedded_db)
+        assert (code, json.loads(out)["jobs"]) == (0, 0)
+        assert f"{file}: holds no job." in err and advice in err
+    # Among days with jobs an empty one is nothing to speak of.
+    days = tmp_path / "days"
+    days.mkdir()
+    (days / "20260202").write_text("")
+    (days / "20260203").write_text(record("E", "1.s", ENDED))
+    code, out, err = flitwatch("import", "pbs", str(days), "--json", "--db", embedded_db)
+    assert (code, json.loads(out)["jobs"], err) == (0, 1, "")
 
 
 def test_an_archive_without_jobs_is_refused(tmp_path: Path) -> None:

@@ -288,6 +288,20 @@ def test_ibmads_csv_is_placed_in_an_imported_fabric_and_what_is_not_is_said(embe
     code, report = written(1795217800, "mlx5_0", "mlx5_6")
     assert (code, report["placed"], report["records"]) == (0, 20, 20)
     assert scalar(embedded_db, "SELECT array_agg(tx_bytes ORDER BY endpoint) FROM endpoint_1h") == [36_000, 36_000]
+    assert report["unknown_columns"] == {}
+
+
+def test_columns_that_no_counter_of_the_catalogue_names_are_named(embedded_db: str, tmp_path: Path) -> None:
+    file, topology = tmp_path / "ibmad", tmp_path / "rail"
+    topology.write_text(RAIL)
+    succeed("import", "fabric", str(topology), "--db", embedded_db)
+    header = IBMAD.replace("ca_name", "job_id,app_id,ca_name") + ",VL15_dropped,port_new_thing,mood"
+    file.write_text(
+        f"{header}\n" + "".join(f"{1795216800 + t}.5,500000,n1,0,7,0,mlx5_0,1,{t},0,{t},fine\n" for t in range(3))
+    )
+    code, out, err = flitwatch("import", "ldms-csv", str(file), "--db", embedded_db, "--json")
+    assert (code, json.loads(out)["unknown_columns"]) == (0, {"ibmad": ["port_new_thing"]})
+    assert "no counter of the catalogue is called port_new_thing: their values are not kept" in err
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])

@@ -86,7 +86,14 @@ def test_twice_is_refused_and_once_goes_back(
     [
         ({"simulated": True}, "made from a simulation"),
         ({"authorised": False}, "what-if"),
-        ({"state": "refused"}, "was refused"),
+        (
+            {"state": "refused", "reason": "Cannot tell: several matrices explain the counters."},
+            "was refused. Cannot tell: several matrices explain the counters. Mend what it names, or choose another window",
+        ),
+        (
+            {"state": "refused", "reason": "New tables would not help: both carry 1 GiB."},
+            "was refused. New tables would not help: both carry 1 GiB. The loaded tables stay",
+        ),
         ({"parts": {}}, "no tables"),
     ],
 )
@@ -94,7 +101,8 @@ def test_what_may_not_be_loaded(
     embedded_db: str, made: Recommendation, site: Path, capsys: pytest.CaptureFixture[str], change: dict, words: str
 ) -> None:
     number = saved(embedded_db, replace(made, **change))
-    assert words in refused(capsys, "loop", "apply", number, "--opensm", str(site), "--yes", "--db", embedded_db)
+    told = refused(capsys, "loop", "apply", number, "--opensm", str(site), "--yes", "--db", embedded_db)
+    assert words in " ".join(told.split())
     assert (site / "opensm.conf").read_bytes() == CONFIGURATION and audited(embedded_db) == []
 
 
@@ -149,3 +157,75 @@ def test_a_run_stores_what_it_says(embedded_db: str, capsys: pytest.CaptureFixtu
     assert kept.lfts == (tmp_path / "new.lfts").read_bytes() and kept.staged_at is None
     none = refused(capsys, *words[:5], str(planted.START_S + 9000), *words[6:], "--db", embedded_db)
     assert re.search(r"no port of tree was counted.*newest counters end at", none)
+
+
+def run_words(url: str, *more: str) -> list[str]:
+    with connect(url) as conn:
+        planted.store(conn, planted.load_of(planted.by_one_spine()))
+    return ["loop", "run", "--fabric", "tree", "--to", str(planted.START_S + 10), "--window", "10s", "--time-limit", "0.5", "--reconstruct-limit", "5", *more, "--db", url]  # fmt: skip
+
+
+def test_service_levels_and_lids_are_staged_held_against_the_dumps_and_taken_back(
+    embedded_db: str, capsys: pytest.CaptureFixture[str], site: Path
+) -> None:
+    made = said(capsys, *run_words(embedded_db, "--sl", "4", "--vl", "2", "--lmc", "1"))
+    assert made["verdict"] == "load" and (made["lmc"], made["sls"], made["vls"]) == (1, 4, 2)
+    number = str(made["recommendation"])
+    assert "is not staged" in refused(capsys, "loop", "verify", number, "--db", embedded_db)
+    applied = said(capsys, "loop", "apply", number, "--opensm", str(site), "--yes", "--db", embedded_db)
+    assert applied["lids_each"] == 2 and applied["service_levels"] == 4
+    assert Path(applied["policy"]).read_text().count("qos-match-rule\n") == 2 * 16 and "lmc 1" in (site / "opensm.conf").read_text()  # fmt: skip
+    # What OpenSM would dump, had it loaded all of it; then with one entry, and with one lane, that differ.
+    (site / "opensm-lfts.dump").write_bytes(Path(applied["tables"]).read_bytes())
+    lanes = dumped_lanes("01" * 8)
+    (site / "opensm-sl2vl.dump").write_text(lanes)
+    verify = ["loop", "verify", number, "--db", embedded_db]
+    assert said(capsys, *verify)["loaded"] is True
+    (site / "opensm-sl2vl.dump").write_text(lanes.replace("0 1 0 1", "0 0 0 1", 1))
+    assert failed(capsys, *verify)["lanes_different"] == 1
+    (site / "opensm-sl2vl.dump").write_text(dumped_lanes("0" * 16))
+    assert failed(capsys, *verify)["lanes_different"] == len(planted.TREE.links)
+    (site / "opensm-sl2vl.dump").write_text(lanes)
+    tables = Path(applied["tables"]).read_text().splitlines(keepends=True)
+    (site / "opensm-lfts.dump").write_text("".join(line for line in tables if "n15" not in line))
+    assert failed(capsys, *verify)["loaded"] is False
+    assert said(capsys, "loop", "rollback", number, "--db", embedded_db)["restored"]
+    assert (site / "opensm.conf").read_bytes() == CONFIGURATION and not Path(applied["policy"]).exists()
+
+
+def failed(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as left:
+        main([*words, "--json"])
+    assert left.value.code == 1
+    return json.loads(capsys.readouterr().out)
+
+
+def dumped_lanes(lanes: str) -> str:
+    switches, ports = lft.guids(planted.TREE)
+    row, links, routers = " ".join(lanes), planted.TREE.links, len(planted.TREE.routers)
+    text = []
+    for at, guid in enumerate(switches):
+        text.append(f'Switch 0x{guid:016x}, base LID {at + 1}, "s{at}"')
+        for port in links.src_port[links.src == at].tolist():
+            text += [f"{into}   {port}   : {row} " for into in range(2)]
+    for guid in ports:
+        text += [f'Channel Adapter 0x{guid:016x}, base LID 9, "n"', f"0   0   : {row} "]
+    assert len(links) == int((links.src < routers).sum()) + len(ports)
+    return "\n".join(text) + "\n"
+
+
+def test_groups_of_ports_are_a_file_with_the_figures(
+    embedded_db: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    made = said(capsys, *run_words(embedded_db, "--groups", str(tmp_path / "groups.txt"), "--splits", "1"))
+    loads = made["max_load_bytes"]
+    assert made["groups"] == str(tmp_path / "groups.txt") and loads["groups"] <= loads["after"] < loads["before"]
+    head = (tmp_path / "groups.txt").read_text().splitlines()[:5]
+    assert "No program loads this file" in head[0] and head[3].endswith(f"groups {loads['groups']:.6g}")
+
+
+def test_lanes_without_levels_are_refused(embedded_db: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = run_words(embedded_db)
+    assert "--vl says the lanes of --sl" in refused(capsys, *words, "--vl", "2")
+    assert "no more than levels" in refused(capsys, *words, "--sl", "2", "--vl", "4")

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from flitwatch import reference
+from flitwatch.main import cli
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = dict(reference.commands())
@@ -33,6 +35,28 @@ def test_every_option_is_explained_and_every_command_takes_json() -> None:
         words for words, command in COMMANDS.items() if not any("--json" in option.opts for option in options(command))
     ] == []
     assert [words for words, command in COMMANDS.items() if not command.help] == []
+
+
+def test_the_list_of_a_group_cuts_no_sentence_off() -> None:
+    """What Click cuts ends in three points."""
+    groups = {words.split(" ")[0] for words in COMMANDS if " " in words}
+    assert {"db", "import", "sim", "bench"} <= groups
+    texts = {name: CliRunner().invoke(cli, [name, "--help"]).output for name in groups}
+    assert {name: text for name, text in texts.items() if "Commands:" not in text} == {}
+    assert [name for name, text in texts.items() if re.search(r"\.\.\.$", text.split("Commands:")[1], re.M)] == []
+
+
+@pytest.mark.parametrize(("mode", "status"), [(None, 127), (0o600, 126)], ids=["no such program", "no program"])
+@pytest.mark.parametrize("pattern", [(), ("--step-pattern", "x")], ids=["in our place", "beside us"])
+def test_the_statuses_of_a_program_that_cannot_run_are_in_the_table(
+    tmp_path: Path, mode: int | None, status: int, pattern: tuple[str, ...]
+) -> None:
+    program = tmp_path / "program"
+    if mode is not None:
+        program.write_text("")
+        program.chmod(mode)
+    done = subprocess.run([sys.executable, "-m", "flitwatch.main", "run", *pattern, "--", program], capture_output=True)
+    assert done.returncode == status and status in reference.STATUSES
 
 
 def test_the_committed_reference_is_that_of_the_commands() -> None:

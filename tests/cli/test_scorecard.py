@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ from flitwatch.commands.scorecard import EXTRA, PARTS
 from flitwatch.main import main
 from flitwatch_db.tasks.executors import LocalExecutor
 from flitwatch_domain.errors import FlitwatchError
-from flitwatch_research.scorecard.pieces import Piece, done
+from flitwatch_research.scorecard.pieces import Piece, PieceResult, done
 from flitwatch_research.scorecard.report import markdown
 from flitwatch_research.scorecard.verdict import checks
 from flitwatch_research.scorecard.worlds import OURS, PAPER, headline, interval, share
@@ -280,3 +281,48 @@ def test_a_card_says_which_command_made_it(tmp_path, monkeypatch: pytest.MonkeyP
     with pytest.raises(SystemExit):
         main(["scorecard", "--kept", "--world", "mars"])
     assert "there is no world 'mars'" in capfd.readouterr().err
+
+
+def test_a_part_that_is_made_anew_leaves_the_others_of_the_same_card(tmp_path, monkeypatch, capfd) -> None:  # type: ignore[no-untyped-def]
+    from flitwatch_research import stress
+    from flitwatch_research.scorecard import pieces
+
+    monkeypatch.setenv("FLITWATCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(pieces, "simulated", lambda *_: iter(()))
+    scores = iter([0.7, 0.8, 0.6, 0.5])
+
+    def made(asked: list[Piece], _: object) -> Iterator[tuple[str, PieceResult]]:
+        score = next(scores)
+        for one in asked:
+            rows: list[dict[str, Any]] = []
+            if one.part == "blame":
+                rows = [
+                    {**blamed(method, one.arguments[0], score), "seed": one.arguments[1]} for method in (OURS, PAPER)
+                ]
+            if one.part == "stress":
+                seen = {"seed": one.arguments[1], "false_share": score, "recall": score, "named": 8.0}
+                calendars = [(world, method) for world in stress.CALENDAR for method in (stress.OURS, stress.PAPER)]
+                rows = [{**seen, "scenario": world, "method": method} for world, method in calendars]
+            yield one.part, PieceResult(rows, 1.0, 1.0, kept=False)
+
+    monkeypatch.setattr(pieces, "done", made)
+
+    def card_of(*options: str) -> dict[str, Any]:
+        main(["scorecard", "--seeds", "1", *options, "--out", str(tmp_path), "--json"])
+        card: dict[str, Any] = json.loads(capfd.readouterr().out)
+        assert json.loads((tmp_path / "scorecard.json").read_text()) == card
+        return card
+
+    first = card_of("--part", "blame", "--part", "stress")
+    second = card_of("--part", "blame")
+    assert {row["average_precision"] for row in second["blame"]} == {0.8}
+    assert second["stress"] == first["stress"] and second["effort"]["stress"] == first["effort"]["stress"]
+    assert second["command"] == first["command"] == "flitwatch scorecard --seeds 1 --part blame --part stress"
+    # A card of other users, or of one world, is another card.
+    assert card_of("--part", "blame", "--users", "40")["stress"] == []
+    one_world = card_of("--part", "stress", "--world", "plain")
+    assert one_world["blame"] == [] and one_world["command"].endswith("--world plain --part stress")
+    (tmp_path / "scorecard.json").write_text("{")
+    with pytest.raises(SystemExit):
+        main(["scorecard", "--seeds", "1", "--part", "blame", "--out", str(tmp_path)])
+    assert "scorecard.json: is not JSON" in capfd.readouterr().err

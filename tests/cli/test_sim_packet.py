@@ -63,6 +63,19 @@ def test_replicas_are_runs_with_the_next_seeds(capfd):
     assert together["replica_time_s"] == alone and together["time_s"] == alone[0] and len(set(alone)) == 3
 
 
+def test_threads_share_one_run_and_change_nothing(capfd, tmp_path):
+    def of(threads: str) -> tuple[dict, str]:
+        links = tmp_path / f"{threads}.csv"
+        answer = run(
+            capfd, "--traffic", "alltoall", "--bytes", "50000", "--links-csv", str(links), "--threads", threads
+        )
+        for key in ("wall_s", "hops_per_s_per_core", "peak_rss_mb", "links_csv"):
+            del answer[key]
+        return answer, links.read_text()
+
+    assert of("1") == of("2") == of("3")
+
+
 def test_csv_traffic_and_background(capfd, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("src,dst,bytes\n0,50,100000\n50,0,70000\n")
@@ -168,6 +181,11 @@ def test_several_jobs(capfd, tmp_path):
         (["--traffic", "bisection", "--bytes", "9", "--jobs", "jobs.csv"], "both say what is sent"),
         (["--traffic", "bisection", "--bytes", "9", "--seed", "9" * 23], "not in the range"),
         (["--traffic", "bisection", "--bytes", "9", "--replicas", "0"], "not in the range"),
+        (
+            ["--traffic", "bisection", "--bytes", "9", "--threads", "2", "--engine", "oracle-oldest"],
+            "Leave out --threads",
+        ),
+        (["--traffic", "bisection", "--bytes", "9", "--threads", "0"], "not in the range"),
         (["--traffic", "bisection", "--bytes", "9", "--ranks", "4000"], "do not fit"),
         (["--traffic", "bisection", "--bytes", "9", "--packet-bytes", "9"], "expected 64 to 8192"),
         (["--traffic", "bisection", "--bytes", "9", "--background", "sine"], "unknown background"),

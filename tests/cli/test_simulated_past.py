@@ -82,6 +82,7 @@ def test_the_tree_has_a_day_of_counters_and_a_loop_that_found_its_shared_cable(e
         busy = conn.execute("SELECT gain, detail FROM recommendation WHERE recommendation_id = %s", [number]).fetchone()
     assert busy is not None
     before, after = (busy[1][side]["max_load_bytes"] for side in ("before", "after"))
+    assert busy[1]["reconstruction"]["converged"], "ports and adapters say the same"
     spared = np.array(simulated_past.TREE_RATES) * simulated_past.PORTS_S
     assert ratios is not None and minutes is not None
     # The minutes have the load of their hour, the ports that of a busy one: the same waiting within that.

@@ -58,6 +58,19 @@ def test_what_is_no_list_of_jobs_says_what_it_needs(told: str) -> None:
         read_pending(told)
 
 
+def test_arrays_and_begin_times_are_read_in_both_forms() -> None:
+    old = OLD | {"array_job_id": 50, "eligible_time": 1_700_000_000}
+    unset = {"set": False, "infinite": False, "number": 0}
+    new = NEW | {
+        "array_job_id": unset | {"set": True},
+        "het_job_id": unset,
+        "eligible_time": {"set": True, "number": 5},
+    }
+    part = OLD | {"het_job_id": 12}
+    found = read_pending(json.dumps({"jobs": [old, new, part]}))
+    assert [(job.of_several, job.eligible_s) for job in found] == [(True, 1_700_000_000), (False, 5), (True, 0)]
+
+
 def test_a_mark_that_is_no_time_is_none() -> None:
     (job,) = read_pending(json.dumps({"jobs": [OLD | {"admin_comment": f"flitwatch delay since={'1' * 5000}"}]}))
     assert job.mark is None and job.since_s == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from flitwatch_db import async_pool, connect
 from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import as_of
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.runs import reads
 from flitwatch_db.runs import store as runs
@@ -183,6 +185,29 @@ def test_array_and_heterogeneous_jobs(embedded_db: str) -> None:
         jobs.upsert(conn, [replace(JOB, job_id="3_4"), replace(JOB, job_id="10+1"), replace(JOB, job_id="5_[1-9]")])
         found = conn.execute("SELECT job_id, array_task, het_offset FROM job ORDER BY job_id").fetchall()
     assert found == [("10+1", None, 1), ("3_4", 4, None), ("5_[1-9]", None, None)]
+
+
+def test_a_job_of_pbs_is_found_by_the_id_that_pbs_prints(embedded_db: str) -> None:
+    now_s = JOB.start_s + 60
+    with connect(embedded_db, role="writer") as conn:
+        older = replace(JOB, cluster="srv", start_s=JOB.start_s - 100)
+        jobs.upsert(conn, [replace(older, job_id="13"), replace(older, job_id="7_3"), replace(JOB, job_id="13")])
+        found = {
+            text: as_of.job_at(conn, text, None, now_s)
+            for text in ("13.srv", "13.srv.example.org", "7[3].srv", "13", "13.other")
+        }
+        assert {text: (row["cluster"], row["job_id"]) for text, row in found.items()} == {
+            "13.srv": ("srv", "13"),
+            "13.srv.example.org": ("srv", "13"),
+            "7[3].srv": ("srv", "7_3"),
+            # Of several jobs the newest; who imported under a name of their own asks by number as well.
+            "13": ("theta", "13"),
+            "13.other": ("theta", "13"),
+        }
+        assert as_of.job_at(conn, "13.srv", "theta", now_s)["cluster"] == "theta"
+        for unknown in ("14.srv", "7[4].srv", "7[].srv"):
+            with pytest.raises(NotFound, match=re.escape(unknown)):
+                as_of.job_at(conn, unknown, None, now_s)
 
 
 def test_a_bad_host_list_names_the_job(embedded_db: str) -> None:

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from flitwatch_db import connect, edition
-from flitwatch_db.migrations import available, migrate, pending
+from flitwatch_db.migrations import available, migrate, pending, queue
 from flitwatch_domain.errors import Conflict, Forbidden, Unavailable
 from flitwatch_ops.embedded import Embedded
 
@@ -82,6 +82,18 @@ def test_a_changed_or_unknown_migration_is_refused(embedded_db: str) -> None:
         conn.execute("UPDATE migration SET digest = %s WHERE name = %s", [available()[0].digest, available()[0].name])
         conn.execute("INSERT INTO migration VALUES ('2999_01_01_01_future', 'x')")
         with pytest.raises(Conflict, match="newer Flitwatch"):
+            migrate(embedded_db)
+
+
+def test_a_newer_queue_that_this_librarys_code_does_not_work_with_is_refused(embedded_db: str) -> None:
+    with connect(embedded_db, role="owner", autocommit=True) as conn:
+        posts = [file.name for file in queue._migrations() if "_pre_" not in file.name]
+        assert conn.execute("SELECT value #>> '{}' FROM setting WHERE key = 'queue_ending'").fetchone() == (posts[-1],)
+        # Procrastinate names what its older code works with `pre`.
+        conn.execute("UPDATE setting SET value = '\"99.00.00_01_pre_more.sql\"' WHERE key = 'queue_schema'")
+        assert migrate(embedded_db) == []
+        conn.execute("UPDATE setting SET value = '\"99.00.00_50_post_less.sql\"' WHERE key = 'queue_ending'")
+        with pytest.raises(Conflict, match=r"queue 99\.00\.00_50_post_less ended this one"):
             migrate(embedded_db)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime
 from html import escape
 
@@ -38,7 +39,7 @@ def steps(
 
 
 @pytest.mark.parametrize("factor", [1.15, 1.5, 4.0])
-@pytest.mark.parametrize(("first", "last"), [(20, 60), (20, 40), (50, 60), (3, 58)])
+@pytest.mark.parametrize(("first", "last"), [(20, 60), (20, 40), (50, 60), (3, 57)])
 def test_a_planted_stretch_is_found_with_its_onset(factor: float, first: int, last: int) -> None:
     watched = steps(factor, first, last)
     found = slowdown.of_steps(watched)
@@ -49,6 +50,72 @@ def test_a_planted_stretch_is_found_with_its_onset(factor: float, first: int, la
     assert found.high_s - found.low_s < 40
     assert (found.end_s is None) == (last == 60)
     assert not found.from_start
+
+
+def told_step_by_step(watched: slowdown.Steps) -> list[slowdown.Slowdown | None]:
+    """What is said after each step, as a page that is kept open shows it."""
+    return [
+        slowdown.of_steps(slowdown.Steps(watched.step[:count], watched.time_s[:count], T0, watched.earlier_s))
+        for count in range(1, len(watched.step) + 1)
+    ]
+
+
+@pytest.mark.parametrize("usual", [(30,), (30, 31), (26, 33, 40)], ids=["one", "two at once", "three by themselves"])
+def test_steps_near_usual_among_slow_ones_do_not_end_the_slow_stretch(usual: tuple[int, ...]) -> None:
+    watched = steps(1.8, 20, 50)
+    watched.time_s[list(usual)] /= 1.8
+    told = told_step_by_step(watched)
+    began = T0 + watched.time_s[:20].sum()
+    for after in range(23, 50):
+        found = told[after]
+        assert found is not None and found.end_s is None, after
+        assert found.first_step == 20 and found.low_s <= began <= found.high_s
+
+
+@pytest.mark.parametrize("factor", [1.2, 1.8, 4.0])
+def test_a_slow_stretch_that_ended_is_over_three_steps_later_and_ended_when_it_did(factor: float) -> None:
+    watched = steps(factor, 20, 40)
+    told = told_step_by_step(watched)
+    ended = T0 + watched.time_s[:40].sum()
+    assert [one is not None and one.end_s is not None for one in told] == [False] * 42 + [True] * 18
+    for one in told[42:]:
+        assert one is not None and one.end_s == pytest.approx(ended) and one.last_step == 39
+
+
+def test_a_slow_step_after_the_end_does_not_begin_it_again() -> None:
+    watched = steps(1.8, 20, 40)
+    watched.time_s[45] *= 1.8
+    told = told_step_by_step(watched)
+    ended = T0 + watched.time_s[:40].sum()
+    assert [one.end_s for one in told[42:] if one] == [pytest.approx(ended)] * 18
+
+
+def test_two_long_steps_near_usual_are_enough_and_one_never_is() -> None:
+    def ended(step_s: float, after: int) -> bool:
+        taken = np.full(20 + after, step_s)
+        taken[10:20] *= 2
+        usual = np.full((5, 40), step_s)
+        found = slowdown.of_steps(slowdown.Steps(np.arange(20 + after), taken, T0, usual))
+        assert found is not None and found.end_s in (None, pytest.approx(T0 + 30 * step_s))
+        return found.end_s is not None
+
+    assert [ended(5.0, after) for after in range(5)] == [False, False, False, True, True]
+    assert [ended(60.0, after) for after in range(5)] == [False, False, True, True, True]
+    assert [ended(59.0, after) for after in range(5)] == [False, False, False, True, True]
+    assert not ended(3600.0, 1)
+
+
+def test_a_run_that_has_ended_was_slow_until_its_last_slow_step() -> None:
+    """No step to come can show that it went on; a run that was slow to its end has no such moment."""
+    for last in (57, 58, 59, 60):
+        watched = replace(steps(1.5, 20, last), ended=True)
+        found = slowdown.of_steps(watched)
+        assert found is not None and found.last_step == last - 1
+        assert found.end_s == (None if last == 60 else pytest.approx(T0 + watched.time_s[:last].sum()))
+
+
+def test_quiet_runs_never_begin_to_be_slow() -> None:
+    assert all(one is None for seed in range(20) for one in told_step_by_step(steps(seed=seed)))
 
 
 def test_quiet_runs_are_not_slow() -> None:
@@ -303,6 +370,9 @@ def test_a_quiet_run_is_not_slow_whoever_starts() -> None:
         ({}, None, "cannot tell"),
         ({"start_s": None, "state": "PENDING"}, None, "cannot tell"),
         ({"state": "FAILED", "end_s": T0 + 10}, [100.0, 101, 99], "cannot tell"),
+        # Nobody knows when it ended: it is not slow because much time went by since it began.
+        ({"state": "UNKNOWN"}, [100.0, 101, 99], "cannot tell"),
+        ({"start_s": None, "state": "UNKNOWN"}, None, "cannot tell"),
     ],
 )
 def test_jobs_without_steps(job: dict, past: list[float] | None, verdict: str) -> None:
@@ -316,6 +386,10 @@ def test_jobs_without_steps(job: dict, past: list[float] | None, verdict: str) -
     told = answer.explanation({**JOB, **job}, answer.JobProgress(None, None, held), found, None, T0 + 300)
     assert told["verdict"] == verdict and told["named"] is None
     assert bool(told["reasons"]) == (verdict == "cannot tell")
+    if job.get("state") == "UNKNOWN":
+        assert told["slowdown"] is None and told["reasons"][0].endswith(
+            ("no record says when it ended", "no record says when it ran")
+        )
 
 
 def test_no_sentence_names_a_person() -> None:
@@ -342,6 +416,17 @@ def test_the_chain_says_what_the_answer_holds() -> None:
         assert (remedy["minutes_saved"] is None) == (remedy["why_unknown"] is not None)
         assert line.startswith(remedy["text"])
         assert ("Minutes saved are unknown" in line) == (remedy["minutes_saved"] is None)
+
+
+@pytest.mark.parametrize(
+    ("last", "end", "lost"),
+    [(60, None, " lost so far."), (60, {"end_s": T0 + 300, "state": "COMPLETED"}, " lost."), (40, None, " lost.")],
+    ids=["slow now", "over, and slow to its end", "slow until"],
+)
+def test_only_a_job_that_is_slow_now_has_lost_time_so_far(last: int, end: dict | None, lost: str) -> None:
+    told = made(steps(1.5, 20, last), scenery(beside(1, T0 + 100)), **(end or {}))
+    assert (told["slowdown"]["until"] is None) == (last == 60)
+    assert next(one["text"] for one in told["chain"] if one["part"] == "steps").endswith(lost)
 
 
 def test_the_chain_of_a_job_without_a_culprit_names_none() -> None:
@@ -392,3 +477,22 @@ def test_a_hostile_name_is_text_in_the_evidence() -> None:
     told["candidates"][0]["user"] = bad
     shown = page(told)
     assert "<script" not in shown and shown.count("</main>") == 1 and shown.count(escape(bad)) >= 3
+
+
+@pytest.mark.parametrize(
+    ("high_s", "until_s", "now_s", "window"),
+    [
+        (4, 300, 86_400, (10, 70)),
+        (10, 600, 600, (10, 70)),
+        (4, 40, 3600, (10, 40)),
+        (4, 50, 45, (5, 45)),
+        (4, 20, 20, None),
+        (4, 23.9, 3600, None),
+    ],
+)
+def test_the_root_is_looked_for_in_the_minute_after_the_onset(
+    high_s: float, until_s: float, now_s: float, window: tuple[float, float] | None
+) -> None:
+    """However long ago the incident was, but no longer than it lasted, and not in less than two counts of the ports."""
+    held = replace(scenery(), high_s=T0 + high_s, end_s=T0 + until_s)
+    assert held.root_window(T0 + now_s) == (None if window is None else (T0 + window[0], T0 + window[1]))

@@ -410,3 +410,122 @@ def test_of_slow_jobs_the_one_that_wastes_most_nodes_comes_first() -> None:
 
     told = [slow("a", None, 1.5), slow("b", 1, 1.6), slow("c", 8, 1.2), slow("d", 1, 1.9), slow("e", 2, 1.45)]
     assert [one["job_id"] for one in _worst(told)] == ["c", "d", "e", "b", "a"]
+
+
+# What is not known, and where an interval ends
+
+
+def test_steps_whose_usual_time_is_unknown_are_neither_slow_nor_an_onset() -> None:
+    quiet = np.zeros(30)
+    quiet[10:16] = np.nan
+    assert slowdown.elevated(quiet, 0.02) is None
+    slow = np.where(np.arange(30) < 15, 0.0, 0.4)
+    slow[14] = np.nan
+    found = slowdown.elevated(slow, 0.02)
+    assert found is not None and found[:2] == (15, 29)
+    assert slowdown.onset_steps(slow, 15, 29, 0.02) == (15, 15)
+
+
+def test_of_a_stretch_with_a_step_unknown_the_others_are_compared() -> None:
+    usual = np.tile(np.full(30, 10.0), (5, 1))
+    usual[:, 20] = np.nan
+    taken = np.where(np.arange(30) < 15, 10.0, 15.0)
+    found = slowdown.of_steps(slowdown.Steps(np.arange(30), taken, T0, usual))
+    assert found is not None and (found.first_step, found.last_step) == (15, 29)
+    assert (found.factor, found.lost_s) == (1.5, 14 * 5.0)
+
+
+@pytest.mark.parametrize(("risen", "found"), [(0.45, True), (0.38, False)])
+def test_a_rise_of_counters_is_six_standard_errors(risen: float, found: bool) -> None:
+    """Values go up and down by a tenth about their means, so the noise of a difference is 0.2 / 0.6745 / sqrt(2) = 0.21."""
+    at = T0 + np.arange(40.0)
+    logs = np.where(np.arange(40) % 2, 0.1, -0.1) + np.where(np.arange(40) >= 20, risen, 0.0)
+    score = risen / (0.2 / 0.6745 / math.sqrt(2) * math.sqrt(2 / 20))
+    assert (score > 6) == found, "the figures of this test"
+    assert (slowdown.rise(slowdown.Series(at, np.exp(logs), 1.0), T0, T0 + 40) is not None) == found
+
+
+@pytest.mark.parametrize(("off", "found"), [(10.0, True), (10.5, False)])
+def test_a_rise_may_lie_one_bucket_outside_the_interval(off: float, found: bool) -> None:
+    at = T0 + 10 * np.arange(40.0)
+    series = slowdown.Series(at, np.where(at >= T0 + 200, 4.0, 1.0), 10.0)
+    assert (slowdown.rise(series, T0 + 200 + off, T0 + 260) == T0 + 200) == found
+    assert (slowdown.rise(series, T0 + 140, T0 + 200 - off) == T0 + 200) == found
+
+
+def test_buckets_without_a_value_or_with_zero_are_left_out_of_a_rise() -> None:
+    at = T0 + 10 * np.arange(40.0)
+    value = np.where(at >= T0 + 200, 4.0, 1.0)
+    value[::7], value[5] = 0.0, np.nan
+    assert slowdown.rise(slowdown.Series(at, value, 10.0), T0 + 180, T0 + 230) == T0 + 200
+
+
+def test_counters_narrow_the_interval_to_ten_seconds_and_never_widen_it() -> None:
+    assert slowdown.narrowed(T0, T0 + 100, T0 + 50) == (T0 + 40, T0 + 60)
+    assert slowdown.narrowed(T0, T0 + 100, T0 + 5) == (T0, T0 + 15)
+    assert slowdown.narrowed(T0, T0 + 100, T0 + 98) == (T0 + 88, T0 + 100)
+
+
+def test_two_jobs_on_routers_of_no_group_share_none() -> None:
+    """Some fabrics have no groups: nobody is near by them, and nothing breaks."""
+    from dataclasses import replace
+
+    nowhere = replace(scene(), group=np.full(20, -1))
+    one = ranked([beside(1, T0 + 100, routers=OWN)], nowhere)[0]
+    assert (one.shared_routers, one.shared_groups, one.exposure) == (8, 0, 0.0)
+    assert one.score == 1.0
+
+
+def test_a_step_before_three_earlier_runs_had_it_has_no_usual_time() -> None:
+    past = np.full((4, 5), 10.0)
+    past[:2, 3], past[:1, 4] = np.nan, np.nan
+    usual, _ = slowdown.usual_steps(past)
+    assert np.isnan(usual).tolist() == [False, False, False, True, False] and usual[4] == 10.0
+    assert np.isfinite(slowdown.usual_steps(past[:3, :3])[0]).all()
+
+
+def test_the_spread_of_a_log_step_counts_what_is_known_alone() -> None:
+    past = np.full((4, 6), np.nan)
+    usual, sigma = slowdown.usual_steps(past)
+    assert np.isnan(usual).all() and sigma == 0.02
+
+
+def test_a_stretch_of_a_second_and_a_half_is_held_against_its_length() -> None:
+    from dataclasses import replace
+
+    short = replace(scene(), end_s=T0 + 111.5)
+    half = ranked([beside(1, T0 + 100, end_s=T0 + 110.75)], short)[0]
+    assert half.presence == pytest.approx(0.5) and ranked([beside(1, T0 + 100)], short)[0].presence == 1.0
+    # Of a shorter one a second is taken: clocks do not agree better.
+    shorter = replace(scene(), end_s=T0 + 110.2)
+    assert ranked([beside(1, T0 + 100, end_s=T0 + 110.1)], shorter)[0].presence == pytest.approx(0.1)
+
+
+def test_bytes_are_load_where_every_job_that_started_is_counted() -> None:
+    """Where one of them has no counted card, nodes stand for load, of those that started alone."""
+    small, large = np.arange(2), np.arange(8)
+    counted = [
+        beside(1, T0 + 100, routers=small, sent=(0, 3e12)),
+        beside(2, T0 + 100, routers=large, sent=(0, 1e12)),
+        beside(3, T0 - 900, routers=large, sent=None),
+    ]
+    loads = {one.job.job_id: one.load for one in ranked(counted, scene())}
+    assert loads == pytest.approx({"1": 0.75, "2": 0.25, "3": 0.0})
+    lacking = [
+        counted[0],
+        beside(2, T0 + 100, routers=large, sent=None),
+        beside(3, T0 - 900, sent=(1e9, 9e12), most=1e9),
+    ]
+    loads = {one.job.job_id: one.load for one in ranked(lacking, scene())}
+    assert loads == pytest.approx({"1": 0.2, "2": 0.8, "3": 0.0})
+
+
+def test_a_hundredth_of_what_changed_is_told_and_three_jobs_are() -> None:
+    def jobs(sent: list[float]) -> list[str]:
+        beside_it = [beside(at, T0 + 100, routers=OWN, sent=(0, one)) for at, one in enumerate(sent, 1)]
+        told = made(steps(1.5, 20), scenery(*beside_it))
+        text = next(one["text"] for one in told["chain"] if one["part"] == "jobs")
+        return [str(at) for at in range(1, len(sent) + 1) if f"Job {at} started" in text]
+
+    assert jobs([985e9, 15e9]) == ["1", "2"] and jobs([995e9, 5e9]) == ["1"]
+    assert jobs([4e11, 3e11, 2e11, 1e11]) == ["1", "2", "3"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, LinkClass, NodeRole
+from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, LinkClass, NodeRole, endpoint_table
 from flitwatch_domain.generators import quartz1
 from flitwatch_domain.importers import read_fabric
 from flitwatch_domain.importers.ibnetdiscover import parse
@@ -139,6 +140,88 @@ def test_ibsim_file_of_quartz1_has_the_generators_links(shared: Path) -> None:
         pods = [sorted(np.bincount(f.routers.group[f.routers.level == level] + 1).tolist()) for f in (real, made)]
         assert pods[0] == pods[1]
     assert set(real.endpoints.node) == set(made.endpoints.node)
+
+
+def test_an_adapter_that_no_subnet_manager_brought_up_has_no_lid() -> None:
+    """ibnetdiscover prints 65535 for it."""
+    before = small()
+    lid = before.attributes["lids"][0]
+    fabric = small(re.sub(rf"\blid {lid}\b", "lid 65535", SMALL))
+    assert lid and fabric.attributes["lids"] == [0, *before.attributes["lids"][1:]]
+    assert [one for one in fabric.warnings if "has LID 65535, which is none" in one] and not before.warnings
+    assert endpoint_table(fabric)[0]["lid"] is None
+
+
+def discovered(cables: list[tuple[str, str]]) -> str:
+    """What ibnetdiscover prints of switches (leaf, spine, core, mleaf, mspine, level and a number), hosts and aggregation units (unit-...)."""
+    names = list(dict.fromkeys(name for cable in cables for name in cable))
+    ports: dict[str, list[str]] = {name: [] for name in names}
+    lines: dict[str, list[str]] = {name: [] for name in names}
+
+    def guid(name: str) -> str:
+        return f"{names.index(name) + 1:016x}"
+
+    def device(name: str) -> str:
+        return ("S-" if re.match("m?(leaf|spine|core|level)", name) else "H-") + guid(name)
+
+    for a, b in cables:
+        at = {one: len(ports[one]) + 1 for one in (a, b)}
+        for one, other in ((a, b), (b, a)):
+            ports[one].append(other)
+            lines[one].append(f'[{at[one]}]\t"{device(other)}"[{at[other]}]')
+    return "\n\n".join(
+        "\n".join(
+            [
+                f'switchguid=0x{guid(name)}({guid(name)})\nSwitch\t8 "{device(name)}"\t\t# "{name}"'
+                if device(name).startswith("S")
+                else f'caguid=0x{guid(name)}\nCa\t1 "{device(name)}"\t\t# "'
+                + ("Mellanox Technologies Aggregation Node" if name.startswith("unit") else f"{name} mlx5_0")
+                + '"',
+                *lines[name],
+            ]
+        )
+        for name in names
+    )
+
+
+def test_leaves_of_management_are_leaves_and_parts_of_no_pod_above_them() -> None:
+    """Few hosts or none, and spines of their own: only the cores join them to the other leaves."""
+    cables = [
+        *((f"leaf{number}", f"node{number}-{host}") for number in range(4) for host in range(4)),
+        *((f"leaf{number}", f"spine{number // 2}") for number in range(4)),
+        *((f"spine{number}", f"core{core}") for number in range(2) for core in range(2)),
+        *(
+            ("core0", "mspine0"),
+            ("core1", "mspine1"),
+            ("mspine0", "mleaf0"),
+            ("mspine1", "mleaf1"),
+            ("mleaf0", "login"),
+        ),
+        *((switch, f"unit-{switch}") for switch in ("spine0", "core0", "mspine0", "mleaf1")),
+    ]
+    fabric = small(discovered(cables))
+    level = dict(zip(fabric.routers.name, fabric.routers.level.tolist(), strict=True))
+    assert {re.sub("[0-9]", "", name): height for name, height in level.items()} == {
+        "leaf": 0, "spine": 1, "core": 2, "mspine": 1, "mleaf": 0
+    }  # fmt: skip
+    assert set(level.values()) == {0, 1, 2} and len(fabric.groups) == 4
+    assert fabric.summary()["links_by_class"]["up"] == 12
+
+
+def test_five_levels_without_a_host_on_the_highest_are_five() -> None:
+    """A core two levels up and two down from no leaf is a core."""
+    cables = [(f"leaf{number}", f"node{number}-{host}") for number in range(2) for host in range(4)]
+    for number in range(2):
+        ways = [f"leaf{number}", f"level1-{number}", f"level2-{number}", f"level3-{number}", "core0"]
+        cables += itertools.pairwise(ways)
+    cables.append(("core0", "unit-core0"))
+    fabric = small(discovered(cables))
+    level = dict(zip(fabric.routers.name, fabric.routers.level.tolist(), strict=True))
+    assert level == {"core0": 4} | {
+        name: height
+        for number in range(2)
+        for height, name in enumerate((f"leaf{number}", *(f"level{up}-{number}" for up in (1, 2, 3))))
+    }
 
 
 def edited(old: str, new: str) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, split_job_id
+from flitwatch_domain.jobs import Job, kept_job_id, split_job_id
 from flitwatch_domain.runs import RunStep
 from flitwatch_domain.units import infiniband_bandwidth_bps
 
@@ -24,6 +24,27 @@ def test_job_ids(job_id: str, task: int | None, offset: int | None) -> None:
 def test_what_is_no_job_id(text: str) -> None:
     with pytest.raises(BadInput):
         split_job_id(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "server"),
+    [
+        ("13.srv", "13", "srv"),
+        ("13.pbs01.example.org", "13", "pbs01"),
+        ("7[3].srv", "7_3", "srv"),
+        ("7[04].srv", "7_4", "srv"),
+        # An array as a whole is no job that is kept.
+        ("7[].srv", "7[].srv", "srv"),
+        ("13", "13", None),
+        ("3_4", "3_4", None),
+        ("10+1", "10+1", None),
+        ("3_[5-9%2]", "3_[5-9%2]", None),
+        ("x.srv", "x.srv", None),
+        ("13.", "13.", None),
+    ],
+)
+def test_a_job_id_of_pbs_means_the_number_that_is_kept(text: str, kept: str, server: str | None) -> None:
+    assert kept_job_id(text) == (kept, server)
 
 
 def test_a_step_takes_as_long_as_its_slowest_rank() -> None:

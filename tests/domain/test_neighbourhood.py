@@ -50,6 +50,11 @@ def test_exposure_counts_nodes_by_the_runs_share_of_each_group() -> None:
     assert met(jobs(own, (0, 0, 100, 30, [20, 10])), 1).exposure.tolist() == [[20 / 4 + 10 * 3 / 4]]
 
 
+def test_a_run_on_one_node_has_a_place() -> None:
+    own = (-1, 0.0, 100.0, 1.0, [1.0, 0.0])
+    assert met(jobs(own, (0, 0, 100, 30, [20, 10])), 1).exposure.tolist() == [[20.0]]
+
+
 def test_without_any_place_all_nodes_count_and_the_own_job_never_does() -> None:
     table = jobs((0, 0.0, 100.0, 64.0, [0.0]), (0, 0, 50, 10, [0]), (-1, 0, 100, 500, [0]))
     assert met(table, 1).exposure.tolist() == [[5.0]]

@@ -52,7 +52,7 @@ def test_the_most_alike_serve_of_whom_there_are_enough() -> None:
     assert run_time({ALIKE: few, NAMED: many, OF_USER: many * 9}, 10.0).basis == NAMED
     assert run_time({ALIKE: many, NAMED: few}, 10.0).basis == ALIKE
     found = run_time({ALIKE: few, NAMED: few, OF_USER: many * 9}, 10.0)
-    assert found.basis == OF_USER and found.jobs == 40 and "of the same user, size" in found.rests_on
+    assert found.basis == OF_USER and found.jobs == 40 and "of the same user and size" in found.rests_on
 
 
 def test_too_few_that_lasted_as_long_say_nothing_and_why() -> None:

@@ -12,7 +12,7 @@ import pytest
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import CountedAt, FabricKind, Technology
 from flitwatch_domain.importers.read import read_fabric
-from flitwatch_domain.importers.slingshot import groups, parse, port_name
+from flitwatch_domain.importers.slingshot import MOST_PORT, groups, location_of, parse, port_name
 
 
 def planted(groups: int, switches: int, nics: int = 1) -> tuple[list[str], dict[str, int]]:
@@ -90,8 +90,8 @@ def test_switches_without_groups_are_a_graph() -> None:
         ("x1c0r0j1p0-x1c0r1j1p0\nx1c0r0j1p0-x1c0r2j1p0", "x1c0r0j1p0 is an end of another cable in f:1"),
         ("x1c0r0j1p0-x1c0r0j2p0", "joins a switch to itself"),
         ("x1c0s0b0n0h0-x1c0s1b0n0h0", "joins two NICs"),
-        ("x1c0r0j33p0-x1c0r1j1p0", "beyond the 32 jacks"),
-        ("x1c0r0j1p2-x1c0r1j1p0", "beyond the 32 jacks"),
+        ("x1c0r0j33p0-x1c0r1j1p0", "beyond the jacks"),
+        ("x1c0r0j1p2-x1c0r1j1p0", "beyond the jacks"),
         ("x1c0r0j1p0-x1c0r1j1p0\nx1c0r0j2", "f:2: cannot read"),
         ("x1c0r0j1p0-xfoo", "names no port"),
         ("", "lists no link"),
@@ -106,3 +106,12 @@ def test_what_contradicts_itself_is_refused(lines: str, reason: str) -> None:
 def test_a_link_that_is_listed_from_both_ends_is_one() -> None:
     fabric = parse("x1c0r0j1p0-x1c0r1j1p0\nx1c0r1j1p0-x1c0r0j1p0", "f", "x")
     assert fabric.summary()["links_by_class"] == {"green": 2}
+
+
+def test_a_blades_jacks_to_the_nodes_have_numbers_of_their_own() -> None:
+    """Frontier's notes name x2011c6r1j100p0: such a switch has jacks beside the 32 of one in a rack."""
+    names = [port_name("x2011c6r1", port) for port in range(MOST_PORT + 1)]
+    assert len(set(names)) == 128 and names[63:66] == ["x2011c6r1j32p1", "x2011c6r1j100p0", "x2011c6r1j100p1"]
+    assert [place.port for name in names if (place := location_of(name))] == list(range(MOST_PORT + 1))
+    fabric = parse("x2011c6r1j1p0-x2011c6r3j1p0\nx2011c6r1j100p0-x2011c6s0b0n0h3\n", "f", "frontier")
+    assert fabric.endpoints.port.tolist() == [64] and fabric.counted_links()[0, 64] >= 0

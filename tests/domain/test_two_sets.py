@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from flitwatch_domain.network_noise.observations import NicObservation
 from flitwatch_domain.network_noise.two_sets import LEAST_OBSERVATIONS, Observed, compare_sets
@@ -36,12 +37,66 @@ def test_a_planted_difference_is_found_and_its_interval_holds_it() -> None:
     assert found == 60 and held >= 50
 
 
-def test_equal_sets_are_seldom_told_apart() -> None:
-    wrong = 0
-    for seed in range(100):
+@pytest.mark.parametrize(
+    ("allocations", "first_each", "second_each"),
+    [(1, 4, 4), (4, 1, 1), (12, 1, 1), (2, 2, 2), (1, 12, 12), (1, 4, 20), (3, 1, 4)],
+)
+def test_equal_sets_are_told_apart_as_seldom_as_the_interval_says(
+    allocations: int, first_each: int, second_each: int
+) -> None:
+    """However few observations an allocation has, one each among them; allocations have levels of their own."""
+    wrong, worlds = 0, 600
+    for seed in range(worlds):
         rng = np.random.default_rng(1000 + seed)
-        wrong += compare_sets(observed(rng, 12, 2.0), observed(rng, 12, 2.0), 65_536).verdict != "cannot tell"
-    assert wrong <= 14
+        first, second = (
+            [
+                one
+                for at in range(allocations)
+                for one in observed(rng, each + (at == 0 and allocations == 3), 2.0 + at, str(at))
+            ]
+            for each in (first_each, second_each)
+        )
+        wrong += compare_sets(first, second, 65_536).verdict != "cannot tell"
+    assert wrong <= 0.09 * worlds
+
+
+@pytest.mark.parametrize(("allocations", "each"), [(1, 4), (6, 1), (2, 3)])
+def test_a_planted_difference_is_found_by_few_observations(allocations: int, each: int) -> None:
+    found = held = 0
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        sides = [
+            [one for at in range(allocations) for one in observed(rng, each, latency * (1 + at), str(at))]
+            for latency in (2.0, 6.0)
+        ]
+        latency = compare_sets(sides[0], sides[1], 65_536).figures[0]
+        assert latency.low is not None and latency.high is not None
+        found += latency.verdict == "higher"
+        held += latency.low <= 3.0 <= latency.high
+    assert found >= 45 and held >= 43
+
+
+def test_one_allocation_is_compared_as_by_welch_and_pairs_as_pairs() -> None:
+    rng = np.random.default_rng(11)
+    alone = compare_sets(observed(rng, 9, 2.0), observed(rng, 9, 2.5), 65_536).figures[0]
+    pairs = [(observed(rng, 1, 2.0 + at, str(at)), observed(rng, 1, 2.5 + at, str(at))) for at in range(9)]
+    paired = compare_sets([one for a, _ in pairs for one in a], [one for _, b in pairs for one in b], 65_536).figures[0]
+    assert alone.ratio and alone.low and paired.ratio and paired.low
+    logs = [np.log([one.counts.latency_cycles for pair in pairs for one in pair[side]]) for side in (0, 1)]
+    oracle = stats.ttest_rel(logs[1], logs[0]).confidence_interval(0.95)
+    assert (paired.low, paired.high) == pytest.approx((np.exp(oracle.low), np.exp(oracle.high)), rel=1e-9)
+    rng = np.random.default_rng(11)
+    logs = [np.log([one.counts.latency_cycles for one in observed(rng, 9, us)]) for us in (2.0, 2.5)]
+    oracle = stats.ttest_ind(logs[1], logs[0]).confidence_interval(
+        0.95
+    )  # of equal sizes Welch's variance is the pooled one
+    assert (alone.low, alone.high) == pytest.approx((np.exp(oracle.low), np.exp(oracle.high)), rel=1e-9)
+
+
+def test_a_set_beside_itself_does_not_differ() -> None:
+    rng = np.random.default_rng(12)
+    one = observed(rng, 4, 2.0) + observed(rng, 1, 3.0, "b")
+    assert {figure.verdict for figure in compare_sets(one, one, 65_536).figures} == {"cannot tell"}
 
 
 def test_other_allocations_are_left_out() -> None:

@@ -55,16 +55,24 @@ class Subnet:
         """Run OpenSM until it has swept the subnet once."""
         self.inside("opensm", *arguments, "-o", "-f", str(self.folder / "log"))
 
+    def _tools(self) -> dict[str, str]:
+        return self.environment | {
+            "LD_PRELOAD": str(flow_ibsim.UMAD2SIM),
+            "OSM_TMP_DIR": str(self.folder),
+            "OSM_CACHE_DIR": str(self.folder),
+        }
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        """Start a program on the first host; the caller ends it."""
+        return subprocess.Popen(
+            words, env=self._tools(), cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
     def inside(self, *words: str) -> str:
         """Run a program on the first host."""
         return subprocess.run(
             words,
-            env=self.environment
-            | {
-                "LD_PRELOAD": str(flow_ibsim.UMAD2SIM),
-                "OSM_TMP_DIR": str(self.folder),
-                "OSM_CACHE_DIR": str(self.folder),
-            },
+            env=self._tools(),
             cwd=self.folder,
             timeout=120,
             check=True,

@@ -49,6 +49,7 @@ def notification(switch: str, second: int) -> str:
             update(f"{at}/state/counters/out-octets", 10**15 + (1000 + port) * second),
             update(f"{at}/state/counters/out-pkts", 10**15 + 6 * second),
             update(f"{at}/state/counters/in-octets", 7 * second),
+            update(f"{at}/state/counters/out-pkts-of-tomorrow", second),
             update(f"{at}/state/counters/last-clear", "2026-11-25T00:00:00Z"),
             update(f"{at}/openconfig-if-ethernet:ethernet/state/counters", {"in-mac-pause-frames": str(9 * second)}),
         ]
@@ -78,9 +79,10 @@ def test_a_leaf_spine_by_gnmi_over_tls(embedded_db: str, tmp_path: Path) -> None
         for second in (1, 3):
             for switch, target in targets.items():
                 target.answer(notification(switch, second))
-            found = collect(*words, folder=tmp_path)
+            found = collect(*words, folder=tmp_path, status=3)
             assert (found["switches"], found["endpoints"], found["read"], found["ports"]) == (4, 4, 4, 16)
-            assert found["failed"] == {} and found["unknown"] == {} and found["bad"] == 0
+            assert found["failed"] == {} and found["unknown"] == {"out-pkts-of-tomorrow": 16} and found["bad"] == 0
+            assert "1 counters that the catalogue does not know: out-pkts-of-tomorrow" in found["said"]
         # Who is not trusted is not asked.
         said = collect(*words[:4], words[-1], folder=tmp_path, status=1)["said"]
         assert "Is this the address of the switch's gNMI, and its certificate in --ca-file?" in said

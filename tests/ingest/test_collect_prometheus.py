@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import signal
 import subprocess
@@ -175,7 +176,19 @@ def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Pa
         (bytes(cramjam.snappy.compress_raw(first(odd))), snappy, 400, "too_many_labels"),
         (bytes(cramjam.snappy.compress_raw(first([({"__name__": "x" * 3000}, [])]))), snappy, 400, "long_label"),
         (b"", snappy, 400, "malformed"),
+        # A length of 4 GiB, a copy from before the beginning, groups in groups.
+        (b"\xff\xff\xff\xff\x0f" + bytes(20), snappy, 413, "too_large"),
+        (b"\x20\x00a\xfd\xff\xff", snappy, 400, "malformed"),
+        (bytes(cramjam.snappy.compress_raw(b"\x0b" * 100_000)), snappy, 400, "malformed"),
+        (bytes(cramjam.snappy.compress_raw(first([grown("up", {"": "x"}, 1)]))), snappy, 400, "malformed"),
+        (bytes(cramjam.snappy.compress_raw(first([grown("up", {"a": "x\0"}, 1)]))), snappy, 400, "malformed"),
     ]
+    now_ms = int(time.time() * 1000)
+    words = {"__name__": "node_infiniband_port_data_transmitted_bytes_total", "instance": "n1", "device": "mlx5_0", "port": "1"}  # fmt: skip
+    no_counts = [(float("nan"), now_ms), (float("inf"), now_ms), (-4.0, now_ms), (1e300, now_ms)]
+    no_times = [(4.0, now_ms + 3_600_000), (4.0, 2**63 - 1), (4.0, -1)]
+    for sample in no_counts + no_times:
+        cases.append((bytes(cramjam.snappy.compress_raw(first([(words, [sample])]))), snappy, 400, "partial"))
     wide = second([grown("up", {"a": "b"}, 1)])
     cut = bytes(cramjam.snappy.compress_raw(wide.replace(b"\x0a\x04\x01\x02\x03\x04", b"\x0a\x04\x01\x02\x03\x7f")))
     cases.append((cut, snappy | {"Content_Type": f"application/x-protobuf;proto={V2}"}, 400, "malformed"))
@@ -191,7 +204,8 @@ def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Pa
         door.kill()
     for reason, count in expected.items():
         assert f'flitwatch_collector_requests_total{{door="remote_write",result="{reason}"}} {count}.0' in page
-    assert logged(embedded_db) == []
+    # Samples that say nothing are dead letters; no request became a counter.
+    assert {topic for topic, *_ in logged(embedded_db)} == {"flitwatch.rejected.v1"}
 
 
 def test_a_site_maps_a_counter_of_its_own_without_code(embedded_db: str, tmp_path: Path) -> None:
@@ -374,9 +388,33 @@ def test_exporters_are_scraped_and_one_that_fails_stops_no_other(embedded_db: st
         said = (collector.communicate()[1] or "").replace("\n", "")
     exporter.close()
     garbled.close()
-    assert collector.returncode == 0 and said.count("is not in Prometheus' text format") == 1
+    # When it began to fail, and in the report.
+    assert collector.returncode == 0 and said.count("is not in Prometheus' text format") == 2
     drain(embedded_db, embedded_db)
     ((port, (flits, _)),) = switch_ports(embedded_db).items()
     assert port[1] == 4 and flits == 10 * (len(logged(embedded_db)) - 2)
     # The page that cannot be read is a dead letter, once.
     assert [reason[:18] for _, reason in named(embedded_db)] == ["its page is not in"]
+
+
+def test_one_look_names_what_the_table_does_not_know_and_ends_as_an_import_does(
+    embedded_db: str, tmp_path: Path
+) -> None:
+    known = 'PortXmitDataExtended{node_guid="0xa1",port_guid="0xa1",port_num="4"} 10\n'
+    known += 'cxi_hni_of_tomorrow{device="cxi0",node="n1"} 5\n'
+    page = known + "".join(f'new_{number:02}{{node_guid="0xa1",port_num="4"}} 1\n' for number in range(12))
+    exporter = Exporter(lambda: page)
+    argv = [sys.executable, "-m", "flitwatch.main", "collect", "prometheus", "--log", embedded_db, "--once", "--json"]
+    argv += ["--scrape", f"http://127.0.0.1:{exporter.port}/metrics", "--state", str(tmp_path / "s.json")]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=120, env=os.environ | {"FLITWATCH_HOME": str(tmp_path)})  # fmt: skip
+    exporter.close()
+    assert done.returncode == 3, done.stderr
+    report = json.loads(done.stdout)
+    assert (report["published"], report["rejected"], report["refused_total"]) == (2, 12, 12)
+    assert report["refused"][0] == {
+        "what": "new_00",
+        "reason": "no row of the table has this metric: give it one with --map",
+    }
+    # A row maps it, and no catalogue has it: kept as it came.
+    assert report["unknown_counters"] == ["hni_of_tomorrow"] and "know them: hni_of_tomorrow" in done.stderr
+    assert f"not taken: {', '.join(f'new_{number:02}' for number in range(8))} and 4 more: no row" in done.stderr

@@ -68,7 +68,8 @@ def queued(second: int) -> dict[str, dict[int, dict[str, int]]]:
     }
 
 
-def collect(*words: str, folder: Path, status: int = 0) -> dict[str, object]:
+def collect(*words: str, folder: Path, status: int = 3) -> dict[str, object]:
+    """One look. These switches count something that no catalogue knows, so it ends with 3."""
     argv = [sys.executable, "-m", "flitwatch.main", "collect", "sonic", "--once", "--json"]
     argv += ["--state", str(folder / "state.json"), *words]
     done = subprocess.run(
@@ -223,7 +224,7 @@ def test_estimates_count_where_the_device_does_not(embedded_db: str, tmp_path: P
         files = [str(tmp_path / f"{switch}.json") for switch in SWITCHES]
         # What is read twice counts once.
         for _ in range(2):
-            found = collect("--db", embedded_db, "--fabric", "roce", *files, folder=tmp_path)
+            found = collect("--db", embedded_db, "--fabric", "roce", *files, folder=tmp_path, status=0)
             assert (found["switches"], found["read"], found["unused"]) == (4, 4, 12)
     drain(embedded_db, embedded_db)
     assert set(by_port(embedded_db).values()) == {(1000.0, (9 * 10 + 2 * 10) * BYTES_A_US, 0.0)}

@@ -56,7 +56,7 @@ def collect(*words: str, folder: Path, status: int = 0) -> dict[str, object]:
         argv, capture_output=True, text=True, timeout=120, env=os.environ | {"FLITWATCH_HOME": str(folder / "home")}
     )
     assert done.returncode == status, done.stderr
-    return json.loads(done.stdout) if not status else {"said": " ".join(done.stderr.split())}
+    return json.loads(done.stdout) if status in (0, 3) else {"said": " ".join(done.stderr.split())}
 
 
 @pytest.fixture
@@ -92,15 +92,17 @@ def test_topology_and_counters_arrive_once_over_restarts(
     words += ["--fabric", "ufm", "--telemetry", f"{server.url}/csv/xcset/ib_basic_debug"]
     for seconds in (1, 2, 2, 3, 3):
         clock[0] = seconds
-        found = collect(*words, folder=tmp_path)
+        found = collect(*words, folder=tmp_path, status=3)
         assert (found["switches"], found["endpoints"]) == (2, 3)
         assert found["samples"] == {"published": 4, "unused": 1, "unmapped": 1}
+        # In the log once, in every report.
+        assert [one["what"] for one in found["refused"]] == ["new_counter"] and found["refused_total"] == 1
     drain(embedded_db, embedded_db)
     assert switch_ports(embedded_db) == {("leaf1", 1): (2000, 2 * 14)}
     assert endpoint_words(embedded_db) == {f"ufm n1 {N1}": 4 * 1000}
     # The column that no row of the table has is named once, however many runs see it.
     assert [reason for metric, reason in named(embedded_db) if metric == "new_counter"] == [
-        "no row of the table has this metric"
+        "no row of the table has this metric: give it one with --map"
     ]
     assert kept(embedded_db).duplicates == 2 * 4
     with connect(embedded_db) as conn:
@@ -149,8 +151,9 @@ def test_a_bad_page_is_a_dead_letter_once_and_counts_nothing(embedded_db: str, t
     server = UfmServer({}, {"/csv/metrics": lambda: body})
     try:
         for _ in range(2):
-            found = collect("--db", embedded_db, "--telemetry", f"{server.url}/csv/metrics", folder=tmp_path)
+            found = collect("--db", embedded_db, "--telemetry", f"{server.url}/csv/metrics", folder=tmp_path, status=3)
             assert (found["pages_failed"], found["published"]) == (1, 0)
+            assert [one["what"] for one in found["refused"]] == [f"{server.url}/csv/metrics"]
     finally:
         server.close()
     ((topic, value, headers),) = logged(embedded_db)

@@ -119,6 +119,8 @@ def test_an_adapter_that_the_node_has_not_is_kept_as_it_came_and_named(embedded_
         "n1 has mlx5_0, mlx5_1, mlx5_6 in ib: cannot tell which of them is mlx5_2",
         "n9 mlx5_0 port 1 is in none of ib",
     }
+    with connect(embedded_db) as conn:
+        assert conn.execute("SELECT sum(records), sum(unplaced), sum(dead) FROM ingest_minute").fetchone() == (8, 8, 0)
 
 
 def test_of_a_node_with_one_endpoint_no_name_is_needed(embedded_db: str) -> None:

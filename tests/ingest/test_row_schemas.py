@@ -255,14 +255,14 @@ def test_the_column_that_names_a_router() -> None:
         assert schema("aries_rtr", odd, STALLS).hint == -1
 
 
-def test_columns_are_described_in_the_order_of_the_observations_arrays() -> None:
+def test_columns_are_described_in_the_order_of_the_observations_arrays_with_those_that_no_catalogue_knows() -> None:
     made = schema("aries_rtr", "component_id", text("rtr"), "unheard_of", STALLS, real("load"), number("each", 4))
     assert made.described() == [
         {"name": STALLS, "kind": "u64", "length": 0},
         {"name": "rtr", "kind": "text", "length": 0},
-        {"name": "unheard_of", "kind": "u64", "length": 0},
-        {"name": "load", "kind": "f64", "length": 0},
-        {"name": "each", "kind": "u64", "length": 4},
+        {"name": "unheard_of", "kind": "u64", "length": 0, "unknown": True},
+        {"name": "load", "kind": "f64", "length": 0, "unknown": True},
+        {"name": "each", "kind": "u64", "length": 4, "unknown": True},
     ]
 
 
@@ -282,7 +282,7 @@ def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
             out[name] = None
             continue
         port, array, *rest = cells[cell].tolist()
-        columns, (part, place, column, scale, tiles, lane, lane_array, port_scale, stall_ns) = rest[:3], rest[3:]
+        columns, (part, place, column, scale, tiles, lane, lane_array, port_scale, stall_units) = rest[:3], rest[3:]
         assert columns == sorted(columns, key=lambda c: c < 0), "columns that there are come first"
         assert (place < 0) == (column < 0)
         out[name] = {
@@ -295,7 +295,7 @@ def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
             "scale": scale,
             "tiles": tiles,
             "port_scale": port_scale,
-            "stall_ns": stall_ns,
+            "stall_units": stall_units,
         }
         assert (lane < 0) == (lane_array < 0)
         if lane >= 0:
@@ -306,7 +306,7 @@ def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
 
 def wanted(**given: Any) -> dict[str, Any]:
     nothing = {"port": -1, "array": None, "router": (), "class": None, "nic": -1, "endpoint": None}
-    return nothing | {"scale": 1, "tiles": 0, "port_scale": 1, "stall_ns": 0} | given
+    return nothing | {"scale": 1, "tiles": 0, "port_scale": 1, "stall_units": 0} | given
 
 
 TILE, PTILE = "AR_RTR_3_5_INQ_PRF_", "AR_RTR_PT_5_2_INQ_PRF_"
@@ -379,10 +379,8 @@ def test_where_a_nics_counter_goes(counter: str, goes_to: dict[str, Any] | None)
         ("port_rcv_data", wanted(port=-2, nic=4, endpoint="rx_bytes", scale=4)),
         (
             "port_xmit_wait",
-            wanted(
-                port=-2, array="stall_cycles", router=("rt_stall_cycles",), nic=4, endpoint="tx_wait_cycles", scale=2
-            )
-            | {"port_scale": 2},
+            wanted(port=-2, array="stall_cycles", router=("rt_stall_cycles",), nic=4, endpoint="tx_wait_cycles")
+            | {"stall_units": 1},
         ),
         (
             "port_xmit_packets",
@@ -392,7 +390,7 @@ def test_where_a_nics_counter_goes(counter: str, goes_to: dict[str, Any] | None)
         ("link_downed", None),
         # Of a lane alone: no column, no array, no time.
         ("XmtDataSL5", wanted(port=-2, lane=5, lane_array="sl_flits")),
-        ("PortVLXmitWait15", wanted(port=-2, lane=15, lane_array="stall_cycles", port_scale=2)),
+        ("PortVLXmitWait15", wanted(port=-2, lane=15, lane_array="stall_cycles", stall_units=1)),
     ],
 )
 def test_where_a_ports_counter_goes(counter: str, goes_to: dict[str, Any] | None) -> None:

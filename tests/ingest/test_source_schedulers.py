@@ -17,6 +17,7 @@ from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
 from flitwatch_ingest.sources import clustercockpit, flux, json_entries, pbs, sacct, swf
+from flitwatch_ingest.sources.incarnations import number_restarts
 from flitwatch_stream.shapes import parse_job
 
 UTC = ZoneInfo("UTC")
@@ -52,7 +53,7 @@ ENDED = (
 
 def test_a_job_of_pbs_from_queue_to_end() -> None:
     log = record("Q", "12.pbs01.example", "queue=large") + record("S", "12.pbs01.example", RAN)
-    begun, rejected = read(pbs.PbsReader(UTC), log)
+    begun, rejected = read(pbs.PbsReader(UTC, now_s=1770113000), log)
     assert rejected == []
     assert [(job.state, job.start_s, job.end_s, job.restart) for job in begun] == [("RUNNING", 1770110000, None, 0)]
     jobs, rejected = read(pbs.PbsReader(UTC), log, record("E", "12.pbs01.example", ENDED))
@@ -114,6 +115,24 @@ def test_a_deletion_without_the_day_before_is_rejected_and_takes_nothing_away() 
     assert ([job.state for job in jobs], rejected) == (["CANCELLED"], [])
 
 
+def test_a_job_of_pbs_that_ends_before_it_starts_is_rejected_whole() -> None:
+    """Neither its end nor the start that an earlier record tells is stored; a job that ends as it starts is one."""
+    backwards = ENDED.replace("end=1770113600", "end=1770109940")
+    log = (
+        record("S", "5.s", RAN)
+        + record("E", "5.s", backwards)
+        + record("E", "6.s", ENDED.replace("end=1770113600", "end=1770110000"))
+    )
+    jobs, rejected = read(pbs.PbsReader(UTC), log)
+    assert [(job.job_id, job.start_s, job.end_s) for job in jobs] == [("6", 1770110000, 1770110000)]
+    assert rejected == [("f1:2", "the job ends 60 s before it starts")]
+    # Somebody set the server's clock back before they deleted it.
+    jobs, rejected = read(
+        pbs.PbsReader(UTC), record("S", "7.s", RAN) + record("D", "7.s", "requestor=eve@s", "02/03/2026 09:00:00")
+    )
+    assert jobs == [] and [where for where, _ in rejected] == ["f1:2"]
+
+
 def test_runs_of_a_job_that_is_requeued_are_numbered() -> None:
     rerun = f"{RAN} end=1770111000 Exit_status=-11 run_count=1"
     second = ENDED.replace("start=1770110000", "start=1770112000").replace("run_count=1", "run_count=2")
@@ -125,6 +144,72 @@ def test_runs_of_a_job_that_is_requeued_are_numbered() -> None:
         (0, "REQUEUED", 1770110000),
         (1, "COMPLETED", 1770112000),
     ]
+
+
+LIMITED = f"{RAN} Resource_List.walltime=01:00:00"
+HOUR_S = 3600
+
+
+@pytest.mark.parametrize(
+    ("attributes", "newest", "now_s", "state"),
+    [
+        # It may run for an hour from 09:13:20 on, and then for another one until its end is recorded.
+        (LIMITED, "02/03/2026 10:30:00", 1770110000 + 2 * HOUR_S, "RUNNING"),
+        (LIMITED, "02/03/2026 10:30:00", 1770110000 + 2 * HOUR_S + 1, "UNKNOWN"),
+        # No limit is known: as long as the log goes on it runs.
+        (RAN, "02/09/2026 12:00:00", 1770638400 + HOUR_S, "RUNNING"),
+        # The log is an old one: nothing says what is now.
+        (RAN, "02/03/2026 10:30:00", 1770114600 + 24 * HOUR_S, "RUNNING"),
+        (RAN, "02/03/2026 10:30:00", 1770114600 + 24 * HOUR_S + 1, "UNKNOWN"),
+    ],
+)
+def test_a_job_of_pbs_without_an_end_runs_only_while_nothing_speaks_against_it(
+    attributes: str, newest: str, now_s: float, state: str
+) -> None:
+    log = record("S", "5.s", attributes) + record("L", "license", "floating license hour:3", newest)
+    jobs, rejected = read(pbs.PbsReader(UTC, now_s=now_s), log)
+    assert rejected == []
+    assert [(job.state, job.start_s, job.end_s) for job in jobs] == [(state, 1770110000, None)]
+
+
+def test_a_job_of_pbs_that_waits_in_an_old_log_is_not_known_to_wait() -> None:
+    log = record("Q", "5.s", WHO)
+    assert [
+        read(pbs.PbsReader(UTC, now_s=at), log)[0][0].state for at in (1770112800 + HOUR_S, 1770112800 + 25 * HOUR_S)
+    ] == [
+        "PENDING",
+        "UNKNOWN",
+    ]
+
+
+def test_a_changed_wall_time_and_a_suspension_are_heeded() -> None:
+    now_s = 1770110000 + 5 * HOUR_S
+    longer = record("a", "5.s", "Resource_List.walltime=08:00:00")
+    for heard in (longer, record("z", "5.s", "resources_used.walltime=00:10:00")):
+        jobs, rejected = read(pbs.PbsReader(UTC, now_s=now_s), record("S", "5.s", LIMITED) + heard)
+        assert ([job.state for job in jobs], rejected) == (["RUNNING"], [])
+    assert read(pbs.PbsReader(UTC, now_s=now_s), longer) == ([], [])
+
+
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("back", ["S", "Q"])
+def test_a_run_of_pbs_whose_end_is_lost_is_one_of_its_own_without_an_end(back: str, counted: bool) -> None:
+    """The server was down when the first run ended: its next record is that it waits or starts again."""
+    first, second = ((f" run_count={run}" if counted else "") for run in (1, 2))
+    later = RAN.replace("start=1770110000", "start=1770112000")
+    ended = ENDED.replace("start=1770110000", "start=1770112000").replace(" run_count=1", second)
+    log = record("S", "5.s", RAN + first) + (record("Q", "5.s", "queue=large") if back == "Q" else "")
+    log += record("S", "5.s", later + second) + record("E", "5.s", ended)
+    items = list(pbs.PbsReader(UTC).read(io.BytesIO(log.encode()), "f"))
+    assert all(isinstance(item, tuple) for item in items)
+    jobs = number_restarts([item for item in items if isinstance(item, tuple)])
+    assert [(job.restart, job.state, job.start_s, job.end_s) for job in jobs] == [
+        (0, "UNKNOWN", 1770110000, None),
+        (1, "COMPLETED", 1770112000, 1770113600),
+    ]
+    # The same start again is the same run.
+    again, _ = read(pbs.PbsReader(UTC), 2 * record("S", "5.s", RAN), record("E", "5.s", ENDED))
+    assert [job.state for job in again] == ["COMPLETED"]
 
 
 def test_arrays_of_pbs_are_their_tasks() -> None:
@@ -291,7 +376,10 @@ def test_bad_entries_of_flux_are_rejected_and_the_rest_is_read() -> None:
     jobs, rejected = read(flux.FluxReader(), whole[:-40])
     assert (len(jobs), rejected[0][0]) == (1, "f1: jobs[1]")
     jobs, rejected = read(flux.FluxReader(), whole[:-2])
-    assert len(jobs) == 2 and "cut short" in rejected[0][1]
+    assert len(jobs) == 2 and rejected[0][0] == "f1: behind jobs[1]" and "cut short" in rejected[0][1]
+    assert read(flux.FluxReader(), '{"jobs": [')[1][0][0] == "f1: jobs"
+    stateless = {name: value for name, value in FLUX.items() if name != "state"}
+    assert read(flux.FluxReader(), json.dumps({"jobs": [stateless]}))[1][0][1] == "has no state"
     with pytest.raises(BadInput, match="is not JSON"):
         read(flux.FluxReader(), "JOBID USER NAME\n")
 

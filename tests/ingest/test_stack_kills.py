@@ -24,7 +24,7 @@ from flitwatch_domain.errors import MissingDependency
 from flitwatch_domain.generators import dragonfly
 from flitwatch_ops.embedded import Embedded
 
-KILLS = int(os.environ.get("FLITWATCH_STACK_KILLS", "20"))
+KILLS = int(os.environ.get("FLITWATCH_STACK_KILLS", "8"))
 ROUTERS = 8
 SETTLE_S = 90.0
 PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None

@@ -4,14 +4,26 @@ sends is not. What counts are worth is said here anew, from the vendors' documen
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from flitwatch_core.codec import Feed, Ledger
-from flitwatch_domain.counters import CATALOGUE, COUNT_BYTES, ENDPOINT_COLUMNS, LANES, STALLED_AT, CounterKind
-from flitwatch_domain.fabric import Technology
+from flitwatch_domain.counters import (
+    CATALOGUE,
+    COUNT_BYTES,
+    ENDPOINT_COLUMNS,
+    LANES,
+    STALLED_AT,
+    UNKNOWN_WAITS,
+    CounterKind,
+)
+from flitwatch_domain.counters.units import stall_worth
+from flitwatch_domain.fabric import Fabric, Technology
+from flitwatch_domain.importers import ibnetdiscover
+from flitwatch_domain.importers.read import read_fabric
 from flitwatch_ingest.schemas import Claims, RowKind, chart_arrays, json_schema
 
 START_S, SECONDS = 1_700_000_000, 20
@@ -100,7 +112,9 @@ def ratio(case: Case, waits: float, sends: float) -> float:
         for t in range(SECONDS)
     ]  # fmt: skip
     ledger = Ledger()
-    rate = case.bps / 8e9 / COUNT_BYTES[case.wait.technology]
+    # What a nanosecond is worth at a port of that speed, and a tick of a Quantum switch.
+    ticks = case.wait.technology is Technology.INFINIBAND
+    rate = (8.0 if ticks else case.bps / 8e9) / COUNT_BYTES[case.wait.technology]
     ledger.wire(1, np.zeros((1, 48), np.uint8), 1, np.full((1, 48), rate), np.full(1, rate))
     feed, made = Feed(ledger), json_schema(SETS[case.wait.technology], records[0])
     assert made.kind is (RowKind.ROUTER if case.wait.technology is Technology.CRAY_XC else RowKind.PORT)
@@ -136,7 +150,7 @@ def test_no_fabric_and_no_kind_of_place_is_left_out() -> None:
         *((known, place) for known in (Technology.INFINIBAND, Technology.OPA, Technology.ETHERNET) for place in ("port", "lane", "card")),
     }  # fmt: skip
     untested = {one.technology for one in CATALOGUE if booked(one, "card", "wait")} - {known for known, _ in tested}
-    assert untested == {Technology.SLINGSHOT} and Technology.SLINGSHOT not in COUNT_BYTES
+    assert untested == {Technology.SLINGSHOT} == UNKNOWN_WAITS
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
@@ -177,3 +191,61 @@ def taken_without_speed(case: Case, ledger: Ledger) -> np.ndarray:
         feed.add_instance(ledger, plan, component, identity, 1, 0, [-1] * 5, False, PORT)
     feed.consume(records, *at, np.array([need[0] for need in pending], np.uint32))
     return ledger.take_ports(1, 2**40)[-1].sum(axis=0).reshape(3, 48)[:2, PORT]
+
+
+#: What NVIDIA's ibdiagnet user manual (2.13, "Congestion assessment on InfiniBand links") says of a tick: bytes of a port with four lanes.
+TICK_BYTES = {0xD2F0: 8, 0xD2F2: 8, 0xD2F4: 8, 0xD2F6: 8, 0xCF08: 4 * 32, 0xCB20: 4 * 32, 0xC738: 4 * 32}
+
+
+def infiniband(device: int, speed: str, model: str = "") -> Fabric:
+    """Two switches and two hosts, as ibnetdiscover prints them."""
+    described = f"MF0;leaf{{}}:{model}/U1" if model else "leaf{}"
+    sections = [
+        f'devid={device:#x}\nswitchguid=0xb{n}(b{n})\nSwitch\t36 "S-00b{n}"\t# "{described.format(n)}" enhanced port 0 lid {n + 1} lmc 0\n'
+        f'[1]\t"S-00b{1 - n}"[1]\t# "{described.format(1 - n)}" lid {2 - n} {speed}\n[2]\t"H-00a{n}"[1](a{n}1)\t# "host{n} mlx5_0" lid {n + 3} {speed}\n'
+        for n in (0, 1)
+    ]
+    hosts = [
+        f'devid=0x101b\ncaguid=0xa{n}\nCa\t1 "H-00a{n}"\t# "host{n} mlx5_0"\n[1](a{n}1)\t"S-00b{n}"[2]\t# lid {n + 3} lmc 0 "x" lid {n + 1} {speed}\n'
+        for n in (0, 1)
+    ]
+    return ibnetdiscover.parse("\n".join(sections + hosts), "it", "it")
+
+
+@pytest.mark.parametrize(("device", "tick_bytes"), TICK_BYTES.items(), ids=hex)
+def test_a_tick_is_as_long_as_the_switch_s_device_makes_it(device: int, tick_bytes: int) -> None:
+    fabric = infiniband(device, "4xEDR")
+    worth, switch = stall_worth(fabric), fabric.links.src < 2
+    assert (worth[switch] == tick_bytes / 4).all()
+    # An adapter counts as Quantum switches do.
+    assert (worth[~switch] == 2.0).all()
+
+
+@pytest.mark.parametrize(
+    ("device", "model", "speed", "words"),
+    [
+        (0, "MQM8700", "4xHDR", 2.0),
+        (0, "MSB7800", "4xEDR", 32.0),
+        (0, "SX6036", "4xQDR", 32.0),
+        # Nothing names the device: a present one.
+        (0, "", "4xHDR", 2.0),
+        # Chips that no document names: an older one, and one that is to come.
+        (0xBD36, "", "4xQDR", np.nan),
+        (0xFFFF, "MQM8700", "4xHDR", np.nan),
+        # Ticks by the lane, of a cable whose lanes are not known: 8 Gb/s are one QDR lane, two of DDR or four of SDR.
+        (0xC738, "", "4xSDR", np.nan),
+        (0xCF08, "", "1xEDR", 8.0),
+    ],
+)
+def test_a_tick_is_known_by_the_model_else_unknown(device: int, model: str, speed: str, words: float) -> None:
+    fabric = infiniband(device, speed, model)
+    assert stall_worth(fabric)[fabric.links.src < 2] == pytest.approx(words, nan_ok=True)
+
+
+def test_captures_of_real_fabrics_name_their_devices(shared: Path) -> None:
+    for name, words in (("selene.storage.txt", 2.0), ("loginoff-topo.txt", 32.0)):
+        fabric = read_fabric(shared / "data" / "infiniband" / name)
+        assert set(stall_worth(fabric)[fabric.links.src < len(fabric.routers)]) == {words}
+        for unsaid in ({"device_ids": [0] * len(fabric.routers)}, {"descriptions": [""] * len(fabric.routers)}):
+            by_one = replace(fabric, attributes=fabric.attributes | unsaid)
+            assert np.array_equal(stall_worth(by_one), stall_worth(fabric), equal_nan=True)

@@ -75,11 +75,15 @@ class Quarters:
         return {r: (rows, rows * NODES, flits, stalls, flits) for r, (flits, stalls) in sorted(self.sums.items())}
 
 
-def append(log, topic: str, records: Iterable[bytes], spread: Sequence[int] = (0,)) -> None:
-    """Append records, one after the other over the partitions of `spread`."""
+def append(log, topic: str, records: Iterable[bytes], spread: Sequence[int] = (0,), timed: bool = False) -> None:
+    """Append records, one after the other over the partitions of `spread`.
+
+    `timed`: the log has them as of the seconds that they were sampled in. Else all are of now, as if a minute of samples had come within one.
+    """
     with log.producer() as producer:
         for number, record in enumerate(records):
-            producer.append(topic, record, partition=spread[number % len(spread)])
+            sampled_ms = int(record.partition(b":")[2].partition(b".")[0]) * 1000 if timed else None
+            producer.append(topic, record, partition=spread[number % len(spread)], timestamp_ms=sampled_ms)
         producer.flush()
 
 

@@ -1,9 +1,10 @@
-"""The long forms of chaos and soak: `python -m integration.campaign chaos --kills 100`, `... soak --minutes 120`. Prints one JSON object.
+"""The long forms of chaos and soak: `python -m integration.campaign chaos --kills 100`, `... soak --minutes 120`, `... failover --kills 20`. Prints one JSON object.
 
 The platform is the real one (`flitwatch up`). It is fed with the counters of a machine, whose sums are known: chaos with Cori's 3,264 routers, soak with a
 third of them; `--routers 0` feeds a growing store_csv of a few routers through a collector instead. Chaos kills -9 the writer, broker (stack full), database,
 API, worker and collector at random, fills the disk once (one of its own; root), steps the platform's clock twice (stepped_clock.c, preloaded), and twice
-cuts the network between the feed's host, a namespace of its own, and the platform's (root). FLITWATCH_CAMPAIGN_LOGS=DIR keeps the processes' logs.
+cuts the network between the feed's host, a namespace of its own, and the platform's (root). Failover kills the database's server and its Patroni alone; a
+standby takes over, and the killed one comes back as the next standby. FLITWATCH_CAMPAIGN_LOGS=DIR keeps the processes' logs.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from integration import patroni_cluster
+from integration.clustered_platform import PRIMARY, ClusteredPlatform
 from integration.collected_feed import CollectedFeed
 from integration.hosts import Host, can_be_had
 from integration.machine_feed import MachineFeed
@@ -31,6 +34,7 @@ from integration.platform import Platform
 from integration.report import Report, slope_per_h
 
 from flitwatch_db import connect
+from flitwatch_domain.errors import Unavailable
 from flitwatch_research.ingest_bench.watch import memory_mb
 
 SHIM = Path(__file__).with_name("stepped_clock.c")
@@ -40,7 +44,7 @@ RECOVERY_LIMIT_S, CATCH_UP_LIMIT_S = 120.0, 300.0
 #: Seconds that the database may be behind the feed before the next kill.
 CLOSE_S = 5
 #: The feed lasts for so many seconds a kill at most.
-LONGEST_KILL_S = 60
+LONGEST_KILL_S = {"chaos": 60, "failover": 240}
 STEPS_S = (3600, -1800)
 DISK_MB, MACHINE_DISK_MB, FULL_S = 4000, 40_000, 8.0
 CUT_S = 8.0
@@ -61,8 +65,15 @@ class Campaign:
     """
 
     def __init__(
-        self, platform: Platform, feed: CollectedFeed | MachineFeed, clock: Path | None, seed: int, tick_s: float = 0.05
+        self,
+        platform: Platform,
+        feed: CollectedFeed | MachineFeed,
+        clock: Path | None,
+        seed: int,
+        tick_s: float = 0.05,
+        writers: int = 1,
     ) -> None:
+        self.writers = writers
         self.platform, self.feed, self.clock, self.tick_s = platform, feed, clock, tick_s
         self.random = random.Random(seed)
         self.report = Report(routers=len(feed.fabric.routers))
@@ -74,6 +85,8 @@ class Campaign:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             self.feed.tick(self.platform)
+            if self.writers > 1:
+                self.platform.write(self.writers)
             time.sleep(self.tick_s)
 
     def kill(self, victim: str) -> None:
@@ -173,6 +186,7 @@ class Campaign:
 
     def finish(self) -> Report:
         """Let the feed end, and count."""
+        self.platform.end_writers()
         self.feed.finish(self.platform, self.report)
         log = (self.platform.home / "log" / "supervisor.log").read_text(errors="replace")
         ends = re.findall(r"supervisor: (\S+) left with (-?\d+)", log)
@@ -228,17 +242,21 @@ class Setting:
 
     Attributes
     ----------
-    stack : {"embedded", "full"}
+    stack : {"embedded", "full", "cluster"}
+        A cluster is two servers of which one takes over: database and log are both there.
     routers : int
         Of the machine that is fed; 0: the small feed.
     seconds : int
         The feed's longest time.
+    writers : int
+        The platform's own, and more beside it.
     """
 
     stack: str
     port: int
     routers: int = 0
     seconds: int = 0
+    writers: int = 1
 
 
 @contextlib.contextmanager
@@ -252,7 +270,13 @@ def started(
     home = base / "home"
     home.mkdir()
     mounted = disk and _mounted(home, base / "disk" if setting.routers else None)
-    one = Platform(home, setting.stack, base / "store_csv", far)
+    data = base / "store_csv"
+    cluster = setting.stack == "cluster"
+    one = (
+        ClusteredPlatform(home, data, quick=not setting.routers)
+        if cluster
+        else Platform(home, setting.stack, data, far)
+    )
     feed: CollectedFeed | MachineFeed = CollectedFeed()
     if setting.routers:
         feed = MachineFeed(base, setting.routers, setting.seconds)
@@ -278,6 +302,24 @@ def started(
         shutil.rmtree(base, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def _ending(report: Report, kills: int) -> Iterator[None]:
+    """Note in the report why it ends before its last kill, where it does."""
+    try:
+        yield
+    except (NotRecovered, Unavailable) as ended:
+        report.ended_early = str(ended)
+    except KeyboardInterrupt:
+        report.ended_early = f"interrupted after {sum(report.kills.values())} of {kills} kills"
+
+
+def _tell(report: Report, victim: str, kills: int) -> None:
+    done, recovery_s, caught_up_s = sum(report.kills.values()), report.recoveries_s[-1], report.caught_up_s[-1]
+    print(
+        f"{done} of {kills} kills: {victim}, {recovery_s:.1f} s, caught up after {caught_up_s:.1f} s", file=sys.stderr
+    )
+
+
 def chaos(setting: Setting, kills: int, seed: int, disk: bool = True, clock: bool = True) -> Report:
     """Kills at random; half way the disk is full once, at a quarter and three quarters the clock is stepped, at a third and two thirds the network is cut."""
     begun = time.monotonic()
@@ -286,13 +328,15 @@ def chaos(setting: Setting, kills: int, seed: int, disk: bool = True, clock: boo
         if far is None:
             print("no network cut: it needs root and iproute2", file=sys.stderr)
         platform, feed, file, place = stack_of.enter_context(started(setting, disk, clock, far))
-        campaign = Campaign(platform, feed, file, seed)
+        campaign = Campaign(platform, feed, file, seed, writers=setting.writers)
         campaign.feed_for(3)
         victims = ["writer", "database", "api", "worker"] + (["broker"] if setting.stack == "full" else [])
+        if setting.writers > 1:
+            victims.insert(1, "second writer")
         if isinstance(feed, CollectedFeed):
             victims.insert(0, "collector")
         steps = dict(zip((kills // 4, 3 * kills // 4), STEPS_S, strict=True)) if file is not None else {}
-        try:
+        with _ending(campaign.report, kills):
             for number in range(kills):
                 campaign.feed_for(campaign.random.uniform(0.2, 1.5))
                 # Each once, then at random.
@@ -305,14 +349,25 @@ def chaos(setting: Setting, kills: int, seed: int, disk: bool = True, clock: boo
                     campaign.fill_disk(place)
                 if far is not None and number in (kills // 3, 2 * kills // 3):
                     campaign.cut_network()
-                print(
-                    f"{number + 1} of {kills} kills: {victim}, {campaign.report.recoveries_s[-1]:.1f} s, caught up after {campaign.report.caught_up_s[-1]:.1f} s",
-                    file=sys.stderr,
-                )
-        except NotRecovered as ended:
-            campaign.report.ended_early = str(ended)
-        except KeyboardInterrupt:
-            campaign.report.ended_early = f"interrupted after {sum(campaign.report.kills.values())} of {kills} kills"
+                _tell(campaign.report, victim, kills)
+        report = campaign.finish()
+        report.minutes = (time.monotonic() - begun) / 60
+        return report
+
+
+def failover(setting: Setting, kills: int) -> Report:
+    """Again and again the server that writes is lost with its Patroni, the other takes over, and the lost one comes back and follows it."""
+    begun = time.monotonic()
+    with started(setting, False, False) as (platform, feed, _, _):
+        assert isinstance(platform, ClusteredPlatform)
+        campaign = Campaign(platform, feed, None, 0)
+        campaign.feed_for(3)
+        with _ending(campaign.report, kills):
+            for _ in range(kills):
+                campaign.kill(PRIMARY)
+                platform.mend()
+                campaign.sample()
+                _tell(campaign.report, PRIMARY, kills)
         report = campaign.finish()
         report.minutes = (time.monotonic() - begun) / 60
         return report
@@ -335,15 +390,16 @@ def soak(setting: Setting, minutes: float) -> Report:
 def main() -> None:
     """Run and print the report; ends with 1 where something was lost, doubled, wrong or crashed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=("chaos", "soak"))
+    parser.add_argument("what", choices=("chaos", "failover", "soak"))
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--minutes", type=float, default=120)
     parser.add_argument("--stack", choices=("embedded", "full"), default="full")
     parser.add_argument(
         "--routers",
         type=int,
-        help="of the machine that is fed (chaos 3264, soak a third of it); 0: a few routers' store_csv and its collector",
+        help="of the machine that is fed (chaos 3264, others a third of it); 0: a few routers' store_csv and its collector",
     )
+    parser.add_argument("--writers", type=int, default=1, help="that share the topics (chaos)")
     parser.add_argument("--port", type=int, default=18795)
     parser.add_argument("--seed", type=int, default=7)
     told = parser.parse_args()
@@ -351,9 +407,14 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     routers = told.routers if told.routers is not None else MACHINE if told.what == "chaos" else MACHINE // 3
-    longest_s = 600 + int(told.kills * LONGEST_KILL_S if told.what == "chaos" else told.minutes * 60)
-    setting = Setting(told.stack, told.port, routers, longest_s)
-    report = chaos(setting, told.kills, told.seed) if told.what == "chaos" else soak(setting, told.minutes)
+    longest_s = 600 + int(told.minutes * 60 if told.what == "soak" else told.kills * LONGEST_KILL_S[told.what])
+    if told.what == "failover":
+        if lack := patroni_cluster.lacking():
+            sys.exit(lack)
+        report = failover(Setting("cluster", told.port, routers, longest_s), told.kills)
+    else:
+        setting = Setting(told.stack, told.port, routers, longest_s, told.writers)
+        report = chaos(setting, told.kills, told.seed) if told.what == "chaos" else soak(setting, told.minutes)
     print(json.dumps(report.as_dict()))
     sys.exit(bool(report.lost or report.duplicated or report.wrong or report.crashes or report.ended_early))
 

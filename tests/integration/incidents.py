@@ -275,6 +275,33 @@ def _steps(draw: Draw, seed: int, muted: bool) -> tuple[NDArray[np.float64], NDA
     return np.array(taken), np.array(ended_s)
 
 
+@dataclass(frozen=True)
+class Minute:
+    """A minute of a day, which ends at `at_s`: (flits, stall cycles) of each link class, how full the fullest link was, and for how many seconds the planted job ran."""
+
+    at_s: float
+    by_class: dict[str, tuple[float, float]]
+    use: float
+    planted_s: int
+
+
+def by_minute(draw: Draw, seed: int, seconds: int = 1500) -> list[Minute]:
+    """Whole minutes of a day, without a database."""
+    cluster = draw.cluster(seed)
+    names, links = planted_users(cluster), cluster.fabric.counted_links()[:, :40]
+    there = {name: (links >= 0) & cluster.fabric.of_class(name)[links] for name in LINK_CLASS_COLUMNS}
+    told, last = [], cluster.counters.network[:2].copy()
+    while cluster.time_s < seconds:
+        use, planted_s = np.zeros(len(cluster.fabric.links)), 0
+        for _ in range(60):
+            use += cluster.advance().state.link_utilisation / 60
+            planted_s += any(job.user in names for job in cluster.running.values())
+        moved, last = cluster.counters.network[:2] - last, cluster.counters.network[:2].copy()
+        sums = {name: (float(moved[0][mask].sum()), float(moved[1][mask].sum())) for name, mask in there.items()}
+        told.append(Minute(float(cluster.time_s), sums, float(use.max()), planted_s))
+    return told
+
+
 def planted_users(cluster: Cluster) -> set[str]:
     """Names of the planted users."""
     planted = {entry.mechanism for entry in cluster.spec.interference}

@@ -123,15 +123,9 @@ class MachineFeed:
         report.drain_s = round(carried_at(url, self.order, END_S) - ended_at, 1)
         # A writer that ends writes the ten seconds of link counters that are not over yet.
         platform.end("writer")
-        found = checked(url, self.order, sent["seconds"])
+        found = checked(url, self.order, self.first_s, sent["seconds"])
         report.lost, report.duplicated = found["lost"], found["duplicated"]
-        report.wrong, report.dead_letters = found["wrong"], found["dead_letters"]
-        with connect(url, autocommit=True) as conn:
-            # Where the writer was behind, the feed's own end is a silence before everything is counted.
-            row = conn.execute(
-                "SELECT count(*) FROM gap WHERE from_ts < to_timestamp(%s)", [self.first_s + sent["seconds"] - 1]
-            ).fetchone()
-            report.gaps = row[0] if row else 0
+        report.wrong, report.dead_letters, report.gaps = found["wrong"], found["dead_letters"], found["gaps"]
         if found["wrong"]:
             self._tell(url, found)
         report.values = sent["records"] * len(self.order.sets[0].metrics)

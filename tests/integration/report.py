@@ -63,8 +63,12 @@ class Report:
         """For JSON."""
         made = asdict(self)
         made["recovery_median_s"] = round(float(np.median(self.recoveries_s)), 2) if self.recoveries_s else None
+        made["recovery_p90_s"] = round(float(np.quantile(self.recoveries_s, 0.9)), 2) if self.recoveries_s else None
         made["recovery_max_s"] = round(max(self.recoveries_s), 2) if self.recoveries_s else None
         made["recoveries_over_30_s"] = sum(one > 30 for one in self.recoveries_s)
+        made["recoveries_below_30_s"] = (
+            float(np.mean([one < 30 for one in self.recoveries_s])) if self.recoveries_s else None
+        )
         made["caught_up_s"] = [round(one, 2) for one in self.caught_up_s]
         made["recoveries_s"] = [round(one, 2) for one in self.recoveries_s]
         return made

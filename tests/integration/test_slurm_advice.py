@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from api.conftest import serving
 from fixtures.databases import Server
@@ -81,6 +82,8 @@ def round_(site: SlurmSite, machine: tuple[str, int], ratios: tuple[float, float
     """Counters of now, the API over them, and one round of the agent."""
     congest(*machine, ratios)
     with serving(Settings(db=machine[0], web=None, api_anonymous="operator")) as api:
+        # The process that reads the state starts with the first question, behind whatever else this host does.
+        httpx.get(f"{api.url}/api/v1/advice/state", timeout=120).raise_for_status()
         done = agent(
             {"SLURM_CONF": site.environment["SLURM_CONF"]}, api.url, site.folder / "agent" / "advice", *options
         )
@@ -160,6 +163,25 @@ def test_a_pending_job_is_held_and_released_where_the_site_wants_holds(
     )
 
 
+def test_a_held_job_goes_although_another_tool_wrote_over_its_mark(site: SlurmSite, machine: tuple[str, int]) -> None:
+    blocker = site.submit("sleep 300", "-N4", "--exclusive", "-J", "other")
+    until(site, blocker, "RUNNING")
+    waiting, later = submit(site, "--exclusive"), submit(site, "--exclusive", "-H")
+    site.run("scontrol", "update", f"JobId={later}", "StartTime=now+2hours")
+    site.run("scontrol", "release", later)
+    users_own = job(site, later)["StartTime"]
+    assert round_(site, machine, (BUSY, BUSY), "--act", "--hold")["delayed"] == 1
+    site.run("scontrol", "update", f"JobId={waiting}", "AdminComment=jobperf: 98 %")
+    assert round_(site, machine, (BUSY, BUSY), "--act", "--hold")["delayed"] == 1
+    assert noted(site, waiting).startswith(b"jobperf: 98 % [flitwatch delay since=")
+    site.run("scontrol", "update", f"JobId={waiting}", "AdminComment=jobperf: 99 %")
+    site.run("scancel", blocker)
+    assert round_(site, machine, (CALM, CALM), "--act", "--hold")["released"] == 1
+    until(site, waiting, "COMPLETED")
+    assert noted(site, waiting).startswith(b"jobperf: 99 % [flitwatch released since=")
+    assert job(site, later)["StartTime"] == users_own and noted(site, later) == b""
+
+
 def test_no_job_waits_longer_than_the_site_allows_nor_when_the_api_is_away(
     site: SlurmSite, machine: tuple[str, int]
 ) -> None:
@@ -214,12 +236,13 @@ def test_in_a_trial_only_the_drawn_half_waits_and_nobody_is_advised_at_submissio
     site: SlurmSite, machine: tuple[str, int]
 ) -> None:
     record = site.folder / "agent" / "trial.jsonl"
-    options = ("--act", "--hold", "--trial", "0.5", "--trial-file", str(record))
+    options = ("--hold", "--trial", "0.5", "--trial-file", str(record))
     round_(site, machine, (BUSY, BUSY))
     assert round_(site, machine, (BUSY, BUSY), *options)["cases"] == 0
     blocker = site.submit("sleep 300", "-N4", "--exclusive", "-J", "other")
     until(site, blocker, "RUNNING")
     waiting = [submit(site, "--exclusive") for _ in range(16)]
+    array = submit(site, "--exclusive", "--array=1-2")
     found = round_(site, machine, (BUSY, BUSY), *options)
     _, participants, _ = read(record)
     drawn = {one.job_id: one.advised for one in participants}
@@ -229,6 +252,7 @@ def test_in_a_trial_only_the_drawn_half_waits_and_nobody_is_advised_at_submissio
         held = job(site, number)
         assert (held["Reason"] == "JobHeldAdmin") is advised, held["text"]
         assert ("flitwatch delay" in held["text"]) is advised
+    assert noted(site, array) == b""
     # The next round changes neither half, and at the end everybody runs.
     again = round_(site, machine, (BUSY, BUSY), *options)
     assert again["in_trial"] == 16 and again["delayed"] == found["advised"] and read(record)[1] == participants
@@ -263,6 +287,22 @@ def test_another_tools_admin_comment_is_intact_after_advice(
     until(site, waiting, "COMPLETED")
 
 
+def test_who_declines_advice_while_a_job_is_held_has_it_released(
+    site: SlurmSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLURM_CONF", site.environment["SLURM_CONF"])
+    blocker = site.submit("sleep 300", "-N4", "--exclusive", "-J", "other")
+    until(site, blocker, "RUNNING")
+    waiting = submit(site, "--exclusive")
+    assert advised(waiting, "delay", hold=True)["delayed"] == 1
+    assert job(site, waiting)["Reason"] == "JobHeldAdmin"
+    site.run("scontrol", "update", f"JobId={waiting}", "Comment=flitwatch=off")
+    assert advised(waiting, "delay", hold=True) == {"delayed": 0, "preferred": 0, "released": 1}
+    assert advised(waiting, "delay", hold=True)["delayed"] == 0
+    site.run("scancel", blocker)
+    until(site, waiting, "COMPLETED")
+
+
 def test_the_plugin_leaves_what_another_one_wrote_before_it(site: SlurmSite) -> None:
     case = Case("milc", ANYBODY, 1, "delay", 60, 10, 1.5, "", "", {}, "5.00 stall cycles per flit")
     write(site.folder / "agent" / "advice", content([case], time.time(), 120))
@@ -272,11 +312,11 @@ def test_the_plugin_leaves_what_another_one_wrote_before_it(site: SlurmSite) -> 
     until(site, full, "COMPLETED")
 
 
-def advised(job_id: str, action: str) -> dict[str, int]:
+def advised(job_id: str, action: str, hold: bool = False) -> dict[str, int]:
     """One round of what the agent does to this job, with advice that an API might have given."""
     jobs = [one for one in cluster.pending() if one.job_id == job_id]
     advice = PlacedAdvice(action, 60.0, 10.0, 1.5, "5.00 stall cycles per flit", False)
-    return pending_jobs.act(jobs, [advice] * len(jobs), Places([], [], {}), pending_jobs.Limits())
+    return pending_jobs.act(jobs, [advice] * len(jobs), Places([], [], {}), pending_jobs.Limits(hold), {})
 
 
 def noted(site: SlurmSite, job_id: str) -> bytes:

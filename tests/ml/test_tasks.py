@@ -57,6 +57,17 @@ def test_exposure_is_overlap_times_shared_nodes(seeded: str) -> None:
 
 
 @pytest.mark.integration
+def test_a_job_whose_end_nobody_knows_was_beside_no_run(seeded: str) -> None:
+    """It may have ended a second after it began: nothing can be laid on it. A run's own job stays its own."""
+    with connect(seeded, role="writer") as conn:
+        conn.execute("UPDATE job SET end_ts = NULL, state = 'UNKNOWN' WHERE user_name IN ('u0', 'me')")
+        runs = estimates.runs_of(conn, "amg", 256)
+        beside = work.co_running(estimates.co_running(conn, runs.run_id), 128)["user"]
+    assert "u0" not in beside.names and len(beside.names) > 1
+    assert beside.own == {"me"}
+
+
+@pytest.mark.integration
 def test_deviation_finds_the_stalls(seeded: str) -> None:
     answer = tasks.deviation({"exe": "amg", "nodes": 256}, Context(seeded))
     _, _, _, _, score, result, _ = stored(seeded, answer["estimate_id"])

@@ -16,7 +16,7 @@ from flitwatch.commands.trial import trial
 from flitwatch_db import connect
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.jobs.outcomes import outcomes as outcomes_of
-from flitwatch_domain.errors import BadInput
+from flitwatch_domain.errors import BadInput, NotFound, Unavailable
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.trials import Outcome, Participant, is_advised
 from flitwatch_ml.trial_report import LEAST_JOBS, report
@@ -273,6 +273,34 @@ def test_jobs_without_advice_or_changed_before_take_no_part(tmp_path: Path) -> N
     waiting = [pending(1), pending(2), pending(3, mark="delay")]
     assert made.split(waiting, [None, ADVICE, ADVICE], lambda job, advice: job.job_id != "2") == [None, None, ADVICE]
     assert read(tmp_path / "trial.jsonl")[1] == []
+
+
+def test_an_array_takes_no_part_for_the_accounting_knows_its_tasks_alone(tmp_path: Path) -> None:
+    made = Trial.open(tmp_path / "trial.jsonl", 0.5)
+    waiting = [replace(pending(number), of_several=True) for number in range(20)]
+    assert made.split(waiting, [ADVICE] * 20, lambda job, advice: True) == [None] * 20
+    assert made.drawn == {} and read(tmp_path / "trial.jsonl")[1] == []
+
+
+def test_nobody_is_drawn_where_the_record_is_gone(tmp_path: Path) -> None:
+    """A line in a new file without the trial's secret could never be read."""
+    path = tmp_path / "trial.jsonl"
+    made = Trial.open(path, 0.5)
+    path.unlink()
+    with pytest.raises(Unavailable, match=r"cannot be written.*name another --trial-file"):
+        made.split([pending(1)], [ADVICE], lambda job, advice: True)
+    assert made.drawn == {} and not path.exists()
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(Unavailable, match="cannot be written"):
+        made.split([pending(1)], [ADVICE], lambda job, advice: True)
+
+
+def test_a_record_that_is_not_there_is_not_called_broken(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="is not there"):
+        read(tmp_path / "trial.jsonl")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(Unavailable, match="cannot be read: Is a directory"):
+        read(tmp_path / "folder")
 
 
 def test_a_record_that_was_torn_or_changed(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ EM_AARCH64 = 183
 @pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_the_wheel_for_aarch64_holds_its_processors_code_and_says_so(tmp_path: Path) -> None:
+def test_the_wheel_for_aarch64_holds_its_processors_code_and_says_so(uv: str, tmp_path: Path) -> None:
     if shutil.which("aarch64-linux-gnu-g++") is None:
         pytest.skip("needs a compiler for aarch64: sudo apt-get install g++-aarch64-linux-gnu")
     subprocess.run(["make", "-s", "wheel-aarch64", f"DIST={tmp_path}"], cwd=ROOT, check=True, capture_output=True)
@@ -31,3 +31,8 @@ def test_the_wheel_for_aarch64_holds_its_processors_code_and_says_so(tmp_path: P
             head = held.read(name)[:20]
             assert head[:5] == b"\x7fELF\x02" and int.from_bytes(head[18:20], "little") == EM_AARCH64
             assert Path(name).name.split(".")[0] + ".pyi" in stubs
+    # The checkout's own environment is still this machine's: uv did not remember the other processor.
+    kept = subprocess.run(
+        [uv, "sync", "--frozen", "--all-extras", "--dry-run"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert kept.returncode == 0, kept.stderr

@@ -11,6 +11,9 @@ from noise_core import flow_ibsim
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing import lft
 
+#: The device id of a Quantum switch, which says how long its ticks of waiting are.
+QUANTUM = 0xD2F0
+
 
 def ibsim_text(fabric: Fabric) -> str:
     """The fabric in ibsim's format, with the GUIDs that our dumps use; the first adapter hosts the manager."""
@@ -26,7 +29,11 @@ def ibsim_text(fabric: Fabric) -> str:
     blocks = []
     for vertex in [routers, *range(routers), *range(routers + 1, fabric.vertices)]:
         guid = names[vertex][2:]
-        head = f"switchguid=0x{guid}({guid})\nSwitch\t{width}" if vertex < routers else f"caguid=0x{guid}\nHca\t1"
+        head = (
+            f"devid=0x{QUANTUM:x}\nswitchguid=0x{guid}({guid})\nSwitch\t{width}"
+            if vertex < routers
+            else f"caguid=0x{guid}\nHca\t1"
+        )
         label = fabric.vertex_name(vertex)
         blocks.append("\n".join([f'{head} "{names[vertex]}"\t\t# "{label}"', *ports[vertex]]))
     return "\n\n".join(blocks) + "\n"

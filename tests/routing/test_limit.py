@@ -48,7 +48,8 @@ def found(
     known: Study, ticks: Ticks, limit_s: float, watch: Watch | None = None, noise: float | None = None
 ) -> Reconstruction:
     m = known.measured
-    options = Options(time_limit_s=limit_s, noise=noise)
+    # The sizes are some bytes.
+    options = Options(time_limit_s=limit_s, noise=noise, floor=0.0)
     return reconstruct(FABRIC, PORTS, m.lanes, m.pairs, m.counters, options, watch, ticks)
 
 

@@ -47,6 +47,18 @@ def test_the_search_is_near_the_proven_optimum_and_bounds_are_below_it(tree: tup
     assert exact.z * (1 - 1e-5) <= ours.z <= exact.z * 1.02
 
 
+def test_each_better_set_of_routes_is_told_with_its_time() -> None:
+    fabric = xgft(3, [2, 2, 3], [1, 2, 2])
+    rng = np.random.default_rng(1)
+    n = len(fabric.endpoints)
+    demand = rng.integers(0, n, 4 * n), rng.integers(0, n, 4 * n), rng.integers(1, 20, 4 * n).astype(float)
+    for formulation in milp.FORMULATIONS:
+        found = milp.optimise(fabric, demand, 10.0, formulation)
+        loads, seconds = [one.z for one in found.progress], [one.seconds for one in found.progress]
+        assert loads == sorted(loads, reverse=True) and seconds == sorted(seconds)
+        assert loads[-1] == pytest.approx(found.z) and 0 < seconds[-1] <= found.wall_s
+
+
 def test_it_is_refused_where_it_would_not_end() -> None:
     with pytest.raises(TooCostly, match="binaries"):
         milp.optimise(quartz1(), traffic("alltoall", 3072, 1))
@@ -71,5 +83,6 @@ def test_the_command_tells_what_it_takes() -> None:
     ]
     answer = json.loads(CliRunner().invoke(cli, line, catch_exceptions=False).stdout)
     assert answer["proven"] and answer["z"] == 2
+    assert answer["progress"][-1]["z"] == pytest.approx(2) and answer["progress"][-1]["ar_gap"] == pytest.approx(0)
     refused = CliRunner().invoke(cli, [*line, "--lmc", "1"])
     assert refused.exit_code == 2 and "--engine milp takes one --traffic" in refused.output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from routing.broken import keeping, without
 
 from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
-from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.fabric import ROLES, Endpoints, Fabric, Links, NodeRole
 from flitwatch_domain.generators import quartz1, torus, xgft
 from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing import lft, tree
 from flitwatch_routing.baselines import ftree_tables
-from flitwatch_routing.bounds import bounds
+from flitwatch_routing.bounds import bounds, gap
+from flitwatch_routing.compared import busiest
+from flitwatch_routing.deadlock import dependencies
 from flitwatch_routing.forwarding import check
 from flitwatch_routing.optimise import Routes, optimise
 from flitwatch_routing.patterns import read_csv, traffic
@@ -156,6 +159,69 @@ def test_a_disconnected_leaf_is_named(tree: tuple, words: str) -> None:
     parted = keeping(fabric, keep)
     with pytest.raises(BadInput, match=words):
         optimise(parted, traffic("bisection", len(fabric.endpoints), 1), time_limit_s=0.1)
+
+
+def with_units(fabric: Fabric) -> Fabric:
+    """The fabric with an aggregation unit on every switch that is no leaf."""
+    ends, links = fabric.endpoints, fabric.links
+    above = np.flatnonzero(fabric.routers.level > 0)
+    port = np.array([links.src_port[links.src == one].max() + 1 for one in above])
+    unit = fabric.vertices + np.arange(len(above))
+    none = np.zeros(len(above), int)
+    return replace(
+        fabric,
+        endpoints=Endpoints(
+            np.r_[ends.router, above],
+            port=np.r_[ends.port, port],
+            node=[*ends.node, *(f"unit{one}" for one in above)],
+            role=np.r_[ends.role, none + ROLES.index(NodeRole.SERVICE)],
+        ),
+        links=Links(
+            np.r_[links.src, above, unit],
+            np.r_[links.dst, unit, above],
+            src_port=np.r_[links.src_port, port, none],
+            dst_port=np.r_[links.dst_port, none, port],
+            link_class=np.r_[links.link_class, none, none],
+            classes=links.classes,
+        ),
+    )
+
+
+@pytest.mark.parametrize("shape", [(2, [4, 4], [1, 4]), (3, [4, 4, 4], [1, 2, 4])])
+def test_aggregation_units_of_spines_and_cores_are_reached_and_change_no_routes_of_hosts(shape: tuple) -> None:
+    bare = xgft(*shape)
+    fabric, hosts = with_units(bare), len(bare.endpoints)
+    demand = traffic("bisection-shuffle", hosts, 1)
+    found = optimise(fabric, demand, time_limit_s=2)
+    assert found.proven and found.z == optimise(bare, demand, time_limit_s=2).z and not found.detours
+    assert (ftree_tables(fabric)[:, :hosts] == ftree_tables(bare)).all()
+    assert check(fabric, found.ports).valid
+    assert not dependencies(fabric, found.ports[:, :hosts]).cycle
+    everyone = traffic("alltoall", len(fabric.endpoints), 1)
+    measured = check(fabric, optimise(fabric, everyone, time_limit_s=1).ports, everyone)
+    assert not measured.lost
+    assert bounds(fabric, demand) == bounds(bare, demand)
+    kept = optimise(fabric, demand, time_limit_s=1, lmc=1, loaded=np.repeat(found.ports, 2, axis=1))
+    assert check(fabric, kept.ports, lmc=1).valid
+    assert None not in busiest(fabric, [everyone], 1).values()
+
+
+def test_a_leaf_that_only_a_detour_joins_is_reached_by_it_and_told() -> None:
+    """Two leaves whose spines belong to different groups of cores: down and up again over a third leaf."""
+    fabric = xgft(3, [4, 4, 2], [1, 2, 2])
+    links, leaf = fabric.links, fabric.endpoints.router
+    spines = [links.dst[(links.src == one) & (links.dst < len(fabric.routers))] for one in (leaf[0], leaf[-1])]
+    gone = [(leaf[0], spines[0][0]), (leaf[-1], spines[1][1])]
+    keep = np.ones(len(links), bool)
+    for a, b in gone:
+        keep &= ~(((links.src == a) & (links.dst == b)) | ((links.src == b) & (links.dst == a)))
+    broken = keeping(fabric, keep)
+    demand = traffic("alltoall", len(fabric.endpoints), 1)
+    found = optimise(broken, demand, time_limit_s=1)
+    assert found.detours == 2 * 4
+    checked = check(broken, found.ports, demand)
+    assert checked.valid and not checked.lost and found.z == checked.load[broken.router_links()].max()
+    assert bounds(broken, demand).z_ar == np.inf and gap(1.0, np.inf) is None
 
 
 def test_a_spine_without_a_core_is_named() -> None:

@@ -56,6 +56,17 @@ def test_all_forms_are_valid_and_none_is_better_than_the_proven_optimum(seed: in
     assert found["partitioned"].z <= 1.5 * found["basic"].z
 
 
+def test_tables_as_variables_keep_every_rule_of_the_basic_form() -> None:
+    """What the combined form hands over: HiGHS leaves aside what breaks a rule, so that a wrong one would never be seen."""
+    fabric, demand = figure_3_3()
+    program = milp._program(fabric, demand)
+    offered = program.solution(fabric, partitioned.tables(fabric, demand, 10.0))
+    assert offered[-1] * program.unit == pytest.approx(20)
+    model = milp._model(program)
+    lower, rows, upper = model.lower, model.rows @ offered, model.upper
+    assert (rows >= lower - 1e-9).all() and (rows <= upper + 1e-9).all() and (offered <= model.most).all()
+
+
 @pytest.mark.parametrize("pattern", ["bisection", "bisection-shuffle", "alltoall"])
 def test_unforgiving_patterns_are_spread_evenly_by_the_partitioned_form(pattern: str) -> None:
     # Table 3.2: 0.00 % for these patterns.

@@ -192,6 +192,8 @@ def test_counters_that_cannot_be(tmp_path: Path) -> None:
     lost = m.counters[0].copy()
     lost[int(np.argmax(lost.sum(axis=1)))] = 0
     with pytest.raises(BadInput, match="counters conflict"):
+        solve(fabric, ports, with_counters(lost), floor=0.0)
+    with pytest.raises(BadInput, match="too little traffic to tell: the busiest link"):
         solve(fabric, ports, with_counters(lost))
     holed = ports.copy()
     holed[int(fabric.endpoints.router[0]), 31] = -1

@@ -15,6 +15,7 @@ from flitwatch_domain.generators import xgft
 from flitwatch_domain.importers.local import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction import files
+from flitwatch_routing.reconstruction.consistency import management_bytes, noise_of
 from flitwatch_routing.reconstruction.pairs import pairs_of
 from flitwatch_routing.reconstruction.recover import Options, reconstruct
 from flitwatch_routing.reconstruction.study import Study, study
@@ -80,6 +81,43 @@ def test_repeated_rows_pass_and_contradicting_ones_are_named(fabric: Fabric, kno
     last = len((tmp_path / "sl2vl.csv").read_text().splitlines()) + 1
     with pytest.raises(BadInput, match=rf"sl2vl\.csv:{last}: n0 has VLs .* in an earlier line"):
         files.read_lanes([edited(tmp_path / "sl2vl.csv", other)], fabric)
+
+
+def test_the_lane_of_subnet_management_is_left_out(fabric: Fabric, known: Study, tmp_path: Path) -> None:
+    """It is counted beside the others, and no forwarding table leads it."""
+    before = files.read_counters(tmp_path / "counters.csv", fabric, 3)
+    edited(tmp_path / "counters.csv", lambda lines: [*lines, "leaf0,5,15,9e9,\n", "leaf0,5,15,1,\n"])
+    np.testing.assert_array_equal(files.read_counters(tmp_path / "counters.csv", fabric, 3), before)
+
+
+@pytest.mark.parametrize(
+    ("size", "said"), [(1e7, "counters contradict the routes"), (1e4, "too little traffic to tell: the busiest link")]
+)
+def test_other_tables_are_found_where_more_was_counted_than_managers_send(
+    fabric: Fabric, tmp_path: Path, size: float, said: str
+) -> None:
+    (tmp_path / "t.csv").write_text("src,dst,bytes\n" + "".join(f"{a},{(a + 8) % 16},{size}\n" for a in range(16)))
+    ports = ftree_tables(fabric)
+    m = study(fabric, ports, LocalText(tmp_path / "t.csv"), 1, 1, 1, seed=1).measured
+    other, leaf = ports.copy(), int(fabric.endpoints.router[0])
+    other[leaf, 8] = 5 + (other[leaf, 8] - 4) % 4
+    levels = np.full((16, 16), -1, np.int8)
+    levels[np.arange(16), (np.arange(16) + 8) % 16] = 0
+    with pytest.raises(BadInput, match=said):
+        reconstruct(fabric, other, m.lanes, pairs_of([np.arange(16)], levels), m.counters, Options(time_limit_s=5))
+
+
+def test_what_managers_send_unbalances_no_switch(fabric: Fabric) -> None:
+    """A switch takes questions, and sends answers of another size."""
+    counted, floor = np.zeros((len(fabric.links.src), 1)), management_bytes(len(fabric.links), 60)
+    counted[np.flatnonzero(fabric.router_links())[0]] = 0.9 * floor
+    with pytest.raises(BadInput, match="too little traffic to tell"):
+        noise_of(fabric, [counted], floor)
+    with pytest.raises(BadInput, match="counters conflict"):
+        noise_of(fabric, [2 * counted], floor)
+    node, other = len(fabric.routers) + np.flatnonzero(fabric.endpoints.router == fabric.endpoints.router[0])[:2]
+    counted[(fabric.links.src == node) | (fabric.links.dst == other)] = 20 * floor
+    assert noise_of(fabric, [counted], floor) > 0
 
 
 def test_lines_are_numbered_as_an_editor_does(fabric: Fabric, known: Study, tmp_path: Path) -> None:

@@ -74,6 +74,15 @@ def test_loads_of_slots_are_those_of_the_tables(tree: tuple, seed: int, flows: l
     assert found.z <= sum(busiest(fabric, ftree_tables(fabric), slots)) * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("seed", [2, 8, 14, 20, 25])
+def test_a_search_without_time_is_no_worse_than_ftree(seed: int) -> None:
+    fabric = without(xgft(3, [8, 6, 4], [1, 6, 6]), 2, seed)
+    slots = random_slots(fabric, np.random.default_rng(seed), [37, 12])
+    found = optimise(fabric, slots[0], time_limit_s=1e-3, seed=seed, later=slots[1:])
+    assert found.z <= sum(busiest(fabric, ftree_tables(fabric), slots)) * (1 + 1e-6)
+    assert [one.z for one in found.slots] == pytest.approx(busiest(fabric, found.ports, slots))
+
+
 def test_phases_that_one_matrix_hides_are_each_balanced() -> None:
     """Section 5.3 (Taffet 2021): routes for the sum put many of a phase's flows on few links; routes for the phases need not, here not at all."""
     fabric = quartz1()

@@ -11,10 +11,13 @@ from pathlib import Path
 import pytest
 
 from flitwatch_domain.errors import BadInput, Conflict, Forbidden
-from flitwatch_routing.staging import OpensmFolder
+from flitwatch_domain.generators import xgft
+from flitwatch_routing.service_levels import levels_of, policy
+from flitwatch_routing.staging import Change, OpensmFolder
 
 OLD = b"# the site's own\r\nrouting_engine minhop\n\nlfts_file (null)\nlmc 0\nlog_flags 0x43".replace(b"\r", b"")
 TABLES = b"Unicast lids [0-9] of switch Lid 1 guid 0x1 ('s'):\n"
+CHANGE = Change(TABLES)
 
 
 @pytest.fixture
@@ -34,28 +37,28 @@ def conf(folder: Path) -> bytes | None:
 
 def test_there_and_back(folder: Path) -> None:
     opensm = OpensmFolder(folder)
-    plan = opensm.plan(7)
+    plan = opensm.plan(7, CHANGE)
     assert plan.removed == ("routing_engine minhop", "lfts_file (null)")
     assert conf(folder) == OLD and not plan.tables.exists()
-    opensm.apply(7, TABLES)
+    opensm.apply(7, CHANGE)
     lines = (folder / "opensm.conf").read_text().splitlines()
     assert [line for line in lines if not line.startswith(("routing_engine", "lfts_file"))] == ["# the site's own", "", "lmc 0", "log_flags 0x43"]  # fmt: skip
     assert "routing_engine file,no_fallback" in lines and f"lfts_file {folder}/flitwatch-7.lfts" in lines
     assert plan.tables.read_bytes() == TABLES and opensm.staged(7)
     assert (folder / "opensm.conf").stat().st_mode & 0o777 == 0o640
     with pytest.raises(Conflict, match="already"):
-        opensm.apply(7, TABLES)
+        opensm.apply(7, CHANGE)
     assert opensm.rollback(7) and conf(folder) == OLD and not plan.tables.exists()
     assert (folder / "opensm.conf").stat().st_mode & 0o777 == 0o640
     assert not opensm.rollback(7) and not opensm.staged(7)
-    opensm.apply(7, TABLES)
+    opensm.apply(7, CHANGE)
     assert opensm.staged(7)
 
 
 def test_of_a_setting_that_stands_twice_none_wins_over_ours(folder: Path) -> None:
     (folder / "opensm.conf").write_text("routing_engine file,no_fallback\nlmc 0\nrouting_engine updn\nlmc 2\n")
     opensm = OpensmFolder(folder)
-    opensm.apply(1, TABLES)
+    opensm.apply(1, CHANGE)
     assert [line for line in (folder / "opensm.conf").read_text().splitlines() if not line.startswith("lfts_file")] == [
         "routing_engine file,no_fallback",
         "lmc 0",
@@ -65,7 +68,7 @@ def test_of_a_setting_that_stands_twice_none_wins_over_ours(folder: Path) -> Non
 def test_where_no_configuration_was_none_is_left(folder: Path) -> None:
     (folder / "opensm.conf").unlink()
     opensm = OpensmFolder(folder)
-    opensm.apply(7, TABLES)
+    opensm.apply(7, CHANGE)
     assert conf(folder)
     opensm.rollback(7)
     assert conf(folder) is None
@@ -73,9 +76,9 @@ def test_where_no_configuration_was_none_is_left(folder: Path) -> None:
 
 def test_one_upon_the_other_goes_back_in_order(folder: Path) -> None:
     opensm = OpensmFolder(folder)
-    opensm.apply(1, TABLES)
+    opensm.apply(1, CHANGE)
     first = conf(folder)
-    opensm.apply(2, TABLES)
+    opensm.apply(2, CHANGE)
     with pytest.raises(Conflict, match="changed since"):
         opensm.rollback(1)
     opensm.rollback(2)
@@ -114,10 +117,10 @@ def test_a_crash_at_any_step_leaves_the_old_or_the_new(tmp_path: Path) -> None:
             folder.mkdir()
             (folder / "opensm.conf").write_bytes(OLD)
             opensm = OpensmFolder(folder)
-            new = opensm.plan(7).text.encode()
+            new = opensm.plan(7, CHANGE).text.encode()
             if what == "rollback":
-                opensm.apply(7, TABLES)
-            if not died(lambda: opensm.apply(7, TABLES) if what == "apply" else opensm.rollback(7), step):  # noqa: B023
+                opensm.apply(7, CHANGE)
+            if not died(lambda: opensm.apply(7, CHANGE) if what == "apply" else opensm.rollback(7), step):  # noqa: B023
                 break
             crashed[what] += 1
             assert conf(folder) in (OLD, new), (what, step)
@@ -125,7 +128,7 @@ def test_a_crash_at_any_step_leaves_the_old_or_the_new(tmp_path: Path) -> None:
                 assert (folder / "flitwatch-7.lfts").read_bytes() == TABLES, "named by the configuration, so whole"
             if what == "apply":
                 with suppress(Conflict):  # died behind its last step
-                    opensm.apply(7, TABLES)
+                    opensm.apply(7, CHANGE)
                 assert conf(folder) == new and opensm.staged(7)
             opensm.rollback(7)
             assert conf(folder) == OLD, (what, step)
@@ -144,7 +147,7 @@ def test_folders_that_are_none(folder: Path, tmp_path: Path) -> None:
     blank = tmp_path / "with blank"
     blank.mkdir()
     with pytest.raises(BadInput, match="blanks"):
-        OpensmFolder(blank).plan(1)
+        OpensmFolder(blank).plan(1, CHANGE)
     (folder / "opensm-lfts.dump").unlink()
     with pytest.raises(BadInput, match="what is loaded is not known"):
         OpensmFolder(folder).loaded  # noqa: B018
@@ -162,26 +165,26 @@ def test_links_that_were_laid_for_us_lead_nowhere(folder: Path, tmp_path: Path) 
     victim.write_text("precious")
     for name in ("flitwatch-7.lfts", ".flitwatch-7.lfts.part", ".opensm.conf.part"):
         (folder / name).symlink_to(victim)
-    OpensmFolder(folder).apply(7, TABLES)
+    OpensmFolder(folder).apply(7, CHANGE)
     assert victim.read_text() == "precious" and not (folder / "flitwatch-7.lfts").is_symlink()
     (folder / "flitwatch-8").symlink_to(tmp_path)
     with pytest.raises(BadInput, match="is a link"):
-        OpensmFolder(folder).apply(8, TABLES)
+        OpensmFolder(folder).apply(8, CHANGE)
 
 
 def test_a_folder_that_cannot_be_written() -> None:
     """Of the kernel's own folders nobody can, not even root."""
     with pytest.raises(Forbidden, match="cannot be written"):
-        OpensmFolder(Path("/sys/kernel")).apply(7, TABLES)
+        OpensmFolder(Path("/sys/kernel")).apply(7, CHANGE)
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"recommendation": 7}'])
 def test_a_damaged_journal_is_said_and_nothing_is_touched(folder: Path, damage: bytes) -> None:
     opensm = OpensmFolder(folder)
-    opensm.apply(7, TABLES)
+    opensm.apply(7, CHANGE)
     new = conf(folder)
     (folder / "flitwatch-7" / "journal.json").write_bytes(damage)
-    for work in (lambda: opensm.rollback(7), lambda: opensm.apply(7, TABLES)):
+    for work in (lambda: opensm.rollback(7), lambda: opensm.apply(7, CHANGE)):
         with pytest.raises(BadInput, match="is damaged"):
             work()
     assert conf(folder) == new
@@ -189,7 +192,7 @@ def test_a_damaged_journal_is_said_and_nothing_is_touched(folder: Path, damage: 
 
 def test_what_was_kept_is_held_against_its_digest(folder: Path) -> None:
     opensm = OpensmFolder(folder)
-    opensm.apply(7, TABLES)
+    opensm.apply(7, CHANGE)
     new = conf(folder)
     (folder / "flitwatch-7" / "opensm.conf.before").write_bytes(b"something else")
     with pytest.raises(BadInput, match="not what was kept"):
@@ -200,7 +203,7 @@ def test_what_was_kept_is_held_against_its_digest(folder: Path) -> None:
 
 def test_a_configuration_that_somebody_changed_since_stays(folder: Path) -> None:
     opensm = OpensmFolder(folder)
-    opensm.apply(7, TABLES)
+    opensm.apply(7, CHANGE)
     (folder / "opensm.conf").write_bytes(b"mine\n")
     with pytest.raises(Conflict, match="changed since"):
         opensm.rollback(7)
@@ -211,5 +214,52 @@ def test_a_configuration_that_somebody_changed_since_stays(folder: Path) -> None
 def test_what_is_no_configuration_is_left_alone(folder: Path, text: bytes) -> None:
     (folder / "opensm.conf").write_bytes(text)
     with pytest.raises(BadInput, match=r"opensm\.conf"):
-        OpensmFolder(folder).apply(7, TABLES)
+        OpensmFolder(folder).apply(7, CHANGE)
     assert conf(folder) == text
+
+
+TREE = xgft(2, [4, 4], [1, 2])
+LEVELS = levels_of(TREE, 4, 2, seed=1)
+POLICY = "".join(line + "\n" for line in policy(TREE, LEVELS)).encode()
+WITH_LEVELS = Change(TABLES, 1, LEVELS, POLICY)
+
+
+def test_service_levels_and_lids_come_and_go_with_the_tables(folder: Path) -> None:
+    (folder / "opensm.conf").write_bytes(OLD + b"\nqos FALSE\nqos_ca_sl2vl 0,0,0\n")
+    before = conf(folder)
+    opensm = OpensmFolder(folder)
+    opensm.apply(7, WITH_LEVELS)
+    lines = (folder / "opensm.conf").read_text().splitlines()
+    lanes = ",".join("01" * 8)
+    assert "lmc 1" in lines and "qos TRUE" in lines and "qos FALSE" not in lines
+    assert [line for line in lines if "sl2vl" in line] == [f"{kind}_sl2vl {lanes}" for kind in ("qos", "qos_ca", "qos_sw0", "qos_swe", "qos_rtr")]  # fmt: skip
+    assert f"qos_policy_file {folder}/flitwatch-7.qos-policy" in lines
+    assert (folder / "flitwatch-7.qos-policy").read_bytes() == POLICY and opensm.staged(7)
+    (folder / "flitwatch-7.qos-policy").write_bytes(b"")
+    assert not opensm.staged(7), "an emptied policy is not what was staged"
+    assert opensm.rollback(7) and conf(folder) == before
+    assert not (folder / "flitwatch-7.qos-policy").exists() and not (folder / "flitwatch-7.lfts").exists()
+
+
+def test_service_levels_of_the_site_are_not_replaced(folder: Path) -> None:
+    (folder / "opensm.conf").write_bytes(b"qos FALSE\nqos TRUE\nqos_policy_file /etc/opensm/qos-policy.conf\n")
+    opensm = OpensmFolder(folder)
+    with pytest.raises(BadInput, match="service levels of the site's own"):
+        opensm.plan(7, WITH_LEVELS)
+    opensm.apply(7, CHANGE)
+    assert "qos_policy_file /etc/opensm/qos-policy.conf" in (folder / "opensm.conf").read_text(), "tables alone leave them"  # fmt: skip
+
+
+def test_service_levels_of_an_earlier_recommendation_are_replaced(folder: Path) -> None:
+    opensm = OpensmFolder(folder)
+    opensm.apply(1, WITH_LEVELS)
+    first = conf(folder)
+    opensm.apply(2, WITH_LEVELS)
+    assert opensm.rollback(2) and conf(folder) == first and opensm.staged(1)
+
+
+def test_a_journal_from_before_service_levels_is_read(folder: Path) -> None:
+    opensm = OpensmFolder(folder)
+    opensm.apply(7, CHANGE)
+    assert "policy" not in json.loads((folder / "flitwatch-7" / "journal.json").read_bytes())
+    assert opensm.staged(7) and opensm.rollback(7)

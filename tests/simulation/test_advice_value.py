@@ -36,7 +36,7 @@ def test_who_knows_a_strong_aggressor_saves_node_hours(strong) -> None:
 
 
 def test_where_nothing_interferes_no_policy_saves_anything() -> None:
-    month = make_month(QUIET, 1, 3, TICK_S)
+    month = make_month(QUIET, 1, 2, TICK_S)
     rows = {policy: row(month, policy, simulated(month, policy)) for policy in POLICIES}
     hours = [one["node_hours"] for one in rows.values()]
     assert hours == pytest.approx([hours[0]] * len(hours), rel=1e-9)
@@ -161,7 +161,9 @@ def test_the_same_seed_gives_the_same_month() -> None:
     assert first.delayed == second.delayed and first.preferred == second.preferred
 
 
-@pytest.mark.parametrize("part", ["running", "drivers", "pattern"])
+@pytest.mark.parametrize(
+    "part", ["pattern", *(pytest.param(part, marks=pytest.mark.long) for part in ("running", "drivers"))]
+)
 def test_each_new_part_acts_alone_once_it_knows_something(part: str) -> None:
     month = make_month("plain", 2, 9, TICK_S)
     outcome = simulated(month, part)

@@ -86,6 +86,6 @@ def test_a_leaf_of_rails_sends_what_its_spines_carry() -> None:
 def test_routings_that_do_not_fit_are_refused() -> None:
     with pytest.raises(BadRequest, match="does not fit a HyperX"):
         build(fabric_of("hyperx:4,4;2"), "ftree")
-    with pytest.raises(BadRequest, match="is no HyperX"):
+    with pytest.raises(BadRequest, match="does not fit a tree"):
         build(fabric_of("rails:2,2,2,2"), "dor")
     assert routes_of(topologies.parse("hyperx:4,4;2")).name == "minhop"

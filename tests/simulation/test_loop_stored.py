@@ -21,7 +21,7 @@ from flitwatch_domain.fabric import CountedAt, Fabric
 from flitwatch_domain.generators import xgft
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.forwarding import check
-from flitwatch_simulation.loop import stored
+from flitwatch_simulation.loop import estimate, stored
 
 #: A window's start; a whole bucket.
 START_S = 1_760_000_000
@@ -77,14 +77,15 @@ def store(
 
 
 def asked(**change: float) -> stored.StoredRun:
-    run = stored.StoredRun("tree", START_S, START_S + 10, optimise_s=0.3, reconstruct_s=5)
+    run = stored.StoredRun("tree", START_S, START_S + 10, optimise_s=1, reconstruct_s=60)
     return replace(run, **change)  # type: ignore[arg-type]
 
 
-def looped(url: str, load: np.ndarray, **how: object) -> stored.StoredTurn:
+def looped(url: str, load: np.ndarray, limit_s: float = 60, **how: object) -> stored.StoredTurn:
+    run = asked(reconstruct_s=limit_s)
     with connect(url) as conn:
         store(conn, load, **how)  # type: ignore[arg-type]
-        return stored.turn(asked(), stored.read(conn, asked()))
+        return stored.turn(run, stored.read(conn, run))
 
 
 def test_planted_traffic_is_found_and_its_busiest_link_relieved(embedded_db: str) -> None:
@@ -117,6 +118,62 @@ def test_what_several_matrices_explain_it_cannot_tell(embedded_db: str) -> None:
     made = looped(embedded_db, load_of((np.array([0, 0, 1, 1]), np.array([4, 6, 4, 6]), sent)))
     assert made.verdict == "cannot tell" and "several matrices" in made.reason, made.reason
     assert made.routes is None and stored.recommendation(made).parts == {}
+
+
+def test_a_reconstruction_that_time_cut_short_says_so(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The solver's clock leaps ahead once its program is written, as on a machine that gave it no time."""
+    solve, ticks = estimate.reconstruct, iter([*np.zeros(40), *np.full(100_000, 1e4)])
+    monkeypatch.setattr(estimate, "reconstruct", lambda *args: solve(*args, clock=lambda: float(next(ticks))))
+    made = looped(embedded_db, load_of(by_one_spine()))
+    assert made.verdict == "cannot tell" and "time limit ended" in made.reason, made.reason
+    assert "several matrices" not in made.reason and stored.recommendation(made).parts == {}
+
+
+def several_matrices() -> np.ndarray:
+    return load_of((np.array([0, 0, 1, 1]), np.array([4, 6, 4, 6]), np.array([3e8, 2e8, 2e8, 3e8])))
+
+
+def test_where_it_cannot_tell_levels_by_pair_are_an_answer(embedded_db: str) -> None:
+    with connect(embedded_db) as conn:
+        store(conn, several_matrices())
+        run = asked(sls=4, vls=2)
+        made = stored.turn(run, stored.read(conn, run))
+        assert made.verdict == "measure" and "may tell" in made.reason and made.routes is None
+        row = stored.recommendation(made)
+        kept = recommendations.staging(conn, recommendations.save(conn, row))
+    assert row.state == "recommended" and row.reason.startswith("Cannot tell: ")
+    assert kept.lfts == row.parts["lfts"] and (kept.sls, kept.vls, kept.lmc) == (4, 2, 0)
+    before, summary = "".join(line + "\n" for line in stored.lft.dump(TREE, PORTS)).encode(), made.summary()
+    assert kept.lfts == before and summary["entries_changed"] is None, "the tables stay as they are"
+
+
+def test_levels_that_are_there_already_are_no_answer(embedded_db: str) -> None:
+    load = several_matrices()
+    with connect(embedded_db) as conn:
+        count_levels(conn, store(conn, load), np.stack([load / 2, load / 2], axis=1))
+        run = asked(sls=2, vls=1)
+        made = stored.turn(run, stored.read(conn, run))
+        assert made.levels == 2 and made.verdict == "cannot tell", made.reason
+        more = asked(sls=4, vls=1)
+        assert stored.turn(more, stored.read(conn, more)).verdict == "measure"
+
+
+def test_several_lids_and_groups_halve_what_one_port_cannot(embedded_db: str) -> None:
+    """One pair, two spines: all of it over one of them by tables of one LID, half over each by two LIDs or by a group."""
+    src, dst, size = (part[:1] for part in by_one_spine())
+    with connect(embedded_db) as conn:
+        store(conn, load_of((src, dst, size)))
+        run = asked(lmc=1, splits=1)
+        window = stored.read(conn, run)
+        made = stored.turn(run, window)
+        loads = made.summary()["max_load_bytes"]
+        assert made.verdict == "load" and "evenly over the 2 LIDs" in made.reason
+        assert loads["before"] == pytest.approx(size[0], rel=1e-3)
+        assert loads["after"] == pytest.approx(size[0] / 2, rel=1e-3) == pytest.approx(loads["groups"], rel=1e-3)
+        kept = recommendations.staging(conn, recommendations.save(conn, stored.recommendation(made)))
+        assert kept.lmc == 1 and kept.lfts is not None and kept.lfts.count(b"Channel Adapter") == 2 * 16 * 6
+        one = stored.turn(asked(splits=1), window)
+    assert one.verdict == "keep" and one.summary()["max_load_bytes"]["groups"] == pytest.approx(size[0] / 2, rel=1e-3)
 
 
 def count_levels(conn: psycopg.Connection, number: int, load: np.ndarray) -> None:
@@ -194,6 +251,61 @@ def test_without_traffic_it_claims_nothing(embedded_db: str) -> None:
     assert made.verdict == "cannot tell" and "no traffic crossed" in made.reason and made.routes is None
 
 
+@pytest.mark.parametrize(("times", "idle"), [(1, True), (100, False)])
+def test_on_an_idle_fabric_the_loaded_tables_stay(embedded_db: str, times: int, idle: bool) -> None:
+    """Packets of management alone: no traffic between nodes explains those of a collector, and nothing needs to."""
+    load = np.zeros(len(TREE.links))
+    between = np.flatnonzero(TREE.router_links())
+    load[between[:3]] = np.array([9e6, 2e6, 1e5]) * times  # in ten seconds at 100 Gb/s
+    made = looped(embedded_db, load)
+    assert made.routes is None and ("idle" in made.reason) == idle
+    assert made.verdict == ("keep" if idle else "cannot tell")
+
+
+def asked_everywhere(packets: int = 170) -> np.ndarray:
+    """What a collector at node 0 asks of every switch's management port, and what comes back: ways that no pair of nodes takes, VL 15 and all."""
+    size, links, leaf = 288.0 * packets, TREE.links, int(TREE.endpoints.router[0])
+    load = np.where(TREE.router_links() & ((links.src == leaf) | (links.dst == leaf)), 3 * size, 0.0)
+    at_other = TREE.router_links() & (links.src != leaf) & (links.dst != leaf)
+    load[at_other] = size
+    load[links.src == len(TREE.routers)] = load[links.dst == len(TREE.routers)] = 5 * size
+    return load
+
+
+def unmeasured(fabric: Fabric) -> Fabric:
+    """The same, of which nobody knows the speeds."""
+    return replace(fabric, links=replace(fabric.links, bandwidth_bps=np.full(len(fabric.links), np.nan)))
+
+
+def test_a_nearly_idle_subnet_is_not_accused(embedded_db: str) -> None:
+    """More than idle, and so little that the collector's packets are no small share of it."""
+    src, dst, _ = by_one_spine()
+    load = load_of((src, dst, np.array([3e7, 2e7])))
+    carried = load + asked_everywhere(20)
+    # Nothing explains the collector's packets, so that the solver uses all of its time.
+    made = looped(embedded_db, carried, limit_s=5)
+    assert carried[carried > load].min() > 0 and asked_everywhere(20).max() > stored.QUIET * carried.max()
+    assert made.verdict == "load", made.reason
+
+
+def test_of_management_alone_it_cannot_tell(embedded_db: str) -> None:
+    made = looped(embedded_db, asked_everywhere(), fabric=unmeasured(TREE))
+    assert made.verdict == "cannot tell" and made.reason.startswith("too little traffic to tell"), made.reason
+
+
+@pytest.mark.parametrize("size", [1e7, 1e9])
+def test_tables_that_were_not_loaded_are_found_at_moderate_load(embedded_db: str, size: float) -> None:
+    """The traffic took the other spine."""
+    src, dst, _ = by_one_spine()
+    load = load_of((src, dst, np.array([size, size])))
+    ends = list(zip(TREE.links.src.tolist(), TREE.links.dst.tolist(), strict=True))
+    spines = np.flatnonzero(TREE.routers.level == 1).tolist()
+    other = dict(zip(spines, spines[::-1], strict=True))
+    taken = load[[ends.index((other.get(one, one), other.get(two, two))) for one, two in ends]]
+    made = looped(embedded_db, taken + asked_everywhere(20))
+    assert made.verdict == "cannot tell" and "counters contradict the routes" in made.reason, made.reason
+
+
 def test_adapters_that_nobody_counted_are_named(embedded_db: str) -> None:
     made = looped(embedded_db, load_of(by_one_spine()), adapters=False)
     assert made.verdict == "cannot tell" and "16 of 48 links were not counted" in made.reason
@@ -237,6 +349,18 @@ def test_bad_questions(embedded_db: str) -> None:
         route_changes.record(conn, number, at(4), other)
         with pytest.raises(Conflict, match="within the window"):
             stored.read(conn, asked())
+
+
+def test_a_subnet_under_two_names_says_why_nothing_was_counted(embedded_db: str) -> None:
+    guids = np.array([f"0x{one:016x}" for one in range(1, len(TREE.routers) + 1)])
+    twice = [replace(TREE, name=name, routers=replace(TREE.routers, guid=guids)) for name in ("tree", "again")]
+    with connect(embedded_db) as conn:
+        for fabric in twice:
+            fabrics.save(conn, fabric)
+        with pytest.raises(BadRequest, match="no port of tree was counted") as refused:
+            stored.read(conn, asked())
+    assert refused.value.advice is not None
+    assert refused.value.advice.startswith("Its switches are in again too") and "--fabric" in refused.value.advice
 
 
 @pytest.mark.parametrize(

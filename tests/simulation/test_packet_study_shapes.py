@@ -129,7 +129,11 @@ def test_minighost_gains_from_its_mapping() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seed", "load", "sizes"), [(1, 1.0, [128, 1024, 16384]), (5, 0.2, [128, 1024, 16384, 262144, 1 << 20])]
+    ("seed", "load", "sizes"),
+    [
+        (1, 1.0, [128, 1024, 16384]),
+        pytest.param(5, 0.2, [128, 1024, 16384, 262144, 1 << 20], marks=pytest.mark.long),
+    ],
 )
 def test_equation_two_correlates_with_simulated_ping_pongs(seed: int, load: float, sizes: list[int]) -> None:
     # 40 allocations a size; the paper finds 0.79 on average. Up to 16 MiB, and where it fails: docs/benchmarks/packet.md.
@@ -157,7 +161,7 @@ def test_amg_does_best_contiguous_and_varies_least_there_with_minimal_routes() -
     assert worse["random-node", "adaptive"] > 1.4 * worse["contiguous", "minimal"]
 
 
-@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize("seed", [1, pytest.param(3, marks=pytest.mark.long)])
 def test_fill_boundary_wants_balance_and_suffers_from_bursts(seed: int) -> None:
     # Wang 2018, figures 3 and 10, on a smaller machine: 125 of 512 nodes.
     machine = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "load": 0.5, "seed": seed, "runs": 2}

@@ -7,15 +7,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
+import click
 import psycopg
 import pytest
 
+from flitwatch.commands.sim_packet import packet as command
 from flitwatch_db import connect
 from flitwatch_db.tasks import Task, cancel, get, start
 from flitwatch_domain.errors import BadInput
-from flitwatch_simulation.packet.run import run
+from flitwatch_domain.task_models.machines import CongestionControl
+from flitwatch_domain.task_models.simulations import Packet
+from flitwatch_simulation.packet.run import CONGESTION_CONTROL, run
 from flitwatch_simulation.packet.task import request_of
 
 SMALL = {"topology": "dragonfly:3,2,4,4", "routing": "adaptive1", "traffic": "alltoall", "bytes": 100_000, "seed": 3}
@@ -103,8 +107,35 @@ def test_jobs_stand_in_the_argument() -> None:
         ({"nic_protocol": 1}, "nic_protocol: Input should be a valid boolean"),
         ({"topology": None}, "topology: Input should be a valid string"),
         ({"placement": 3}, "placement: Input should be"),
+        ({"congestion_control": "timely"}, "congestion_control: Input should be 'none', 'pairs' or 'dcqcn'"),
+        (
+            {"congestion_control": "pairs", "background": "uniform:1"},
+            "pairs goes with messages on the eager engine alone",
+        ),
+        ({"congestion_control": "pairs", "traffic": "uniform:1"}, "pairs goes with messages on the eager engine alone"),
+        ({"congestion_control": "dcqcn", "nic_protocol": True}, "dcqcn goes with messages on the eager engine alone"),
     ],
 )
 def test_what_does_not_fit_is_named(change: dict[str, Any], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         request_of({**SMALL, **change})
+
+
+def test_a_task_takes_what_the_command_takes() -> None:
+    options = {option.name.rstrip("_"): option for option in command.params if option.name is not None}
+    of_the_command_alone = {"links_csv", "vendor_csv", "replicas", "as_json"}
+    assert options.keys() - of_the_command_alone == Packet.model_fields.keys()
+    for name in ("engine", "congestion_control"):
+        choice = options[name].type
+        assert isinstance(choice, click.Choice)
+        assert list(choice.choices) == list(get_args(Packet.model_fields[name].annotation))
+    assert CONGESTION_CONTROL.keys() == set(get_args(CongestionControl))
+
+
+def test_a_task_holds_back_those_who_congest_a_node() -> None:
+    incast = {"topology": "xgft:2;8,4;1,4", "routing": "spray", "traffic": "incast", "bytes": 400_000}
+    free, held = (run(request_of({**incast, "congestion_control": name})) for name in ("none", "pairs"))
+    # The bottleneck is the node's link: as fast, with less waiting in the network.
+    assert held["delivered_bytes"] == free["delivered_bytes"]
+    assert held["time_s"] < 1.2 * free["time_s"]
+    assert held["latency_ns"]["p50"] < 0.8 * free["latency_ns"]["p50"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from flitwatch_core import packet
 from flitwatch_core.packet import OpKind
 from flitwatch_domain.errors import BadInput, BadRequest
-from flitwatch_domain.generators import dragonfly, quartz1, xgft
+from flitwatch_domain.generators import dragonfly, quartz1, torus, xgft
 from flitwatch_routing.matrices import read_matrix
 from flitwatch_routing.traces.dag import read_dag
 from flitwatch_routing.traces.dumpi import read_dumpi
@@ -318,6 +318,8 @@ def test_units_of_random_placements_stay_together():
         place(fabric, 10_000, "contiguous", np.random.default_rng(1))
     with pytest.raises(BadRequest, match="no known chassis"):
         place(quartz1(), 8, "random-chassis", np.random.default_rng(1))
+    with pytest.raises(BadRequest, match=r"no known group\. Use random-node or random-router"):
+        place(torus([4, 4]), 8, "random-group", np.random.default_rng(1))
 
 
 @pytest.mark.parametrize(("ranks", "repeats"), [(8, 1), (2048, 2), (30, 3)])

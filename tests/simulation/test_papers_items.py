@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections import Counter
@@ -20,6 +21,7 @@ from flitwatch_research.papers import fraction_plot, pictures, trends
 from flitwatch_research.papers.__main__ import main
 from flitwatch_research.papers.items import STATES, Item, items
 from flitwatch_research.papers.pictures import place_of
+from flitwatch_research.papers_routes import formulations
 from flitwatch_research.papers_routes.seen import keep_seen, seen, use_of
 from flitwatch_research.studies import published
 from flitwatch_research.studies.registry import STUDIES
@@ -95,7 +97,7 @@ def test_the_page_is_what_the_data_says(tmp_path: Path) -> None:
 
 
 def test_every_picture_is_there_and_drawn_from_what_the_program_makes() -> None:
-    drawn = [*pictures.PICTURES, *pictures.PLOTS, *pictures.CURVES]
+    drawn = [*pictures.PICTURES, *pictures.PLOTS, *pictures.CURVES, pictures.COURSES]
     files = {place_of(pictures.PAPER, item) for item in drawn} | {place_of(*pictures.TRENDS)}
     known = {(one.paper, one.item) for one in items()}
     assert {(pictures.PAPER, item) for item in drawn} <= known
@@ -134,6 +136,25 @@ def test_kept_curves_fall_below_the_published_error_in_less_time() -> None:
     assert end.error[-1] < theirs["CVX with Gurobi"]["error"] / 100
     (bisection, _) = pictures.curves("bisection")
     assert bisection.error[-1] < 1e-5
+
+
+def test_both_formulations_are_alike_until_partitioned_binarys_routes_come() -> None:
+    """Figure 3.4: the master problem's first routes are the same, and what comes late is better."""
+    alone, together = pictures.courses()
+    assert (alone.label, together.label) == ("basic", "combined")
+    assert alone.error[:2] == together.error[:2] and together.error[-1] < alone.error[-1]
+    for one in (alone, together):
+        assert one.seconds == sorted(one.seconds) and one.error == sorted(one.error, reverse=True)
+
+
+def test_the_curves_of_formulations_are_measured_and_kept(tmp_path: Path) -> None:
+    kept = tmp_path / "kept" / "formulations.json"
+    assert formulations.main(["--topology", "xgft:3;2,2,2;1,2,1", "--limit", "60", "--out", str(kept)]) == 0
+    basic, combined = json.loads(kept.read_text())
+    assert (basic["formulation"], combined["formulation"]) == ("basic", "combined")
+    for one in (basic, combined):
+        assert len(one["seconds"]) == len(one["gap"]) > 0 and one["gap"][-1] >= one["bound_gap"] - 1e-6
+    assert combined["gap"][-1] == pytest.approx(basic["gap"][-1], abs=1e-5)  # both end at the optimum
 
 
 def test_a_picture_of_a_reconstruction_shows_what_the_text_says_of_it() -> None:
@@ -203,6 +224,24 @@ def test_minighosts_plots_show_what_the_text_says_of_them() -> None:
     assert tiled["south"]["to nodes"] > tiled["south"]["up"] + tiled["south"]["down"]
     bspma, _, svafp = (fractions(plot.seen) for plot in pictures.PLOTS["figure 2.9"]())
     assert all(svafp[kind] < bspma[kind] for kind in bspma)
+
+
+def test_the_shuffles_plots_show_what_the_text_says_of_them() -> None:
+    """Figures 5.2 and 5.3: under ftree all congestion is rooted inside the network; of the loop's routes only links from leaf switches to spines are left, all alike."""
+    (ftree,), (loop,) = (pictures.PLOTS[figure]() for figure in ("figure 5.2", "figure 5.3"))
+    level, routers = np.asarray(ftree.seen.fabric.routers.level), len(ftree.seen.fabric.routers)
+    src, dst = np.asarray(ftree.seen.fabric.links.src), np.asarray(ftree.seen.fabric.links.dst)
+    between = (src < routers) & (dst < routers)
+    taper = between & (level[src % routers] == 0)
+    for plot in (ftree, loop):
+        assert np.nanmax(plot.seen.congested_fraction[dst >= routers]) == 0
+    elsewhere = between & ~taper
+    assert (
+        np.nanmax(loop.seen.congested_fraction[elsewhere]) == 0 < np.nanmean(ftree.seen.congested_fraction[elsewhere])
+    )
+    assert np.nanmean(loop.seen.congested_fraction[taper]) > 0.5
+    spread = [float(np.nanstd(plot.seen.congested_fraction[taper])) for plot in (ftree, loop)]
+    assert spread[1] < 0.5 * spread[0]
 
 
 def test_pf3ds_plot_has_dark_thin_links_beside_incasts_alone() -> None:

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_research.papers_routes import report
 from flitwatch_research.papers_routes.__main__ import ROWS, main
+from flitwatch_research.papers_routes.loops import unlucky_seed
 from flitwatch_research.papers_routes.reconstructions import LANE_SCHEMES, keep_portion, portion
 from flitwatch_research.papers_routes.rows import CELL, FULL, TABLES, Measure, Row
+from flitwatch_simulation.loop.demand import demand_of
 
 
 def test_rows_are_measured_and_kept(tmp_path: Path) -> None:
@@ -47,6 +50,24 @@ def test_published_rows_of_table_4_1(name: str) -> None:
         "BoxLib MG C 1024": {"cd, at least 90 % power", "scd, at least 90 % power"},
         "PARTISN 168": {"cd, at least 90 % power"},
     }.get(name, set())
+
+
+def test_the_random_allocation_is_as_unlucky_as_the_texts() -> None:
+    """Section 5.4.1: two leaf switches of 96 have seventeen nodes of the bully and sixteen up links, others sixteen; a pair is on neither of the two."""
+    fabric = fabric_of(FULL.topology)
+    seed = unlucky_seed(fabric)
+    bully = demand_of("barrier-with-bully", fabric, 3.2, 1, seed).jobs[1]
+    leaf = np.asarray(fabric.endpoints.router)[bully.endpoints]
+    nodes = np.bincount(leaf)
+    assert np.bincount(nodes, minlength=19)[17:].tolist() == [2, 0] and (nodes == 16).any()
+    here, there = leaf[bully.messages.src], leaf[bully.messages.dst]
+    assert not ((here == there) & (nodes[here] == 17)).any()
+    earlier = [demand_of("barrier-with-bully", fabric, 3.2, 1, one).jobs[1].endpoints for one in range(1, seed)]
+    crowded = [np.bincount(np.asarray(fabric.endpoints.router)[ends]) for ends in earlier]
+    assert len(crowded) > 5 and all(
+        (one == 17).sum() != 2 or one.max() > 17 or not (one == 16).any() for one in crowded
+    )
+    assert unlucky_seed(fabric_of("xgft:2;4,4;1,4")) == 1
 
 
 def test_a_failed_row_is_shown_and_a_broken_report_refused(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from flitwatch_domain.diagnosis import PortWindow, find_roots
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import dragonfly, theta, xgft
@@ -144,3 +145,32 @@ def test_real_wiring_of_theta_can_be_simulated() -> None:
 def test_a_tree_is_refused() -> None:
     with pytest.raises(BadRequest, match="no dragonfly"):
         Machine.of(xgft(2, (4, 4), (1, 2)))
+
+
+def port_window(model: StaticPathModel, flows: Flows) -> PortWindow:
+    """Use and stalls per flit of every link in a second, as the counters of its receiver's tiles tell them."""
+    counters = Counters(FABRIC, np.random.default_rng(0))
+    before, state = counters.network.copy(), model.step(flows, 1.0)
+    counters.update(state)
+    flits, stalls, _ = counters.network - before
+    table = FABRIC.counted_links()[:, :40]
+    there = table >= 0
+    ratio = np.full(len(FABRIC.links), np.nan)
+    ratio[table[there]] = np.divide(stalls, flits, out=np.zeros_like(stalls), where=flits > 0)[there]
+    return PortWindow(FABRIC, state.link_bytes * 8 / (FABRIC.links.bandwidth_bps * FABRIC.links.multiplicity), ratio)
+
+
+@pytest.mark.parametrize("load", [1.0, 1.5])
+def test_what_is_full_stalls_what_leads_to_it_and_is_found_as_a_root(load: float) -> None:
+    """Nodes of one group send to another one: its blue cables are full, the links that lead to them stall, and they hardly do themselves."""
+    group = FABRIC.routers.group[FABRIC.endpoints.router[MACHINE.node_endpoint]]
+    sends, takes = (MACHINE.node_endpoint[group == which][:200] for which in (0, 1))
+    pattern = Pattern(np.tile(sends, 4), np.concatenate([np.roll(takes, 50 * k) for k in range(4)]), np.full(800, 0.25))
+    unit = MODEL.step(Flows((pattern,), np.array([1e8])), 1.0).link_utilisation
+    blue = FABRIC.of_class("blue")
+    planted = set(np.flatnonzero(blue & (unit > 0.7 * unit[blue].max())).tolist())
+    window = port_window(MODEL, Flows((pattern,), np.array([1e8 * load / unit.max()])))
+    named = [root.link for root in find_roots(window).roots]
+    assert named and set(named) <= planted
+    quiet = port_window(MODEL, Flows((pattern,), np.array([0.3e8 / unit.max()])))
+    assert not find_roots(quiet).roots

@@ -97,10 +97,14 @@ def test_an_incidents_hottest_links_have_the_shares_of_the_twin(scenario: str, s
     assert told >= 0.9 and error <= INCIDENT_ERROR and same == 1
 
 
-@pytest.mark.parametrize(("seed", "from_s"), [(3, 10), (4, 200)])
-def test_without_an_incident_shares_are_rougher_and_the_largest_user_is_right(seed: int, from_s: int) -> None:
-    told, error, same = check(watch("demo", seed, from_s))
-    assert told >= 0.25 and error <= QUIET_ERROR and same >= 0.9
+def test_without_an_incident_shares_are_rougher_and_the_largest_user_is_mostly_right() -> None:
+    """From second 400 of the demo, when the planted job is over."""
+    right = links = 0.0
+    for seed in (3, 4, 5, 6):
+        told, error, same = check(watch("demo", seed, 400))
+        assert told >= 0.25 and error <= QUIET_ERROR, seed
+        right, links = right + same * told, links + told
+    assert right >= 0.75 * links
 
 
 def test_nobody_is_given_what_no_known_job_sent() -> None:

@@ -108,10 +108,53 @@ def test_only_short_intervals_slow_amg_down_and_contiguous_nodes_least() -> None
     small: dict[str, Any] = {"topology": "dragonfly:4,2,4,4", "ranks": 64}
     cases = (("contiguous", "minimal"), ("random-node", "adaptive"))
     close, wide = (
-        [wang.beside_over_alone("amg", *case, "uniform", load, **small) for case in cases] for load in (7.6, 0.25)
+        [wang.beside_over_alone("amg", *case, "uniform", load, **small)["mean"] / 100 for case in cases]
+        for load in (7.6, 0.25)
     )
     assert close[1] > 5 * close[0] and close[0] < 1.5
     assert max(wide) < 1.5
+
+
+def test_a_cell_beside_traffic_is_a_mean_over_draws_as_the_study_makes_it() -> None:
+    cell = wang.beside_over_alone(
+        "amg", "random-node", "minimal", "uniform", 1.0, SMALL["topology"], 64, SMALL["seed"], scale=0.05, draws=3
+    )
+    points = study(wang.run_fig8, applications=["amg"], runs=3)["points"]
+    (same,) = [
+        p["slowest_percent_of_alone"]
+        for p in points
+        if (p["placement"], p["routing"], p["background"]) == ("random-node", "minimal", "uniform")
+    ]
+    assert cell["mean"] == pytest.approx(same["mean"]) and cell["ci95"] == pytest.approx(same["ci95"])
+    assert cell["ci95"] is not None and cell["ci95"][0] < cell["mean"] < cell["ci95"][1]
+
+
+def test_bursts_cost_a_job_that_goes_on_their_share_of_the_time() -> None:
+    """Figure 9: a job within one burst waits as long as the burst; one that sends all the time loses a part, on contiguous nodes under minimal routing nothing."""
+    small: dict[str, Any] = {"topology": "dragonfly:4,2,4,4", "ranks": 64, "scale": 0.5}
+
+    def beside(placement: str, routing: str, exchanges: int, size: int | None = None) -> float:
+        sent: dict[str, Any] = {"exchanges": exchanges, "burst_message_bytes": size, **small}
+        return wang.beside_over_alone("crystal-router", placement, routing, "bursty", 1.0, **sent)["mean"] / 100
+
+    short, long = (beside("random-node", "adaptive", exchanges) for exchanges in (1, 100))
+    assert short > 4 and 1.1 < long < 1.9
+    assert abs(beside("contiguous", "minimal", 100) - 1) < 0.05
+    # Smaller bursts at the same load are as much of the time.
+    assert beside("random-node", "adaptive", 100, 4096) == pytest.approx(long, abs=0.1)
+
+
+def test_a_point_beside_bursts_says_how_many_intervals_the_job_takes() -> None:
+    """Half of the endpoints of the small machine are free: bursts of 16 KiB to 63 others at 1 GiB/s come every 63 / 65536 s."""
+    for exchanges in (1, 3):
+        answer = study(wang.run_fig8, applications=["crystal-router"], runs=1, exchanges=exchanges)
+        at = {(p["placement"], p["routing"], p["background"]): p for p in answer["points"]}
+        alone = at["contiguous", "minimal", "none"]
+        assert "intervals" not in alone
+        bursty = at["contiguous", "minimal", "bursty"]
+        assert bursty["intervals"] == pytest.approx(alone["slowest_ms"]["mean"] / (1e3 * 63 / 65536))
+    once = study(wang.run_fig8, applications=["crystal-router"], runs=1)["points"]
+    assert 2.5 < alone["slowest_ms"]["mean"] / once[0]["slowest_ms"]["mean"] < 3.5
 
 
 def test_matrix_and_load_over_time_hold_every_byte() -> None:
@@ -135,6 +178,10 @@ def test_table_two_is_as_printed() -> None:
         row = printed[wang.SHORT[point["application"]]]
         assert round(point["uniform_mib"], 2) == row["uniform random, peak load"]
         assert point["bursty_gib"] == pytest.approx(row["bursty, peak load"], abs=0.006)
+        # Whichever nodes the application takes: five draws agree to the byte.
+        assert point["draws"] == 5
+        for name in ("uniform_mib", "bursty_gib"):
+            assert point[f"{name}_ci95"] == [point[name]] * 2
 
 
 @pytest.mark.parametrize(

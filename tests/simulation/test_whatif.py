@@ -18,7 +18,7 @@ from flitwatch_db.jobs import store as jobs
 from flitwatch_db.jobs.moments import held_endpoints, injected_flits_per_s
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, NotFound
-from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.generators import dragonfly, torus
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.task_models.machines import AS_IT_WAS
 from flitwatch_domain.task_models.simulations import WhatIf
@@ -47,13 +47,17 @@ class Context:
             raise Cancelled("stop")
 
 
-@pytest.fixture
-def conn(embedded_db: str) -> Iterator[psycopg.Connection[Any]]:
+FABRICS = {
+    "dragonfly": dragonfly(3, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=1, black_cables=1),
+    "torus": torus([4, 3, 2], endpoints_per_router=2),
+}
+
+
+@pytest.fixture(params=["dragonfly"])
+def conn(embedded_db: str, request: pytest.FixtureRequest) -> Iterator[psycopg.Connection[Any]]:
+    """A moment of a fabric with 24 routers and 48 nodes, and its jobs."""
     with connect(embedded_db, role="writer") as conn:
-        fabric = replace(
-            dragonfly(3, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=1, black_cables=1, name="past"),
-            simulated=True,
-        )
+        fabric = replace(FABRICS[request.param], name="past", simulated=True)
         fabric_id = fabrics.save(conn, fabric)
         names = fabric.endpoints.node
         held = {"1": range(8), "2": range(8, 24), "3": range(24, 25)}
@@ -136,6 +140,18 @@ def test_every_variant_is_run_beside_the_measured_load(conn: psycopg.Connection[
     assert len(result["routers"]["stalls_best"]) == 24
     assert context.reports[-1][:2] == (8, 8)
     assert whatif(ASKED, Context(embedded_db))["variants"] == result["variants"]
+
+
+@pytest.mark.parametrize("conn", ["torus"], indirect=True)
+def test_a_job_on_a_torus_is_placed_and_routed_otherwise(conn: psycopg.Connection[Any], embedded_db: str) -> None:
+    asked = {**ASKED, "placements": [AS_IT_WAS, "random-node"], "routings": ["dor", "valiant"]}
+    result = whatif(asked, Context(embedded_db))
+    times = {one["label"]: one["time_s"] for one in result["variants"]}
+    assert set(times) == {f"{where}, {how}" for where in (AS_IT_WAS, "random-node") for how in ("dor", "valiant")}
+    # Eight nodes on four neighbouring routers: nothing is nearer.
+    assert max(times[f"{AS_IT_WAS}, dor"]) < min(min(seconds) for label, seconds in times.items() if "random" in label)
+    with pytest.raises(BadRequest, match="Use dor, valiant"):
+        whatif({**asked, "routings": ["adaptive0"]}, Context(embedded_db))
 
 
 def test_a_load_beside_slows_the_job(conn: psycopg.Connection[Any], embedded_db: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any, TypedDict, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flitwatch_db.archive.shapes import IN_OWN_COUNTS, Shape
+from flitwatch_db.archive.shapes import ADDED, IN_OWN_COUNTS, Shape
 from flitwatch_domain.errors import BadInput, Unavailable
 
 #: Rows read at a time.
@@ -135,12 +135,14 @@ class Part:
     ----------
     place : Path
     shown : str          how messages name it
+    shapes : dict[str, Shape]   its files, by name
     manifest : dict
     """
 
     def __init__(self, place: Path, shown: str, shapes: dict[str, Shape], kind: str) -> None:
         self.place, self.shown, self.shapes = place, shown, shapes
         self.manifest = self._manifest(kind)
+        self.shapes = {name: shape for name, shape in shapes.items() if name in self.manifest["files"]}
 
     def _manifest(self, kind: str) -> Manifest:
         where = f"{self.shown}/{MANIFEST}"
@@ -160,7 +162,7 @@ class Part:
         seal = found.pop("sha256", None)
         if seal != _seal(found):
             raise _damaged(where)
-        if set(found["files"]) != set(self.shapes):
+        if (set(found["files"]) ^ set(self.shapes)) - (ADDED - set(found["files"])):
             odd = ", ".join(sorted(set(found["files"]) ^ set(self.shapes)))[:200]
             raise BadInput(f"the files are not those of an archive: {odd}", where=where)
         for name, file in found["files"].items():

@@ -24,6 +24,7 @@ from flitwatch_db.core.additive import ensure_chunks
 from flitwatch_db.core.connection import connect
 from flitwatch_db.counters.store import LATEST_TS_S
 from flitwatch_db.people import erasure
+from flitwatch_domain.counters import LDMS_FOUR, TABLE_II
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Technology
 
@@ -39,6 +40,10 @@ _NUMBER = """
     SELECT %(pk)s <= coalesce(pg_sequence_last_value(pg_get_serial_sequence({table}, {key})::regclass), 0)
            AND NOT EXISTS (SELECT FROM {relation} WHERE {column} = %(pk)s)
 """
+
+#: Where the rates of a step have the routers' stalls: of its own routers, and of the others.
+_OWN_STALLS = next(i for i, counter in enumerate(TABLE_II) if counter.column == "rt_stall_cycles")
+_OTHER_STALLS = LDMS_FOUR.index(TABLE_II[_OWN_STALLS].abbreviation)
 
 
 @dataclass
@@ -128,7 +133,9 @@ def _restore(conn: Conn, folder: Folder, part: Part, say: Callable[[str], object
         found.rows["fabric"] += new
     _jobs(conn, part, found)
     _runs(conn, part, found)
-    for name in ("job_node", "job_step", "run_rank", "run_step", "run_step_around", "forecast"):
+    for name in ("job_node", "job_step", "run_rank", "run_step", "run_step_around", "run_step_nic", "forecast"):
+        if name not in part.shapes:
+            continue
         say(f"restoring {part.shown} {name}")
         _load(conn, part, part.shapes[name], found, say)
     for name in WIDTHS_S:
@@ -237,6 +244,7 @@ def _load(conn: Conn, part: Part, shape: Shape, found: _Found, say: Callable[[st
     span = (moment(part.manifest, "from", part.shown), moment(part.manifest, "to", part.shown))
     hours: set[int] = set()
     technologies = dict(conn.execute("SELECT fabric_id, technology FROM fabric").fetchall())
+    of_runs = _technologies(conn, found) if shape.name == "run_step_around" and part.in_own_counts("router_1h") else {}
     own_counts = [i for i, column in enumerate(shape.columns) if column.name in part.in_own_counts(shape.name)]
     for batch in part.read(shape.name):
         if shape.name in WIDTHS_S:
@@ -244,7 +252,10 @@ def _load(conn: Conn, part: Part, shape: Shape, found: _Found, say: Callable[[st
             if len(hours) > MOST_HOURS:
                 raise BadInput(f"counters of more than {MOST_HOURS} hours", where=where)
             ensure_chunks(conn, shape.name, np.array(sorted(hours), dtype=np.int64) * 3600)
-        rows = [in_times(row, shape, own_counts, technologies) for row in _homed(batch, shape, found, where)]
+        rows = [
+            steps_in_times(in_times(row, shape, own_counts, technologies), of_runs)
+            for row in _homed(batch, shape, found, where)
+        ]
         try:
             with conn.cursor() as cursor:
                 cursor.execute(sql.SQL("TRUNCATE {}").format(staging))
@@ -291,14 +302,38 @@ def in_times(
     technology = technologies.get(row[at]) if at is not None else None
     if not own_counts or technology not in (Technology.INFINIBAND, Technology.ETHERNET):
         return row
-    factor = 2.0 if technology == Technology.INFINIBAND else None
 
     def made(value: Any) -> Any:
-        if isinstance(value, list):
-            return [made(one) for one in value]
-        return None if value is None or factor is None else factor * value
+        return [made(one) for one in value] if isinstance(value, list) else _in_times(value, technology)
 
     return tuple(made(value) if i in own_counts else value for i, value in enumerate(row))
+
+
+def steps_in_times(row: tuple[Any, ...], technologies: Mapping[int, str]) -> tuple[Any, ...]:
+    """A row of run_step_around, from an archive in the devices' own counts, with its rates of stalls as `in_times` has them; `technologies` by run."""
+    technology = technologies.get(row[0])
+    if technology not in (Technology.INFINIBAND, Technology.ETHERNET):
+        return row
+    run_id, step, *rates = row
+    made = [
+        values and [_in_times(value, technology) if i == stalls else value for i, value in enumerate(values)]
+        for values, stalls in zip(rates, (_OWN_STALLS, _OTHER_STALLS, _OTHER_STALLS), strict=True)
+    ]
+    return run_id, step, *made
+
+
+def _in_times(value: float | None, technology: str | None) -> float | None:
+    return 2.0 * value if value is not None and technology == Technology.INFINIBAND else None
+
+
+def _technologies(conn: Conn, found: _Found) -> dict[int, str]:
+    """Of each run, what the fabric is on which most of its nodes lie: its steps' rates are of that one (`flitwatch_db.estimates.step_counters`)."""
+    rows = conn.execute(
+        "SELECT r.run_id, f.technology FROM run r CROSS JOIN LATERAL (SELECT n.fabric_id FROM job_node n WHERE n.job_pk = r.job_pk"
+        " AND n.router IS NOT NULL GROUP BY 1 ORDER BY count(*) DESC, 1 LIMIT 1) n JOIN fabric f USING (fabric_id) WHERE r.run_id = ANY(%s)",
+        [list(found.runs.values())],
+    )
+    return dict(rows.fetchall())
 
 
 def _homed(batch: pa.RecordBatch, shape: Shape, found: _Found, where: str) -> Iterator[tuple[Any, ...]]:

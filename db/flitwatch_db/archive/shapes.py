@@ -47,6 +47,7 @@ _UNIT_OF = {
     "own": "counts/s on the run's routers (table II)",
     "io": "counts/s on routers with I/O nodes",
     "sys": "counts/s on routers without nodes of the run",
+    "rates": "counts/s on the network cards of the run's nodes, in the order of endpoint_1s' columns",
 }
 
 
@@ -164,6 +165,7 @@ SHAPES = {
             "run_id:int8! step:int4! time_s:float8! rank_time_ns:int8[]! counters:numeric[] counter_sums:float8[]",
         ),
         _shape("run_step_around", "run_id:int8! step:int4! own:float8[] io:float8[] sys:float8[]"),
+        _shape("run_step_nic", "run_id:int8! step:int4! rates:float8[]"),
         # Estimates are not archived, so a restored forecast does not tell which one made it.
         _shape(
             "forecast",
@@ -178,6 +180,9 @@ SHAPES = {
         ),
     )
 }
+
+#: Files that parts of older versions have not.
+ADDED = frozenset({"run_step_nic"})
 
 #: A fabric as it was.
 FABRIC_SHAPES = {

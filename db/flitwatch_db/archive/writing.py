@@ -52,7 +52,8 @@ _SPANS = """
 """
 _OF_JOBS = {name: sql.SQL("job_pk = ANY(%(jobs)s)") for name in ("job", "job_node", "job_step")}
 _OF_RUNS = {
-    name: sql.SQL("run_id = ANY(%(runs)s)") for name in ("run", "run_rank", "run_step", "run_step_around", "forecast")
+    name: sql.SQL("run_id = ANY(%(runs)s)")
+    for name in ("run", "run_rank", "run_step", "run_step_around", "run_step_nic", "forecast")
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from psycopg.rows import class_row
 from psycopg.sql import SQL
 
@@ -27,6 +29,12 @@ async def newest(conn: Connection) -> int:
     row = await (await conn.execute("SELECT coalesce(max(event_id), 0) FROM event")).fetchone()
     assert row is not None
     return int(row[0])
+
+
+async def emitted_at(conn: Connection, number: int) -> datetime | None:
+    """When the event of a number was emitted; None where the database has none."""
+    row = await (await conn.execute("SELECT at FROM event WHERE event_id = %s", [number])).fetchone()
+    return None if row is None else row[0]
 
 
 async def listen(conn: Connection) -> None:

@@ -31,6 +31,8 @@ SERVICES: dict[str, tuple[str, ...]] = {
 LOGINS = tuple(sorted({PREFIX + role for roles in SERVICES.values() for role in roles}))
 #: Characters of a password that we drew: 32 random bytes.
 DRAWN_LENGTH = 43
+#: What of a URL says where the server is, or the servers of which one writes, and how they are reached.
+_PLACE = ("host", "port", "hostaddr", "target_session_attrs", "connect_timeout", "sslmode", "sslrootcert")
 #: One at a time sets passwords.
 LOCK = 7205759403792795
 #: The folder of whoever administers the database: every login's password.
@@ -147,13 +149,7 @@ def url_of(url: str, folder: Path, service: str) -> str:
     """The URL that a service takes: the server and database of `url`, the service's usual login, the place of its passwords."""
     given = conninfo_to_dict(url)
     login = str(given.get("user") or getpass.getuser()) if service == OWNER else PREFIX + SERVICES[service][0]
-    place = {
-        "host": given.get("host"),
-        "port": given.get("port"),
-        "sslmode": given.get("sslmode"),
-        "sslrootcert": given.get("sslrootcert"),
-    }
-    place |= {"passfile": str(file_of(folder, service))}
+    place = {key: given.get(key) for key in _PLACE} | {"passfile": str(file_of(folder, service))}
     return make_url(login, str(given.get("dbname") or given.get("user")), place)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import psycopg
@@ -100,6 +100,9 @@ class LaneRows:
     values: NDArray[np.float64]
 
 
+AnyRows = TypeVar("AnyRows", Rows, PortRows)
+
+
 @dataclass(frozen=True)
 class Batch:
     """What one transaction of the writer adds; lanes by fabric, whose numbers of ports differ."""
@@ -109,6 +112,31 @@ class Batch:
     endpoints: Rows | None = None
     router_lanes: Sequence[LaneRows] = ()
     endpoint_lanes: Sequence[LaneRows] = ()
+
+
+def fabrics_of(batch: Batch) -> set[int]:
+    """The fabrics that a batch counts."""
+    parts = [batch.routers, batch.ports, batch.endpoints, *batch.router_lanes, *batch.endpoint_lanes]
+    return {int(one) for part in parts if part is not None for one in np.unique(part.fabric_id)}
+
+
+def without(batch: Batch, gone: Collection[int]) -> Batch:
+    """A batch without the counts of some fabrics."""
+
+    def left(rows: AnyRows) -> AnyRows:
+        keep = ~np.isin(rows.fabric_id, list(gone))
+        columns: dict[str, Any] = {one.name: getattr(rows, one.name) for one in fields(rows)}
+        kept: dict[str, Any] = {name: None if column is None else column[keep] for name, column in columns.items()}
+        return replace(rows, **kept)
+
+    return Batch(
+        None if batch.routers is None else left(batch.routers),
+        None if batch.ports is None else left(batch.ports),
+        None if batch.endpoints is None else left(batch.endpoints),
+        # Each part is one fabric's.
+        [part for part in batch.router_lanes if int(part.fabric_id[0]) not in gone],
+        [part for part in batch.endpoint_lanes if int(part.fabric_id[0]) not in gone],
+    )
 
 
 def write_batch(
@@ -228,7 +256,10 @@ def write_port_totals(
         columns=8,
     )
     with conn.cursor() as cursor:
-        cursor.execute("CREATE TEMPORARY TABLE IF NOT EXISTS staging_total (LIKE port_total) ON COMMIT DELETE ROWS")
+        cursor.execute(
+            "CREATE TEMPORARY TABLE IF NOT EXISTS staging_total ON COMMIT DELETE ROWS"  # noqa: S608
+            f" AS SELECT {names} FROM port_total WITH NO DATA"
+        )
         cursor.execute("TRUNCATE pg_temp.staging_total")
         with cursor.copy(f"COPY pg_temp.staging_total ({names}) FROM STDIN (FORMAT binary)") as copy:
             copy.write(stream)

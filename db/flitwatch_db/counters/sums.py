@@ -25,7 +25,10 @@ def port_flits(conn: psycopg.Connection[Any]) -> dict[int, float]:
     return dict(conn.execute("SELECT router, sum(f) FROM port_10s, unnest(flits) AS f GROUP BY router").fetchall())
 
 
-def rows_gaps_and_letters(conn: psycopg.Connection[Any]) -> tuple[int, int, int]:
-    """How many rows of ports, gaps and dead letters there are."""
-    count = "SELECT (SELECT count(*) FROM port_10s), (SELECT count(*) FROM gap), (SELECT count(*) FROM dead_letter)"
-    return conn.execute(count).fetchone() or (0, 0, 0)
+def rows_gaps_and_letters(conn: psycopg.Connection[Any], until_s: float) -> tuple[int, int, int]:
+    """How many rows of ports, gaps that begin before `until_s` (seconds since 1970) and dead letters there are."""
+    count = (
+        "SELECT (SELECT count(*) FROM port_10s), (SELECT count(*) FROM gap WHERE from_ts < to_timestamp(%s)),"
+        " (SELECT count(*) FROM dead_letter)"
+    )
+    return conn.execute(count, [until_s]).fetchone() or (0, 0, 0)

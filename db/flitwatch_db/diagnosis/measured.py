@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -17,9 +19,11 @@ from psycopg.sql import SQL, Identifier
 from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_arrays, unpack_arrays
 from flitwatch_db.counters.reads import PORT_BUCKET_S
+from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.counters import COUNT_BYTES, LANES
-from flitwatch_domain.diagnosis import CongestionMap, PortWindow
+from flitwatch_domain.counters import COUNT_BYTES, LANES, UNKNOWN_WAITS
+from flitwatch_domain.diagnosis import CongestionMap, PortWindow, Turns
+from flitwatch_domain.errors import Conflict
 from flitwatch_domain.fabric import CountedAt, Fabric
 from flitwatch_domain.sampling import reported
 
@@ -31,6 +35,7 @@ LEAST_PACKETS = 50
 MOST_CONTEXTS = 10_000
 _MOST_FABRICS = 4
 _known: OrderedDict[tuple[Any, ...], Fabric] = OrderedDict()
+_turns: OrderedDict[bytes, Turns] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -47,6 +52,38 @@ def fabric_of(conn: Conn, fabric_id: int) -> Fabric:
         _known[key] = made
         while len(_known) > _MOST_FABRICS:
             _known.popitem(last=False)
+    return made
+
+
+def turns_of(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> Turns | None:
+    """The turns that the tables loaded for all of [from, to) take; None where these are not known, changed meanwhile, or have holes."""
+    span = datetime.fromtimestamp(from_s, UTC), datetime.fromtimestamp(to_s, UTC)
+    try:
+        ports = route_changes.in_force(conn, fabric_id, *span)
+    except Conflict:
+        return None
+    links, routers = fabric.links, len(fabric.routers)
+    if ports is None or ports.shape != (routers, len(fabric.endpoints)):
+        return None
+    led = ports >= 0
+    # A node that no switch leads to is away; one that some lead to has routes that are known in part.
+    if (led.any(axis=0) & ~led.all(axis=0)).any():
+        return None
+    key = hashlib.blake2b(b"".join(one.tobytes() for one in (ports, links.src, links.dst, links.src_port))).digest()
+    with _lock:
+        if key in _turns:
+            _turns.move_to_end(key)
+            return _turns[key]
+    here = np.flatnonzero((links.src < routers) & (links.src_port >= 0))
+    width = max(int(links.src_port[here].max(initial=0)), int(ports.max(initial=0))) + 1
+    at_port = np.full((routers, width), -1, np.int64)
+    at_port[links.src[here], links.src_port[here]] = here
+    table = np.where(led, at_port[np.arange(routers)[:, None], np.maximum(ports, 0)], -1)
+    made = Turns(fabric, table.T)
+    with _lock:
+        _turns[key] = made
+        while len(_turns) > _MOST_FABRICS:
+            _turns.popitem(last=False)
     return made
 
 
@@ -190,7 +227,8 @@ def _add_cards(
             if card is None:
                 continue
             carried[link] = np.nan if card["tx" if tx else "rx"] is None else card["tx" if tx else "rx"]
-            if tx and fabric.counted_at is CountedAt.SENDER and card["wait"] is not None and card["tx"]:
+            told = fabric.counted_at is CountedAt.SENDER and fabric.technology not in UNKNOWN_WAITS
+            if tx and told and card["wait"] is not None and card["tx"]:
                 ratio[link] = card["wait"] / (card["tx"] / COUNT_BYTES.get(fabric.technology, np.nan))
 
 

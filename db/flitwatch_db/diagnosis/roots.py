@@ -34,7 +34,7 @@ def of_fabric(conn: Conn, fabric_id: int, from_s: float, to_s: float, fabric: Fa
     """Roots on a machine in [from, to) by counters of ports: docs/contracts/api.md describes the answer; times are epoch seconds."""
     fabric = measured.fabric_of(conn, fabric_id) if fabric is None else fabric
     window = measured.port_window(conn, fabric_id, fabric, from_s, to_s)
-    made = answer.by_ports(window, find_roots(window))
+    made = answer.by_ports(window, find_roots(window, measured.turns_of(conn, fabric_id, fabric, from_s, to_s)))
     roots = _fed(conn, fabric_id, fabric, window, made["roots"], from_s, to_s)
     return {**_head(fabric_id, fabric, from_s, to_s), **made, "roots": roots}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,7 +72,7 @@ _RUNS = """
     WHERE j.job_pk IS NULL OR j.end_ts IS NOT NULL AND j.state = 'COMPLETED'
 """
 _NODES = """
-    SELECT e.node, e.fabric_id, q.group_id, f.simulated FROM endpoint e JOIN router q USING (fabric_id, router) JOIN fabric f USING (fabric_id)
+    SELECT e.node, e.fabric_id, q.group_id, f.simulated, f.technology FROM endpoint e JOIN router q USING (fabric_id, router) JOIN fabric f USING (fabric_id)
     WHERE e.node IS NOT NULL AND q.group_id IS NOT NULL AND e.role = 'compute' ORDER BY f.created_at
 """
 # The times of runs beside a blamed user's jobs, and of those without them: what the estimate itself compared.
@@ -135,7 +136,8 @@ class Basis:
     ----------
     now_s : float                                when it was read
     workers : int                                workers that live and make the estimates (`BASIS_QUEUE`)
-    groups : {(fabric, group): (stall cycles per flit, until when in epoch s)}
+    groups : {(fabric, group): (stalls in times of what is sent, until when in epoch s)}
+    technologies : {fabric: technology}          which says what its data and stalls are called
     ahead : {(fabric, group): (the same as it is expected for the next hour, from when)}
     usual : {(fabric, group): the same, mean of the past hours}
     kinds : {name of `congestion.DRIVEN`: Congestion}   of the kinds that drivers name
@@ -165,6 +167,7 @@ class Basis:
     drivers: dict[tuple[str, int], Driver] = field(default_factory=dict)
     residents: dict[Place, list[Resident]] = field(default_factory=dict)
     intensity: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    technologies: dict[int, str] = field(default_factory=dict)
 
     def congestion(self, kind: str = "") -> Congestion:
         """That of a kind; of the usual one without a name."""
@@ -186,14 +189,16 @@ def load(conn: psycopg.Connection[Any]) -> Basis:
     columns = ", ".join(f"{_quotient(kind)} AS ratio{place}" for place, kind in enumerate(asked))
     for row in _rows(conn, _NOW.replace("{kinds}", columns), oldest=NOW_OLDEST_MINUTES):
         for place, kind in enumerate(asked):
-            if row[f"ratio{place}"] is not None:
-                basis.congestion(kind.name).now[row["fabric_id"], row["group_id"]] = row[f"ratio{place}"], row["at"]
+            ratio = _finite(row[f"ratio{place}"])
+            if ratio is not None:
+                basis.congestion(kind.name).now[row["fabric_id"], row["group_id"]] = ratio, row["at"]
     for row in _rows(conn, _NODES):
         basis.nodes.setdefault(row["node"], []).append((row["fabric_id"], row["group_id"]))
+        basis.technologies[row["fabric_id"]] = row["technology"]
     past = _rows(conn, _HOURS.replace("{kinds}", columns), days=HISTORY_DAYS)
     hours: dict[str, dict[tuple[int, int, int], float | None]] = {}
     for place, kind in enumerate(asked):
-        own = {(row["fabric_id"], row["group_id"], row["hour"]): row[f"ratio{place}"] for row in past}
+        own = {(row["fabric_id"], row["group_id"], row["hour"]): _finite(row[f"ratio{place}"]) for row in past}
         held, hours[kind.name] = basis.congestion(kind.name), own
         outlook = Outlook(own)
         held.ahead.update(outlook.next_hour(held.now))
@@ -215,6 +220,11 @@ def load(conn: psycopg.Connection[Any]) -> Basis:
     for row in _rows(conn, _MODES, days=HISTORY_DAYS, several=SEVERAL_GROUPS):
         basis.routing_modes[row["application"]] = row
     return basis
+
+
+def _finite(ratio: float | None) -> float | None:
+    """The ratio; None of counts that overflowed, which make none."""
+    return ratio if ratio is not None and math.isfinite(ratio) else None
 
 
 def _quotient(kind: CongestionKind) -> str:

@@ -11,6 +11,7 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg import sql
 
+from flitwatch_db.jobs.ends import end_or
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, LDMS_FOUR, TABLE_II
 from flitwatch_domain.counters.features import NIC
 from flitwatch_domain.errors import Conflict
@@ -129,10 +130,11 @@ _WINDOWS = """
     FROM run r JOIN LATERAL (SELECT sum(time_s) AS time_s FROM run_step t WHERE t.run_id = r.run_id) s ON s.time_s > 0
     WHERE r.run_id = ANY(%s)
 """
-_JOBS = """
-    SELECT job_pk, user_name, name, extract(epoch FROM start_ts)::float8, coalesce(extract(epoch FROM end_ts)::float8, 'infinity'), coalesce(nodes, 0)
+_JOBS = f"""
+    SELECT job_pk, user_name, name, extract(epoch FROM start_ts)::float8,
+           extract(epoch FROM coalesce({end_or("'infinity'::timestamptz")}, start_ts))::float8, coalesce(nodes, 0)
     FROM job WHERE start_ts < to_timestamp(%s) AND (end_ts IS NULL OR end_ts > to_timestamp(%s)) ORDER BY job_pk
-"""
+"""  # noqa: S608 - a text of ours
 _PLACES = """
     SELECT n.job_pk, n.fabric_id, q.group_id, sum(1.0 / n.endpoints)::float8
     FROM (SELECT *, count(*) OVER (PARTITION BY job_pk, node) AS endpoints FROM job_node WHERE job_pk = ANY(%s)) n
@@ -142,7 +144,7 @@ _PLACES = """
 
 
 def co_running(conn: Connection, run_id: NDArray[np.int64]) -> CoRunningJobs:
-    """Every job that met one of the runs, and where it ran."""
+    """Every job that met one of the runs, and where it ran. One of which nobody knows the end met none."""
     found = {row[0]: row[1:] for row in conn.execute(_WINDOWS, [run_id.tolist()])}
     own_pk = [found[run][0] if run in found else None for run in run_id.tolist()]
     # A run without steps has no window: it meets nobody.

@@ -111,12 +111,15 @@ def save(conn: psycopg.Connection[Any], new: Recommendation) -> int:
 class StagedRoutes:
     """What staging a recommendation's tables needs to know; `lfts` is None where it has none, times where it did not happen.
 
+    reason : what the run said of it
     loaded_digest : of the tables that it was made from, as `lft.digest`; None where it was made from no stored counters
+    lmc : the tables are for 2^lmc LIDs an adapter
+    sls, vls, seed : service levels by pair and their lanes, drawn from the seed; 0 where levels stay as they are
     """
 
     fabric: str
     state: str
-    title: str
+    reason: str
     simulated: bool
     authorised: bool
     lfts: bytes | None
@@ -124,6 +127,10 @@ class StagedRoutes:
     staged_in: str | None
     staged_at: datetime | None
     rolled_back_at: datetime | None
+    lmc: int = 0
+    sls: int = 0
+    vls: int = 0
+    seed: int = 1
 
 
 def staging(conn: psycopg.Connection[Any], number: int) -> StagedRoutes:
@@ -135,7 +142,7 @@ def staging(conn: psycopg.Connection[Any], number: int) -> StagedRoutes:
         There is none of that number.
     """
     row = conn.execute(
-        "SELECT r.fabric, r.state, r.title, r.simulated, r.authorised, r.detail, p.packed, r.staged_in, r.staged_at, r.rolled_back_at"
+        "SELECT r.fabric, r.state, r.reason, r.simulated, r.authorised, r.detail, p.packed, r.staged_in, r.staged_at, r.rolled_back_at"
         " FROM recommendation r LEFT JOIN recommendation_part p ON p.recommendation_id = r.recommendation_id AND p.part = 'lfts'"
         " WHERE r.recommendation_id = %s AND r.kind = 'routes' FOR UPDATE OF r",
         [number],
@@ -145,11 +152,12 @@ def staging(conn: psycopg.Connection[Any], number: int) -> StagedRoutes:
             f"there is no recommendation of routes with number {number}",
             advice="`flitwatch loop run --fabric` makes one.",
         )
-    fabric, state, title, simulated, authorised, detail, packed, staged_in, staged_at, rolled_back_at = row
+    fabric, state, reason, simulated, authorised, detail, packed, staged_in, staged_at, rolled_back_at = row
+    asked = detail.get("parameters") or {}
     return StagedRoutes(
-        fabric or "", state, title, simulated, authorised,
-        None if packed is None else gzip.decompress(packed), (detail.get("parameters") or {}).get("loaded_digest"),
-        staged_in, staged_at, rolled_back_at,
+        fabric or "", state, reason, simulated, authorised,
+        None if packed is None else gzip.decompress(packed), asked.get("loaded_digest"), staged_in, staged_at, rolled_back_at,
+        asked.get("lmc", 0), asked.get("sls", 0), asked.get("vls", 0), asked.get("seed", 1),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
@@ -77,7 +77,8 @@ def save(conn: psycopg.Connection[Any], fabric: Fabric, replace: bool = False, s
         if created is None:
             if not replace:
                 raise Conflict(
-                    f"a fabric named {fabric.name!r} is there already", advice="Choose another name or replace it."
+                    f"a fabric named {fabric.name!r} is there already",
+                    advice="Choose another name, or replace it (--replace), or remove it: `flitwatch db remove-fabric`.",
                 )
             cursor.execute(
                 "UPDATE fabric SET kind = %s, technology = %s, simulated = %s, counted_at = %s, timeless = %s, source = %s,"
@@ -214,6 +215,28 @@ def get(conn: psycopg.Connection[Any], name_or_id: str | int) -> FabricRow:
         names = ", ".join(row.name for row in list_all(conn)[:10]) or "none"
         raise NotFound(f"no fabric {name_or_id!r}", advice=f"Known: {names}.")
     return found
+
+
+def held_fast(conn: psycopg.Connection[Any], fabric_ids: Iterable[int]) -> set[int]:
+    """Those of the fabrics that are stored; they stay until the caller's transaction ends."""
+    wanted = sorted(set(fabric_ids))
+    if not wanted:
+        return set()
+    found = conn.execute("SELECT fabric_id FROM fabric WHERE fabric_id = ANY(%s) ORDER BY 1 FOR KEY SHARE", [wanted])
+    return {int(row[0]) for row in found}
+
+
+def sharing_switches(conn: psycopg.Connection[Any], fabric_id: int) -> list[str]:
+    """Names of other fabrics that hold a switch of this one, by GUID, without snapshots, in which no counter looks."""
+    return [
+        row[0]
+        for row in conn.execute(
+            "SELECT DISTINCT o.name FROM router mine JOIN router theirs ON theirs.guid = mine.guid AND theirs.fabric_id <> mine.fabric_id"
+            " JOIN fabric o ON o.fabric_id = theirs.fabric_id JOIN fabric m ON m.fabric_id = mine.fabric_id"
+            " WHERE mine.fabric_id = %s AND NOT o.timeless AND NOT m.timeless ORDER BY 1",
+            [fabric_id],
+        ).fetchall()
+    ]
 
 
 def load(conn: psycopg.Connection[Any], name_or_id: str | int) -> Fabric:

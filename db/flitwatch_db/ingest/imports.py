@@ -145,6 +145,16 @@ def unplaced(conn: psycopg.Connection[Any], spans: Mapping[str, tuple[float, flo
     return found
 
 
+def unknown_columns(conn: psycopg.Connection[Any], schemas: Collection[str]) -> dict[str, list[str]]:
+    """Columns of these schemas that stand beside counters and are none that the catalogue knows."""
+    rows = conn.execute(
+        "SELECT s.name, array_agg(DISTINCT c ->> 'name' ORDER BY c ->> 'name') FROM ldms_schema s, jsonb_array_elements(s.columns) c"
+        " WHERE s.name = ANY(%s) AND c -> 'unknown' = 'true' GROUP BY 1 ORDER BY 1",
+        [list(schemas)],
+    ).fetchall()
+    return dict(rows)
+
+
 def why_unplaced(conn: psycopg.Connection[Any], topics: Collection[str], limit: int) -> list[str]:
     """The newest reasons why counters of these topics have no place, each once."""
     rows = conn.execute(

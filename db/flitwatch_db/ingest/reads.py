@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from psycopg.rows import dict_row
@@ -13,6 +13,8 @@ from flitwatch_db.core.columns import Connection
 Row = dict[str, Any]
 
 RATE_WINDOW_S = 120
+#: A gap that reaches to within this of now has not ended: its device is still silent.
+GAP_OPEN = timedelta(minutes=1)
 
 
 async def _rows(conn: Connection, query: SQL | Composed, parameters: Any = None) -> list[Row]:
@@ -24,14 +26,14 @@ async def _rows(conn: Connection, query: SQL | Composed, parameters: Any = None)
 async def topics(conn: Connection, now: datetime) -> list[Row]:
     """Per topic: totals, rates over the last two whole minutes and the running one, and how far the writer has come.
 
-    `position` and `moved_at` are the writer's, `end` the log's where the log is a table of this database.
+    `unplaced_because` is the newest reason of one of them, as long as its event is kept. `position` and `moved_at` are the writer's, `end` the log's where the log is a table of this database.
     """
     return await _rows(
         conn,
         SQL("""
             WITH seen AS (
                 SELECT topic, sum(records)::bigint AS records, sum(duplicates)::bigint AS duplicates, sum(late)::bigint AS late,
-                       sum(dead)::bigint AS dead, max(ts) AS last_at,
+                       sum(dead)::bigint AS dead, sum(unplaced)::bigint AS unplaced, max(ts) AS last_at,
                        sum(values_) FILTER (WHERE ts >= span.start) AS values_, sum(bytes) FILTER (WHERE ts >= span.start) AS bytes,
                        greatest(extract(epoch FROM %(now)s - greatest(min(ts) FILTER (WHERE ts >= span.start), span.start)), 1) AS window_s
                 FROM ingest_minute, (SELECT date_trunc('minute', %(now)s) - make_interval(secs => %(window)s) AS start) span
@@ -42,7 +44,7 @@ async def topics(conn: Connection, now: datetime) -> list[Row]:
                     -- Of a topic in several logs, the log that was read last.
                     SELECT topic, sum(position) AS position, max(updated_at) AS updated_at, log_id,
                            row_number() OVER (PARTITION BY topic ORDER BY max(updated_at) DESC) AS rank
-                    FROM stream_position WHERE consumer_group = 'writer' GROUP BY topic, log_id
+                    FROM standing_position WHERE consumer_group = 'writer' GROUP BY topic, log_id
                 ) one WHERE rank = 1 GROUP BY topic, log_id
             ), ends AS (
                 SELECT t.name AS topic, i.log_id, sum(p.next_offset)::bigint AS "end"
@@ -51,7 +53,9 @@ async def topics(conn: Connection, now: datetime) -> list[Row]:
             SELECT coalesce(s.topic, p.topic) AS topic, coalesce(s.records, 0) AS records, coalesce(s.values_ / s.window_s, 0)::float8 AS values_per_s,
                    coalesce(s.bytes / s.window_s, 0)::float8 AS bytes_per_s, p.position, p.updated_at AS moved_at, e."end",
                    coalesce(p.updated_at, s.last_at) AS last_at, coalesce(s.duplicates, 0) AS duplicates, coalesce(s.late, 0) AS late,
-                   coalesce(s.dead, 0) AS dead
+                   coalesce(s.dead, 0) AS dead, coalesce(s.unplaced, 0) AS unplaced,
+                   CASE WHEN s.unplaced > 0 THEN (SELECT v.payload -> 'reasons' ->> 0 FROM event v WHERE v.kind = 'unplaced'
+                        AND v.payload ->> 'topic' = s.topic ORDER BY v.event_id DESC LIMIT 1) END AS unplaced_because
             FROM seen s FULL JOIN positions p ON p.topic = s.topic LEFT JOIN ends e ON e.topic = coalesce(s.topic, p.topic) AND (p.log_id IS NULL OR e.log_id = p.log_id) ORDER BY 1 LIMIT 1000
         """),
         {"now": now, "window": RATE_WINDOW_S},
@@ -64,27 +68,69 @@ async def schemas(conn: Connection) -> list[Row]:
         conn,
         SQL(
             "SELECT schema_id, name, digest, kind, jsonb_array_length(CASE jsonb_typeof(columns) WHEN 'array' THEN columns ELSE '[]' END)"
-            " AS columns, first_seen, last_seen, records FROM ldms_schema ORDER BY last_seen DESC, schema_id LIMIT 200"
+            " AS columns, ARRAY(SELECT c ->> 'name' FROM jsonb_array_elements(CASE jsonb_typeof(columns) WHEN 'array' THEN columns ELSE '[]' END) c"
+            " WHERE c -> 'unknown' = 'true') AS unknown, first_seen, last_seen, records FROM ldms_schema ORDER BY last_seen DESC, schema_id LIMIT 200"
         ),
     )
 
 
-async def gaps(
-    conn: Connection,
-    limit: int,
-    fabric_id: int | None = None,
-    from_: datetime | None = None,
-    to: datetime | None = None,
-) -> list[Row]:
-    """The newest gaps, of one fabric, touching [from, to)."""
+async def gaps(conn: Connection, limit: int, now: datetime) -> list[Row]:
+    """The newest gaps, and whether each is open."""
     return await _rows(
         conn,
-        SQL(
-            'SELECT gap_id AS id, fabric_id, device, schema, from_ts AS "from", to_ts AS "to", reason FROM gap'
-            " WHERE (%(fabric)s::int IS NULL OR fabric_id = %(fabric)s) AND (%(from)s::timestamptz IS NULL OR to_ts > %(from)s)"
-            " AND (%(to)s::timestamptz IS NULL OR from_ts < %(to)s) ORDER BY to_ts DESC, gap_id DESC LIMIT %(limit)s"
-        ),
-        {"limit": limit, "fabric": fabric_id, "from": from_, "to": to},
+        SQL("""
+            SELECT gap_id AS id, fabric_id, device, schema, from_ts AS "from", to_ts AS "to", reason, to_ts > %s AS open
+            FROM gap ORDER BY to_ts DESC, gap_id DESC LIMIT %s
+        """),
+        [now - GAP_OPEN, limit],
+    )
+
+
+async def gap_total(conn: Connection) -> int:
+    """How many gaps are kept."""
+    return int((await _rows(conn, SQL("SELECT count(*) AS n FROM gap")))[0]["n"])
+
+
+async def silent_devices(conn: Connection, now: datetime) -> int:
+    """How many devices have an open gap."""
+    rows = await _rows(
+        conn, SQL("SELECT count(DISTINCT (fabric_id, device)) AS n FROM gap WHERE to_ts > %s"), [now - GAP_OPEN]
+    )
+    return int(rows[0]["n"])
+
+
+async def silent(conn: Connection, now: datetime, limit: int) -> list[Row]:
+    """Devices with an open gap by schema and the minute in which it began, the most first."""
+    return await _rows(
+        conn,
+        SQL("""
+            SELECT schema, date_trunc('minute', from_ts) AS "from", count(DISTINCT (fabric_id, device)) AS devices
+            FROM gap WHERE to_ts > %s GROUP BY 1, 2 ORDER BY devices DESC, "from", schema LIMIT %s
+        """),
+        [now - GAP_OPEN, limit],
+    )
+
+
+async def silences(conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int) -> list[Row]:
+    """Gaps of a fabric that touch [from, to), those that overlap joined, with the number of devices; those of the most devices, in the order of time."""
+    return await _rows(
+        conn,
+        SQL("""
+            WITH touching AS (
+                SELECT device, from_ts, to_ts,
+                       max(to_ts) OVER (ORDER BY from_ts, to_ts ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+                FROM gap WHERE fabric_id = %(fabric)s AND to_ts > %(from)s AND from_ts < %(to)s
+            ), numbered AS (
+                SELECT device, from_ts, to_ts,
+                       count(*) FILTER (WHERE before IS NULL OR from_ts > before) OVER (ORDER BY from_ts, to_ts) AS silence
+                FROM touching
+            ), joined AS (
+                SELECT min(from_ts) AS "from", max(to_ts) AS "to", count(DISTINCT device) AS devices
+                FROM numbered GROUP BY silence ORDER BY devices DESC, "from" LIMIT %(limit)s
+            )
+            SELECT * FROM joined ORDER BY "from"
+        """),
+        {"fabric": fabric_id, "from": from_, "to": to, "limit": limit},
     )
 
 
@@ -107,6 +153,12 @@ async def dead_letter_total(conn: Connection) -> int:
     return int(rows[0]["n"])
 
 
+async def dead_letters_since(conn: Connection, since: datetime) -> int:
+    """How many dead letters came after a moment."""
+    rows = await _rows(conn, SQL("SELECT count(*) AS n FROM dead_letter WHERE at > %s"), [since])
+    return int(rows[0]["n"])
+
+
 async def dead_letter_raw(conn: Connection, number: int) -> bytes | None:
     """The bytes of a dead letter (their first 64 kB), or None."""
     rows = await _rows(conn, SQL("SELECT raw FROM dead_letter WHERE dead_letter_id = %s"), [number])
@@ -118,7 +170,7 @@ async def position_age_s(conn: Connection, now: datetime) -> float | None:
     rows = await _rows(
         conn,
         SQL(
-            "SELECT CASE WHEN count(*) > 0 THEN greatest(extract(epoch FROM %s - max(updated_at)), 0) END::float8 AS age FROM stream_position WHERE consumer_group = 'writer'"
+            "SELECT CASE WHEN count(*) > 0 THEN greatest(extract(epoch FROM %s - max(updated_at)), 0) END::float8 AS age FROM standing_position WHERE consumer_group = 'writer'"
         ),
         [now],
     )

@@ -93,6 +93,7 @@ class Minute:
     duplicates: int = 0
     late: int = 0
     dead: int = 0
+    unplaced: int = 0
 
 
 def positions(conn: psycopg.Connection[Any], reader: Reader) -> dict[Place, Position]:
@@ -103,6 +104,14 @@ def positions(conn: psycopg.Connection[Any], reader: Reader) -> dict[Place, Posi
         reader,
     )
     return {(topic, partition): Position(*rest) for topic, partition, *rest in rows}
+
+
+def standing(conn: psycopg.Connection[Any], reader: Reader) -> dict[Place, int]:
+    """By partition, the record before which everything is written, whatever slices the topic is divided into."""
+    rows = conn.execute(
+        "SELECT topic, partition, position FROM standing_position WHERE consumer_group = %s AND log_id = %s", reader
+    )
+    return {(topic, partition): position for topic, partition, position in rows}
 
 
 def adopt_positions(conn: psycopg.Connection[Any], reader: Reader) -> int:
@@ -208,6 +217,11 @@ def _storable(text: str) -> str:
     return text.replace("\0", "\N{SYMBOL FOR NULL}").encode("utf-8", "replace").decode()
 
 
+def cut_off_still(conn: psycopg.Connection[Any], after_s: float) -> None:
+    """Have the server end a transaction of this connection in which nothing was asked for so long."""
+    conn.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, false)", [f"{round(after_s * 1000)}ms"])
+
+
 def add_gaps(conn: psycopg.Connection[Any], gaps: Iterable[Gap]) -> None:
     """Store gaps."""
     with conn.cursor() as cursor:
@@ -243,12 +257,13 @@ def add_minutes(conn: psycopg.Connection[Any], minutes: Iterable[Minute]) -> Non
     """Add rates to their minutes."""
     with conn.cursor() as cursor:
         cursor.executemany(
-            "INSERT INTO ingest_minute AS m (ts, topic, records, values_, bytes, duplicates, late, dead)"
-            " VALUES (date_trunc('minute', %s::timestamptz), %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (ts, topic) DO UPDATE SET"
+            "INSERT INTO ingest_minute AS m (ts, topic, records, values_, bytes, duplicates, late, dead, unplaced)"
+            " VALUES (date_trunc('minute', %s::timestamptz), %s, %s, %s, %s, %s, %s, %s, %s) ON CONFLICT (ts, topic) DO UPDATE SET"
             " records = m.records + excluded.records, values_ = m.values_ + excluded.values_, bytes = m.bytes + excluded.bytes,"
-            " duplicates = m.duplicates + excluded.duplicates, late = m.late + excluded.late, dead = m.dead + excluded.dead",
+            " duplicates = m.duplicates + excluded.duplicates, late = m.late + excluded.late, dead = m.dead + excluded.dead,"
+            " unplaced = m.unplaced + excluded.unplaced",
             [
-                (m.ts, m.topic, m.records, m.values, m.bytes, m.duplicates, m.late, m.dead)
+                (m.ts, m.topic, m.records, m.values, m.bytes, m.duplicates, m.late, m.dead, m.unplaced)
                 for m in sorted(minutes, key=lambda m: (m.ts, m.topic))
             ],
         )
@@ -264,7 +279,7 @@ def register_schema(
     """Return the id of an LDMS schema, storing it the first time."""
     row = conn.execute(
         "INSERT INTO ldms_schema (name, digest, columns, kind) VALUES (%s, %s, %s, %s)"
-        " ON CONFLICT (name, digest) DO UPDATE SET last_seen = clock_timestamp(), kind = excluded.kind RETURNING schema_id",
+        " ON CONFLICT (name, digest) DO UPDATE SET last_seen = clock_timestamp(), kind = excluded.kind, columns = excluded.columns RETURNING schema_id",
         [name, digest, Jsonb(columns), kind],
     ).fetchone()
     assert row is not None
@@ -283,5 +298,5 @@ def count_records(conn: psycopg.Connection[Any], records: Mapping[int, int]) -> 
 
 def carried(conn: psycopg.Connection[Any], topics: Sequence[str]) -> int:
     """How many records of these topics are in the tables, by the committed positions of all groups."""
-    row = conn.execute("SELECT coalesce(sum(position), 0) FROM stream_position WHERE topic = ANY(%s)", [list(topics)])
+    row = conn.execute("SELECT coalesce(sum(position), 0) FROM standing_position WHERE topic = ANY(%s)", [list(topics)])
     return int((row.fetchone() or (0,))[0])

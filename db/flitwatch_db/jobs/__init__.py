@@ -4,7 +4,7 @@ Jobs come in and are read:
 
 - `store` writes jobs and the nodes that they hold; `reads` gives pages of them, their places and their neighbours;
 - `outcomes` gives what became of jobs, for trials of advice;
-- `as_of` gives a job as it was at a moment;
+- `by_id` finds a job by the id that its scheduler prints; `as_of` gives a job as it was at a moment; `ends` gives its end, which nobody may know;
 - `search` answers the search box.
 
 A job is explained:

@@ -8,6 +8,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
+from flitwatch_db.jobs import by_id
 from flitwatch_domain.errors import BadRequest, NotFound
 
 Conn = psycopg.Connection[Any]
@@ -33,16 +34,12 @@ def one_job(conn: Conn, job_pk: int) -> Row:
 
 
 def _job(conn: Conn, job_id: str, cluster: str | None) -> Row:
-    newest = SQL(
-        "WHERE job_id = %(id)s AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s)"
-        " ORDER BY coalesce(start_ts, submit_ts) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1"
-    )
     with conn.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(_JOB + newest, {"id": job_id, "cluster": cluster}).fetchall()
+        rows = cursor.execute(_JOB + by_id.NEWEST, by_id.named(job_id, cluster)).fetchall()
     if not rows:
         raise NotFound(
             f"there is no job {job_id[:60]!r}" + (f" of cluster {cluster[:60]!r}" if cluster else ""),
-            advice="Write the id as the scheduler prints it (42, 3_4, 10+1); /api/v1/jobs?q= finds jobs by part of it.",
+            advice="Write the id as the scheduler prints it (42, 3_4, 10+1, 13.server); /api/v1/jobs?q= finds jobs by part of it.",
         )
     return rows[0]
 

@@ -14,6 +14,8 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed, Identifier
 
+from flitwatch_db.jobs import by_id
+from flitwatch_db.jobs.ends import end_or
 from flitwatch_db.jobs.explanation import explain
 from flitwatch_domain.errors import NotFound
 
@@ -30,6 +32,7 @@ _ABOUT: dict[str, str] = {
     "run_rank": "run_id = ANY(%(runs)s)",
     "run_step": "run_id = ANY(%(runs)s)",
     "run_step_around": "run_id = ANY(%(runs)s)",
+    "run_step_nic": "run_id = ANY(%(runs)s)",
     "forecast": "run_id = ANY(%(runs)s)",
     "alert": "labels ->> 'job' = %(job_id)s AND since BETWEEN %(from)s AND %(to)s",
     "recommendation": "job_id = %(job_id)s AND created_at >= %(from)s",
@@ -41,14 +44,14 @@ _BUCKET = {"router_1s": "1 second", "router_1m": "1 minute", "router_1h": "1 hou
 #: How a formula begins, and PostgreSQL's numbers of the types that hold people's texts (text, varchar).
 _FORMULA = "^[=+@'\t\r-]"
 _TEXTS = frozenset({25, 1043})
-_NEIGHBOURS = """
+_NEIGHBOURS = f"""
     SELECT o.job_pk, o.cluster, o.job_id, o.user_name, o.name, o.state, o.start_ts, o.end_ts, o.nodes, n.fabric_id, n.node, n.router
     FROM job o JOIN job_node n USING (job_pk)
-    WHERE o.job_pk <> %(job)s AND o.start_ts < %(to)s AND coalesce(o.end_ts, 'infinity') > %(from)s
+    WHERE o.job_pk <> %(job)s AND o.start_ts < %(to)s AND {end_or("'infinity'::timestamptz", "o.")} > %(from)s
       AND n.fabric_id = ANY(%(fabrics)s) AND n.router = ANY(%(routers)s)
       AND (n.fabric_id, n.router) IN (SELECT fabric_id, router FROM job_node WHERE job_pk = %(job)s)
     ORDER BY o.job_pk, n.node
-"""
+"""  # noqa: S608 - a text of ours
 
 
 #: A row of table `job`, with the columns that it has.
@@ -143,11 +146,7 @@ def _text(value: Any) -> str:
 
 def _chosen(conn: Conn, job_id: str, cluster: str | None) -> tuple[Row, _Chosen]:
     with conn.cursor(row_factory=dict_row) as cursor:
-        job = cursor.execute(
-            "SELECT * FROM job WHERE job_id = %(id)s AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s)"
-            " ORDER BY coalesce(start_ts, submit_ts) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1",
-            {"id": job_id, "cluster": cluster},
-        ).fetchone()
+        job = cursor.execute(SQL("SELECT * FROM job ") + by_id.NEWEST, by_id.named(job_id, cluster)).fetchone()
         if job is None:
             of = f" of cluster {cluster!r}" if cluster else ""
             raise NotFound(f"there is no job {job_id!r}{of}", advice="Write the id as the scheduler prints it.")

@@ -29,8 +29,6 @@ MOST_RUNS = 40
 WINDOW_S = 60.0
 #: Seconds by which the clock of a run may be ahead of ours: its start is rounded, and a step is known once it is over.
 CLOCKS_S = 2.0
-#: Counters of ports come every ten seconds; a root is looked for in at least so many.
-LEAST_WINDOW_S = 20.0
 MOST_JOBS = 2000
 MOST_ROUTERS = 256
 #: Minutes of its routers' counters that are looked at where a job has no steps.
@@ -82,10 +80,10 @@ def explain_job(conn: Conn, job: Row, now_s: float, known: Row | None = None, ro
 
 def _root(conn: Conn, job: Row, scene: OnsetContext, now_s: float) -> Row | None:
     """Where the congestion that holds the job up begins, in the first minute after the onset; None where that is not found."""
-    end_s = min(math.ceil(scene.high_s / 10) * 10 + WINDOW_S, now_s, scene.end_s if scene.end_s is not None else now_s)
-    if end_s - scene.high_s < LEAST_WINDOW_S:
+    window = scene.root_window(now_s)
+    if window is None:
         return None
-    found = roots.of_job(conn, job, end_s, min(WINDOW_S, math.floor((end_s - scene.high_s) / 10) * 10))
+    found = roots.of_job(conn, job, window[1], window[1] - window[0])
     return found["roots"][0] if found["roots"] else None
 
 
@@ -156,7 +154,8 @@ def _watched(conn: Conn, job: Row, now_s: float) -> answer.JobProgress:
     if start_s is None or not good.any():
         return answer.JobProgress(None, run["exe"], past)
     earlier = _earlier(conn, run, job, start_s)
-    return answer.JobProgress(slowdown.Steps(step[good], taken[good], start_s, earlier), run["exe"], past)
+    watched = slowdown.Steps(step[good], taken[good], start_s, earlier, ended=job["end_s"] is not None)
+    return answer.JobProgress(watched, run["exe"], past)
 
 
 def _earlier(conn: Conn, run: Row, job: Row, start_s: float) -> NDArray[np.float64]:
@@ -246,7 +245,7 @@ def _scene(
     seconds = onset_counters.own_series(conn, place, low - WINDOW_S, min(high + WINDOW_S, now_s), 1)
     at = slowdown.rise(seconds, low, high) if not found.from_start else None
     if at is not None:
-        low, high = max(low, at - answer.REFINED_S), min(high, at + answer.REFINED_S)
+        low, high = slowdown.narrowed(low, high, at)
     end = min(
         found.end_s if found.end_s is not None else math.inf,
         job["end_s"] if job["end_s"] is not None else math.inf,

@@ -9,6 +9,8 @@ import numpy as np
 import psycopg
 from numpy.typing import NDArray
 
+from flitwatch_db.jobs.ends import end_or
+
 
 @dataclass(frozen=True)
 class HeldEndpoints:
@@ -22,13 +24,13 @@ class HeldEndpoints:
 def held_endpoints(conn: psycopg.Connection[Any], fabric_id: int, at_s: float) -> list[HeldEndpoints]:
     """Jobs that held endpoints of a fabric at a moment, by their number."""
     rows = conn.execute(
-        """
+        f"""
         SELECT j.job_pk, j.job_id, array_agg(DISTINCT n.endpoint ORDER BY n.endpoint)
         FROM job j JOIN job_node n USING (job_pk)
         WHERE n.fabric_id = %(fabric)s AND n.endpoint IS NOT NULL AND j.start_ts <= to_timestamp(%(at)s)
-          AND coalesce(j.end_ts, 'infinity') > to_timestamp(%(at)s)
+          AND {end_or("'infinity'::timestamptz", "j.")} > to_timestamp(%(at)s)
         GROUP BY j.job_pk ORDER BY j.job_pk
-        """,
+        """,  # noqa: S608 - a text of ours
         {"fabric": fabric_id, "at": at_s},
     ).fetchall()
     return [HeldEndpoints(job_pk, job_id, np.array(endpoints, np.int64)) for job_pk, job_id, endpoints in rows]

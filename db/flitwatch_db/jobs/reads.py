@@ -12,6 +12,8 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
 from flitwatch_db.core.columns import Connection
+from flitwatch_db.jobs import by_id
+from flitwatch_db.jobs.ends import end_or
 
 Row = dict[str, Any]
 
@@ -44,7 +46,8 @@ def shown_jobs(shown: NameMask | None) -> tuple[sql.SQL, dict[str, str | bytes |
     return SQL(masked), {"own": shown.own, "inner": shown.inner_pad, "outer": shown.outer_pad}
 
 
-_ELAPSED = SQL("extract(epoch FROM coalesce(end_ts, %(now)s) - start_ts)::float8")
+_NOW, _INFINITY = "%(now)s::timestamptz", "'infinity'::timestamptz"
+_ELAPSED = SQL(f"extract(epoch FROM {end_or(_NOW)} - start_ts)::float8")
 
 #: What a list may be sorted by: an expression that is never NULL, and its type. Jobs that have not begun count as the newest.
 SORTS: dict[str, tuple[sql.Composable, sql.SQL]] = {
@@ -131,7 +134,8 @@ async def list_jobs(
             text=text,
         )
     if from_ is not None:
-        condition("coalesce(end_ts, 'infinity') >= %(from)s AND start_ts IS NOT NULL", **{"from": from_})
+        # One of which nobody knows the end ran when it began.
+        condition(f"coalesce({end_or(_INFINITY)}, start_ts) >= %(from)s AND start_ts IS NOT NULL", **{"from": from_})
     if to is not None:
         condition("start_ts <= %(to)s", to=to)
     if after is not None:
@@ -181,11 +185,8 @@ async def find_job(conn: Connection, job_id: str, cluster: str | None, now: date
     """The newest job (latest restart) of that id as the scheduler prints it, with its node_list."""
     rows = await _rows(
         conn,
-        SQL(
-            "SELECT {}, node_list FROM job WHERE job_id = %(id)s AND (%(cluster)s::text IS NULL OR cluster = %(cluster)s)"
-            " ORDER BY coalesce(start_ts, submit_ts) DESC NULLS LAST, restart DESC, job_pk DESC LIMIT 1"
-        ).format(_COLUMNS),
-        {"id": job_id, "cluster": cluster, "now": now},
+        SQL("SELECT {}, node_list FROM job ").format(_COLUMNS) + by_id.NEWEST,
+        {**by_id.named(job_id, cluster), "now": now},
     )
     return rows[0] if rows else None
 
@@ -226,16 +227,16 @@ async def neighbours(conn: Connection, job_pk: int, now: datetime, limit: int) -
         conn,
         SQL("""
             WITH me AS (
-                SELECT start_ts, coalesce(end_ts, %(now)s) AS end_ts FROM job WHERE job_pk = %(job)s
+                SELECT start_ts, {my_end} AS end_ts FROM job WHERE job_pk = %(job)s
             ), mine AS (
                 SELECT DISTINCT n.fabric_id, n.router, r.group_id FROM job_node n JOIN router r USING (fabric_id, router) WHERE n.job_pk = %(job)s
             ), my_groups AS (
                 SELECT DISTINCT fabric_id, group_id FROM mine WHERE group_id IS NOT NULL
             ), others AS (
                 SELECT j.job_pk, j.job_id, j.user_name, j.name, j.nodes, j.simulated,
-                       extract(epoch FROM least(coalesce(j.end_ts, %(now)s), me.end_ts) - greatest(j.start_ts, me.start_ts))::float8 AS overlap_s
+                       extract(epoch FROM least({their_end}, me.end_ts) - greatest(j.start_ts, me.start_ts))::float8 AS overlap_s
                 FROM job j, me
-                WHERE j.job_pk <> %(job)s AND j.start_ts < me.end_ts AND coalesce(j.end_ts, %(now)s) > me.start_ts
+                WHERE j.job_pk <> %(job)s AND j.start_ts < me.end_ts AND {their_end} > me.start_ts
             ), theirs AS (
                 SELECT DISTINCT n.job_pk, n.fabric_id, n.router, r.group_id FROM others JOIN job_node n USING (job_pk) JOIN router r USING (fabric_id, router)
                 WHERE n.fabric_id IN (SELECT fabric_id FROM mine)
@@ -248,7 +249,7 @@ async def neighbours(conn: Connection, job_pk: int, now: datetime, limit: int) -
             SELECT o.job_pk, o.job_id, o.user_name AS "user", o.name, o.nodes, s.shared_routers, s.shared_groups, o.overlap_s
             FROM others o JOIN shared s USING (job_pk) WHERE s.shared_routers > 0 OR s.shared_groups > 0
             ORDER BY s.shared_routers DESC, s.shared_groups DESC, o.overlap_s DESC, o.job_pk LIMIT %(limit)s
-        """),
+        """).format(my_end=SQL(end_or(_NOW)), their_end=SQL(end_or(_NOW, "j."))),
         {"job": job_pk, "now": now, "limit": limit},
     )
 
@@ -257,7 +258,7 @@ async def holding(
     conn: Connection, fabric_id: int, at: datetime | None, limit: int, router: int | None = None
 ) -> list[Row]:
     """Jobs that hold routers of a fabric at a moment (of one router, if named), largest first; at None, of a fabric whose counters have no time, all."""
-    then = SQL("" if at is None else "AND j.start_ts <= %(at)s AND coalesce(j.end_ts, 'infinity') > %(at)s")
+    then = SQL("" if at is None else f"AND j.start_ts <= %(at)s AND {end_or(_INFINITY, 'j.')} > %(at)s")
     return await _rows(
         conn,
         SQL("""

@@ -11,6 +11,8 @@ from psycopg import sql
 
 #: Which of procrastinate's migrations the schema holds: key of table `setting`.
 KEY = "queue_schema"
+#: The newest of them that an older procrastinate does not work with: key of table `setting`.
+ENDING_KEY = "queue_ending"
 
 
 def _migrations() -> list[Traversable]:
@@ -18,16 +20,34 @@ def _migrations() -> list[Traversable]:
     return sorted((f for f in folder.iterdir() if f.name.endswith(".sql")), key=lambda f: f.name)
 
 
-def _installed(conn: psycopg.Connection[Any]) -> str | None:
+def ends_older(name: str) -> bool:
+    """Procrastinate's files are to be applied before (`pre`) or after (`post`) its code is replaced: those before leave the older code working."""
+    return "_pre_" not in name
+
+
+def _setting(conn: psycopg.Connection[Any], key: str) -> str | None:
     if conn.execute("SELECT to_regclass('flitwatch.setting')").fetchone() == (None,):
         return None
-    row = conn.execute("SELECT value #>> '{}' FROM flitwatch.setting WHERE key = %s", [KEY]).fetchone()
+    row = conn.execute("SELECT value #>> '{}' FROM flitwatch.setting WHERE key = %s", [key]).fetchone()
     return row[0] if row else None
+
+
+def _set(conn: psycopg.Connection[Any], key: str, value: str) -> None:
+    conn.execute(
+        "INSERT INTO flitwatch.setting VALUES (%s, to_jsonb(%s::text)) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        [key, value],
+    )
+
+
+def ending(conn: psycopg.Connection[Any]) -> list[str]:
+    """What a newer procrastinate did that this one cannot work with, as a name."""
+    ended = _setting(conn, ENDING_KEY)
+    return [f"queue {ended.removesuffix('.sql')}"] if ended and ended > _migrations()[-1].name else []
 
 
 def pending(conn: psycopg.Connection[Any]) -> list[str]:
     """What `apply` would do, as names."""
-    installed = _installed(conn)
+    installed = _setting(conn, KEY)
     files = _migrations()
     if installed is None:
         return [f"queue {files[-1].name.removesuffix('.sql')}"]
@@ -39,7 +59,7 @@ def apply(conn: psycopg.Connection[Any]) -> list[str]:
     names = pending(conn)
     if not names:
         return []
-    installed = _installed(conn)
+    installed = _setting(conn, KEY)
     files = _migrations()
     texts = (
         [(resources.files("procrastinate") / "sql" / "schema.sql")]
@@ -51,10 +71,8 @@ def apply(conn: psycopg.Connection[Any]) -> list[str]:
             conn.execute("SET LOCAL search_path = queue")
             conn.execute(sql.SQL(file.read_text("utf-8")))
             version = files[-1].name if installed is None else file.name
-            conn.execute(
-                "INSERT INTO flitwatch.setting VALUES (%s, to_jsonb(%s::text)) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
-                [KEY, version],
-            )
+            _set(conn, KEY, version)
+            _set(conn, ENDING_KEY, max(f.name for f in files if f.name <= version and ends_older(f.name)))
     with conn.transaction():
         conn.execute("GRANT USAGE ON SCHEMA queue TO flitwatch_writer")
         conn.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA queue TO flitwatch_writer")

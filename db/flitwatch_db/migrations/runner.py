@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any
 
 import psycopg
@@ -21,6 +24,9 @@ log = logging.getLogger(__name__)
 
 #: One migrator a database at a time; a second waits and then finds nothing to do.
 LOCK = 7205759403792792
+#: From this one on a file's first line says what becomes of older versions. Older files are known to every version that reads it.
+FIRST_MARKED = "2026_11_28_30_oldest_schema"
+_MARK = re.compile(r"-- (?:expansion|contraction: ends versions older than (?P<oldest>\w+))\n")
 
 
 @dataclass(frozen=True)
@@ -35,25 +41,44 @@ class Migration:
         The SQL.
     digest : str
         SHA-256 of the text; an applied file never changes.
+    oldest : str or None
+        The oldest schema, by the name of its newest migration, whose versions go on beside this one: of an expansion `FIRST_MARKED`, of a
+        contraction the one that it names. None, of a file without a mark: versions that do not know this migration end.
     """
 
     name: str
     text: str
     digest: str
+    oldest: str | None
+
+
+def read(folder: Traversable) -> tuple[Migration, ...]:
+    """The migrations of a folder, oldest first."""
+    files = [f for f in folder.iterdir() if f.name.endswith(".sql")]
+    texts = {f.name.removesuffix(".sql"): f.read_text("utf-8") for f in files}
+    return tuple(_migration(name, texts[name]) for name in sorted(texts))
+
+
+def _migration(name: str, text: str) -> Migration:
+    mark = _MARK.match(text)
+    oldest = None if mark is None else mark["oldest"] or FIRST_MARKED
+    return Migration(name, text, hashlib.sha256(text.encode()).hexdigest(), oldest)
 
 
 @cache
 def available() -> tuple[Migration, ...]:
     """All migrations of this version, oldest first."""
-    files = [f for f in (resources.files(__package__) / "sql").iterdir() if f.name.endswith(".sql")]
-    texts = {f.name.removesuffix(".sql"): f.read_text("utf-8") for f in files}
-    return tuple(Migration(n, texts[n], hashlib.sha256(texts[n].encode()).hexdigest()) for n in sorted(texts))
+    return read(resources.files(__package__) / "sql")
 
 
-def _applied(conn: psycopg.Connection[Any]) -> dict[str, str]:
+#: What was applied: name, digest, and the oldest schema beside it, which a database of an older version does not tell.
+APPLIED = "SELECT name, digest, to_jsonb(m) ->> 'oldest' FROM flitwatch.migration m ORDER BY name"
+
+
+def _applied(conn: psycopg.Connection[Any]) -> dict[str, tuple[str, str | None]]:
     if conn.execute("SELECT to_regclass('flitwatch.migration')").fetchone() == (None,):
         return {}
-    return dict(conn.execute("SELECT name, digest FROM flitwatch.migration").fetchall())
+    return {name: (digest, oldest) for name, digest, oldest in conn.execute(APPLIED).fetchall()}
 
 
 def pending(conn: psycopg.Connection[Any]) -> list[str]:
@@ -62,17 +87,39 @@ def pending(conn: psycopg.Connection[Any]) -> list[str]:
     return [m.name for m in available() if m.name not in applied] + queue.pending(conn)
 
 
+def newer(conn: psycopg.Connection[Any]) -> dict[str, str | None]:
+    """What a newer version applied and this one does not know, in order: the oldest schema beside each, by its name."""
+    known = {m.name for m in available()}
+    return {name: oldest for name, (_, oldest) in _applied(conn).items() if name not in known}
+
+
+def ending(newer: Mapping[str, str | None]) -> list[str]:
+    """Names of those newer migrations beside which this version cannot run, in order."""
+    known = {m.name for m in available()}
+    return [name for name, oldest in newer.items() if oldest not in known]
+
+
+def ending_those_in_use(conn: psycopg.Connection[Any]) -> list[str]:
+    """Names of this version's migrations, of those that the database lacks, that would end the versions which use it now."""
+    applied = _applied(conn)
+    if not applied:
+        return []
+    ours = [m.name for m in available() if m.name not in applied and m.oldest not in applied]
+    return ours + [name for name in queue.pending(conn) if queue.ends_older(name)]
+
+
 def migrate(url: str) -> list[str]:
     """Bring the database to this version; return the names of what was applied.
 
-    Safe to call from several processes at once and again at every start.
+    One of a newer version, beside which this one runs, stays as it is. Safe to call from several processes at once and again at every start.
 
     Raises
     ------
     Unavailable
         The database does not answer, or is of an older version and the login is a service's.
     Conflict
-        An applied migration differs from this version's file, the database was migrated by a newer version, or its encoding is not UTF-8.
+        An applied migration differs from this version's file, a newer version migrated the database to a schema on which this one cannot run,
+        or its encoding is not UTF-8.
     Forbidden
         The user may not create schemas or roles.
     """
@@ -90,8 +137,19 @@ def migrate(url: str) -> list[str]:
 
 def _migrate(conn: psycopg.Connection[Any]) -> list[str]:
     _check_encoding(conn)
-    _check(_applied(conn))
-    if not pending(conn):
+    _check_texts(_applied(conn))
+    beside, waiting = newer(conn), pending(conn)
+    _check_newer(conn, beside)
+    if beside and waiting:
+        raise Conflict(
+            f"the database knows migration {next(iter(beside))}, this version does not, but knows {waiting[0]}",
+            advice="Use a newer Flitwatch, which knows both.",
+        )
+    if beside:
+        log.warning(
+            "the database is of a newer version, beside which this one runs; its newest migration is %s", max(beside)
+        )
+    if not waiting:
         return []
     if conn.info.user in LOGINS:
         raise Unavailable(
@@ -108,7 +166,7 @@ def _migrate(conn: psycopg.Connection[Any]) -> list[str]:
             log.info("applying migration %s", migration.name)
             with conn.transaction():
                 conn.execute(sql.SQL(migration.text))
-                conn.execute("INSERT INTO migration (name, digest) VALUES (%s, %s)", [migration.name, migration.digest])
+                _record(conn, migration)
             done.append(migration.name)
     return done + queue.apply(conn)
 
@@ -122,12 +180,24 @@ def _check_encoding(conn: psycopg.Connection[Any]) -> None:
         )
 
 
-def _check(applied: dict[str, str]) -> None:
-    known = {m.name: m.digest for m in available()}
-    for name, digest in applied.items():
-        if name not in known:
+def _record(conn: psycopg.Connection[Any], migration: Migration) -> None:
+    conn.execute("INSERT INTO migration (name, digest) VALUES (%s, %s)", [migration.name, migration.digest])
+    if migration.oldest is not None:
+        conn.execute("UPDATE migration SET oldest = %s WHERE name = %s", [migration.oldest, migration.name])
+
+
+def _check_texts(applied: Mapping[str, tuple[str, str | None]]) -> None:
+    for migration in available():
+        if migration.name in applied and applied[migration.name][0] != migration.digest:
             raise Conflict(
-                f"the database knows migration {name}, this version does not", advice="Use the newer Flitwatch."
+                f"migration {migration.name} was applied with another text", advice="Restore the released file."
             )
-        if known[name] != digest:
-            raise Conflict(f"migration {name} was applied with another text", advice="Restore the released file.")
+
+
+def _check_newer(conn: psycopg.Connection[Any], beside: Mapping[str, str | None]) -> None:
+    ends = [f"migration {name}" for name in ending(beside)] + queue.ending(conn)
+    if ends:
+        raise Conflict(
+            f"the database is of a newer version: {ends[0]} ended this one",
+            advice="Use the newer Flitwatch, or restore the backup from before the upgrade.",
+        )

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TypedDict
 
 from flitwatch_domain.errors import BadInput, NotFound
-from flitwatch_domain.importers.packed import form_of
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
-from flitwatch_ingest.collectors.tail import Tail
+from flitwatch_ingest.collectors.tail import Tail, need_plain
 from flitwatch_ingest.sources import ldms_csv
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -96,7 +95,7 @@ class CsvCollector:
                     raise NotFound(f"{place} does not exist")
                 if place.is_dir():
                     for file in self._data_files(place):
-                        _need_plain(file)
+                        need_plain(file)
                 else:
                     _need_rows(place, alone=len(self._places) == 1)
 
@@ -274,7 +273,7 @@ def _need_rows(path: Path, *, alone: bool) -> None:
             where=str(path),
             advice="Name the data file, or the folder.",
         )
-    _need_plain(path)
+    need_plain(path)
     if ldms_csv.side_header(path) is not None:
         return
     try:
@@ -295,17 +294,6 @@ def _need_rows(path: Path, *, alone: bool) -> None:
         where=str(path),
         advice=expected,
     )
-
-
-def _need_plain(path: Path) -> None:
-    """BadInput for a compressed file, or one of UTF-16: these files are read from wherever they have grown to, which takes plain bytes."""
-    try:
-        with path.open("rb") as stream:
-            form = form_of(stream.peek(64))
-    except OSError as problem:
-        raise BadInput(problem.strerror or str(problem), where=str(path)) from problem
-    if form:
-        raise BadInput(f"is {form}", where=str(path), advice="Write it as plain text first.")
 
 
 def _first_time(path: Path) -> float | None:

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.packed import form_of
+
 #: Read at most this much at a time.
 CHUNK_BYTES = 4 * 2**20
 _BEGINNING_BYTES = 65536
@@ -118,3 +121,14 @@ def _first_data_line(start: bytes) -> int:
             return end + 1
         at = end + 1
     return 0
+
+
+def need_plain(path: Path) -> None:
+    """BadInput for a compressed file, or one of UTF-16: these files are read from wherever they have grown to, which takes plain bytes."""
+    try:
+        with path.open("rb") as stream:
+            form = form_of(stream.peek(64))
+    except OSError as problem:
+        raise BadInput(problem.strerror or str(problem), where=str(path)) from problem
+    if form:
+        raise BadInput(f"is {form}", where=str(path), advice="Write it as plain text first.")

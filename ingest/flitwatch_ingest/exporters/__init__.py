@@ -9,7 +9,7 @@ Open
 - `limits` for what a sender may send, `messages` for remote write's protobuf;
 - `remote_write` and `otlp` for bodies as samples, `scraper` for asking exporters and `pages` for what they answer;
 - `sample` for one value of one series;
-- `table` for which metric is which counter, and which labels say whose port it counts; prometheus.yaml has the rows;
+- `table` for which metric is which counter, and which labels say whose port it counts; prometheus.yaml and slingshot.yaml have the rows;
 - `intake` for samples that become records, and what cannot: dead letters;
 - `metrics` for the door's own figures.
 """

@@ -32,7 +32,7 @@ STALE = struct.pack("<Q", 0x7FF0000000000002)
 _EXACT = 1 << 53
 
 #: What became of a sample. The last two were not taken.
-RESULTS = ("published", "unused", "no_column", "stale", "saturated", "unmapped", "invalid")
+RESULTS = ("published", "kept", "unused", "no_column", "stale", "saturated", "unmapped", "invalid")
 
 
 class InvalidSample(Exception):
@@ -85,6 +85,10 @@ class Intake:
         self._lock = threading.Lock()
         #: Samples by sender's protocol and what became of them.
         self.samples: Counter[tuple[str, str]] = Counter()
+        #: What was not taken since the start, metrics, pages and records, and the first reason of each; as many as get a dead letter.
+        self.refused: dict[str, str] = {}
+        #: Counters that a row names and no catalogue has, in the order they came.
+        self.unknown: dict[str, None] = {}
 
     @property
     def series(self) -> int:
@@ -132,6 +136,11 @@ class Intake:
             self._name(door, where, reason, body[:MOST_BAD_BYTES])
             self._settle()
 
+    def note_refused(self, what: str, reason: str) -> None:
+        """Remember for the report that a metric, a page or a record was not taken."""
+        if len(self.refused) < MOST_NAMED:
+            self.refused.setdefault(what[:500], reason)
+
     def _settle(self) -> None:
         """Return when all is durable, and what has a dead letter is remembered."""
         self._publisher.flush()
@@ -140,16 +149,20 @@ class Intake:
             self._checkpoint.save()
 
     def _one(self, door: str, sample: Sample, taken: TakenSamples) -> str:
-        if struct.pack("<d", sample.value) == STALE:
+        if isinstance(sample.value, float) and struct.pack("<d", sample.value) == STALE:
             return "stale"
         try:
             series = self._find(sample)
             if isinstance(series, str):
                 return series
-            count = _count(sample, series)
-            if count == series.ceiling:
-                return "saturated"
-            record = orjson.dumps(series.record(sample.time_ms, count))
+            _check_time(sample)
+            if series.kept:
+                record = orjson.dumps(series.record_as_it_came(sample.time_ms, sample.value))
+            else:
+                count = _count(sample.value, series)
+                if count == series.ceiling:
+                    return "saturated"
+                record = orjson.dumps(series.record(sample.time_ms, count))
         except UnmappedSeries as why:
             self._reject(door, sample, str(why), taken)
             return "unmapped"
@@ -157,7 +170,7 @@ class Intake:
             self._reject(door, sample, str(why), taken)
             return "invalid"
         self._publisher.publish(series.topic, record, door, key=series.key)
-        return "published"
+        return "published" if series.known else "kept"
 
     def _find(self, sample: Sample) -> Series | str:
         key = (sample.name, sample.labels)
@@ -168,8 +181,13 @@ class Intake:
             found = self._table.find(sample.name, dict(sample.labels))
         except UnstoredSeries as why:
             return str(why)
+        if found.kept:
+            # Not remembered: they are most of what a fabric says, and no count is taken from one to the next.
+            return found
         if len(self._series) >= self._most_series:
             raise InvalidSample(f"more than {self._most_series} series: a label changes with every sample")
+        if not found.known and len(self.unknown) < MOST_NAMED:
+            self.unknown[found.counter] = None
         self._series[key] = found
         return found
 
@@ -180,6 +198,7 @@ class Intake:
         self._name(door, sample.name, reason, orjson.dumps(raw, default=str, option=orjson.OPT_NON_STR_KEYS))
 
     def _name(self, door: str, what: str, reason: str, raw: bytes) -> None:
+        self.note_refused(what, reason)
         key = f"{what}: {reason}"[:500]
         if key in self._named or len(self._named) >= MOST_NAMED:
             return
@@ -187,12 +206,14 @@ class Intake:
         self._named[key] = None
 
 
-def _count(sample: Sample, series: Series) -> int:
-    value = sample.value
-    if not math.isfinite(value) or value < 0:
-        raise InvalidSample("its value is no count")
+def _check_time(sample: Sample) -> None:
     if sample.time_ms <= 0 or sample.time_ms / 1000 > time.time() + AHEAD_S:
         raise InvalidSample("its time lies ahead of this host's clock, or before 1970")
+
+
+def _count(value: float | str, series: Series) -> int:
+    if isinstance(value, str) or not math.isfinite(value) or value < 0:
+        raise InvalidSample("its value is no count")
     count, rest = divmod(int(value), series.divide)
     # Beyond 2^53 a float has lost its last digits anyway.
     if value < _EXACT and (rest or value != int(value)):

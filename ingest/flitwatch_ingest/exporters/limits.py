@@ -34,7 +34,7 @@ def labels_of(pairs: list[tuple[str, str]]) -> tuple[str, Labels]:
     Raises
     ------
     Refused
-        No name, a label twice, or more or longer ones than the limits.
+        No name, a label twice or without a name, or more or longer ones than the limits.
     """
     if len(pairs) > MOST_LABELS:
         raise Refused(400, "too_many_labels", f"a series has {len(pairs)} labels, at most {MOST_LABELS}")
@@ -43,6 +43,8 @@ def labels_of(pairs: list[tuple[str, str]]) -> tuple[str, Labels]:
     if any("\0" in text for pair in pairs for text in pair):
         raise Refused(400, "malformed", "a label holds NUL")
     labels = dict(pairs)
+    if "" in labels:
+        raise Refused(400, "malformed", "a label has no name")
     name = labels.pop(NAME, "")
     if not name or len(labels) + 1 != len(pairs):
         raise Refused(400, "malformed", "a series has no name, or a label twice")

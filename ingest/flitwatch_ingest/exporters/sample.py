@@ -13,11 +13,11 @@ class Sample:
     ----------
     name : str                      the metric's name
     labels : tuple of (str, str)    sorted, without the name
-    value : float or int
+    value : float, int or str     a text only where a table keeps values as they came
     time_ms : int                   Unix time
     """
 
     name: str
     labels: tuple[tuple[str, str], ...]
-    value: float
+    value: float | str
     time_ms: int

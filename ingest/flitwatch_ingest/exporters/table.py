@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -22,13 +22,16 @@ from flitwatch_stream.topics import ldms_topic
 #: What labels can say, and the column of a record that says it (docs/contracts/log.md).
 COLUMNS = {"host": "hostname", "node": "node_name", "device": "device", "guid": "guid", "lid": "lid", "port": "port"}
 _NUMBERS = frozenset({"lid", "port"})
+#: Where counters go by the table that maps them, and where what is no counter goes, kept as it came.
 _TOPICS = {
-    Technology.INFINIBAND: ldms_topic("ib_prometheus"),
-    Technology.OPA: ldms_topic("opa_prometheus"),
-    Technology.SLINGSHOT: ldms_topic("cxi_prometheus"),
+    "prometheus": {
+        Technology.INFINIBAND: ldms_topic("ib_prometheus"),
+        Technology.OPA: ldms_topic("opa_prometheus"),
+        Technology.SLINGSHOT: ldms_topic("cxi_prometheus"),
+    },
+    "slingshot": {Technology.SLINGSHOT: ldms_topic("slingshot_port")},
 }
-#: Counters that the catalogue does not know: kept as they came.
-OTHER_TOPIC = ldms_topic("prometheus")
+_OTHER_TOPICS = {"prometheus": ldms_topic("prometheus"), "slingshot": ldms_topic("slingshot_other")}
 _FIELD = re.compile(r"\{(\w+)\}")
 _TCP_PORT = re.compile(r":[0-9]{1,5}$")
 
@@ -77,6 +80,7 @@ class Exporter(_Strict):
     metrics: dict[str, Metric] = {}
     patterns: list[Pattern] = []
     unused: list[re.Pattern[str]] = []
+    kept: list[re.Pattern[str]] = []
 
 
 class _Document(_Strict):
@@ -102,6 +106,8 @@ class Series:
         Columns of the record that say whose port it is.
     known : bool
         Whether the catalogue knows the counter.
+    kept : bool
+        Whether any value is kept as it came: a gauge, a rate or a text.
     divide : int
     ceiling : int or None
         The value at which the device's counter stops.
@@ -114,6 +120,12 @@ class Series:
     known: bool
     divide: int
     ceiling: int | None
+    kept: bool = False
+
+    def record_as_it_came(self, time_ms: int, value: float | str) -> dict[str, Any]:
+        """The record of a value that is no count."""
+        told = {"text": value} if isinstance(value, str) else {"value": float(value)}
+        return {"timestamp": time_ms / 1000, "instance": self.key, **self.owner, **told}
 
     def record(self, time_ms: int, count: int) -> dict[str, Any]:
         """The record of one sample."""
@@ -131,6 +143,7 @@ class UnstoredSeries(Exception):
 class _Row:
     exporter: Exporter
     metric: Metric | None
+    kept: bool = False
 
 
 #: The rows of a file by name, and by pattern in its order.
@@ -144,13 +157,16 @@ class MetricTable:
     ----------
     paths : sequence of Path
         A site's files; the last comes first.
+    source : str
+        Whose table: prometheus or slingshot.
     """
 
-    def __init__(self, paths: Sequence[Path] = ()) -> None:
-        own = files("flitwatch_ingest.exporters") / "prometheus.yaml"
-        texts = [("prometheus.yaml", own.read_text())]
+    def __init__(self, paths: Sequence[Path] = (), source: str = "prometheus") -> None:
+        own = files("flitwatch_ingest.exporters") / f"{source}.yaml"
+        self._topics, self._other_topic = _TOPICS[source], _OTHER_TOPICS[source]
+        texts = [(own.name, own.read_text())]
         texts += [(str(path), read_utf8(path)) for path in paths]
-        self._layers = [_layer(where, text) for where, text in reversed(texts)]
+        self._layers = [_layer(where, text, self._topics) for where, text in reversed(texts)]
 
     def find(self, name: str, labels: Mapping[str, str]) -> Series:
         """Where a series goes.
@@ -163,6 +179,10 @@ class MetricTable:
             Nothing is kept of it.
         """
         row, groups = self._row(name)
+        if row.kept:
+            owner = _owner(row.exporter, labels)
+            key = f"{_key(owner)}/{name}"
+            return Series(self._other_topic, key, name, owner, False, 1, None, kept=True)
         if row.metric is None:
             raise UnstoredSeries("unused")
         technology = row.exporter.technology
@@ -172,9 +192,8 @@ class MetricTable:
             raise UnstoredSeries("no_column")
         owner = _owner(row.exporter, labels)
         ceiling = None if row.metric.bits is None else (1 << row.metric.bits) - 1
-        key = "/".join(str(part) for part in owner.values() if part != "")
-        topic = OTHER_TOPIC if use is None else _TOPICS[technology]
-        return Series(topic, f"{key}/{counter}", counter, owner, use is not None, row.metric.divide, ceiling)
+        topic = self._other_topic if use is None else self._topics[technology]
+        return Series(topic, f"{_key(owner)}/{counter}", counter, owner, use is not None, row.metric.divide, ceiling)
 
     def maps(self, name: str) -> bool:
         """Whether a row makes a counter of this metric."""
@@ -182,7 +201,7 @@ class MetricTable:
             row, _ = self._row(name)
         except UnmappedSeries:
             return False
-        return row.metric is not None
+        return row.kept or row.metric is not None
 
     def _row(self, name: str) -> tuple[_Row, dict[str, str]]:
         for names, patterns in self._layers:
@@ -191,22 +210,23 @@ class MetricTable:
             for pattern, row in patterns:
                 if match := pattern.fullmatch(name):
                     return row, {key: text for key, text in match.groupdict().items() if text is not None}
-        raise UnmappedSeries("no row of the table has this metric")
+        raise UnmappedSeries("no row of the table has this metric: give it one with --map")
 
 
-def _layer(where: str, text: str) -> _Layer:
+def _layer(where: str, text: str, technologies: Collection[Technology]) -> _Layer:
     names: dict[str, _Row] = {}
     patterns: list[tuple[re.Pattern[str], _Row]] = []
     for exporter in _document(where, text).exporters:
-        if exporter.technology not in _TOPICS:
+        if exporter.technology not in technologies:
             raise BadInput(
                 f"exporter {exporter.name}: no metrics of {exporter.technology} are read",
                 where=where,
-                advice=f"Say one of {', '.join(_TOPICS)}.",
+                advice=f"Say one of {', '.join(technologies)}.",
             )
         names |= {name: _Row(exporter, metric) for name, metric in exporter.metrics.items()}
         patterns += [(pattern.name, _Row(exporter, pattern)) for pattern in exporter.patterns]
         patterns += [(pattern, _Row(exporter, None)) for pattern in exporter.unused]
+        patterns += [(pattern, _Row(exporter, None, kept=True)) for pattern in exporter.kept]
     return names, patterns
 
 
@@ -246,6 +266,10 @@ def _owner(exporter: Exporter, labels: Mapping[str, str]) -> dict[str, str | int
         wanted = ", ".join(_names(exporter.labels.values()))
         raise UnmappedSeries(f"no label says whose port it is: expected one of {wanted}")
     return found
+
+
+def _key(owner: Mapping[str, str | int]) -> str:
+    return "/".join(str(part) for part in owner.values() if part != "")
 
 
 def _first(rules: Iterable[str | LabelPart], labels: Mapping[str, str]) -> str:

@@ -123,7 +123,7 @@ def _endpoint_cell(use: CounterUse, place: int) -> Cell | None:
 
 
 def _of_port(use: CounterUse) -> tuple[int, int]:
-    return int(use.kind.port_scale), use.kind.stall_ns
+    return int(use.kind.port_scale), use.kind.stall_units
 
 
 def _lane(use: CounterUse) -> tuple[int, int]:

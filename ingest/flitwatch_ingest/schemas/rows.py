@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from flitwatch_core.codec import Kind, Role
 from flitwatch_domain.counters import CounterUse, Scope, identify
@@ -34,6 +34,8 @@ _DEVICES = ADAPTERS | PORTS
 _KEYS = ("iface_name", "ca_name", "interface", "device", "name", "hca", "nic")
 #: A dot is LDMS's own sign of a list's metric; an underscore, in Avro, may be a part of a name.
 _LIST_ENDS = {".": 2, "_": 3}
+#: What LDMS puts before the metrics of each set.
+_OF_LDMS = frozenset({"job_id", "app_id"})
 #: Where a set says which router it counts.
 _ROUTER_HINTS = ("aries_rtr_id", "rtr")
 
@@ -61,13 +63,14 @@ class RowKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One metric of a row; `length` is a list's, 0 for a scalar. `use` is set where its deltas are taken."""
+    """One metric of a row; `length` is a list's, 0 for a scalar. `use` is set where its deltas are taken, `unknown` where it stands beside counters and is none."""
 
     name: str
     kind: Kind
     length: int = 0
     role: Role = Role.VALUE
     use: CounterUse | None = None
+    unknown: bool = False
 
 
 class SchemaColumn(TypedDict):
@@ -76,6 +79,7 @@ class SchemaColumn(TypedDict):
     name: str
     kind: str
     length: int | None
+    unknown: NotRequired[bool]
 
 
 @dataclass(frozen=True)
@@ -113,7 +117,12 @@ class RowSchema:
         """
         kept = [c for c in self.columns if c.role not in (Role.TIME, Role.COMPONENT)]
         ordered = [c for c in kept if c.use is not None] + [c for c in kept if c.use is None]
-        return [{"name": c.name, "kind": KIND_WORDS[c.kind], "length": c.length} for c in ordered]
+        return [_described(c) for c in ordered]
+
+
+def _described(column: Column) -> SchemaColumn:
+    found = SchemaColumn(name=column.name, kind=KIND_WORDS[column.kind], length=column.length)
+    return SchemaColumn(**found, unknown=True) if column.unknown else found
 
 
 def technology_of(name: str) -> Technology | None:
@@ -158,7 +167,9 @@ def row_schema(name: str, columns: Sequence[Column]) -> RowSchema:
             raise BadInput(
                 f"counter {wrong.name} is a {KIND_WORDS[wrong.kind]}{' list' if wrong.length else ''}, expected an integer"
             )
-        cast = [replace(c, use=use) for c, use in zip(cast, uses, strict=True)]
+        cast = [
+            replace(c, use=use, unknown=_unknown(c, prefixes, technology)) for c, use in zip(cast, uses, strict=True)
+        ]
     return RowSchema(name, kind, tuple(cast))
 
 
@@ -221,6 +232,13 @@ def _with_owner(column: Column) -> Column:
     if column.role is Role.VALUE and not column.length and column.kind is not Kind.REAL and says:
         return replace(column, role=Role.IDENTITY)
     return column
+
+
+def _unknown(column: Column, prefixes: Sequence[str], technology: Technology | None) -> bool:
+    """Whether this is a number of which nothing is kept, because nobody said what it counts."""
+    if column.role is not Role.VALUE or column.kind is Kind.TEXT or column.name in _OF_LDMS:
+        return False
+    return identify(_tail(column.name, prefixes), technology) is None
 
 
 def _use(column: Column, prefixes: Sequence[str], technology: Technology | None) -> CounterUse | None:

@@ -11,6 +11,7 @@ Open
 - `sacct_text` for `--parsable2`, `sacct_json` for `--json`, `sacct_fields` for the cells of both: times, states, node lists, counts;
 - `pbs`, `flux`, `swf`, `clustercockpit` for accounting of other schedulers and portals; `json_entries` for long lists of JSON;
 - `perfquery` for counters of InfiniBand ports as `perfquery` prints them, `pma` for the same as datagrams carry them;
+- `slingshot` for records of Slingshot's fabric telemetry, as samples;
 - `sonic` for counters of SONiC's databases, `sonic_gnmi` for the same by gNMI, `openconfig` for those of OpenConfig's trees, `ethernet` for the records of both;
 - `incarnations` for a requeued job where Slurm prints no restarts;
 - `rejection` for what is kept of refused input.

@@ -139,6 +139,8 @@ def _named(value: Any, names: Mapping[int, str], what: str) -> str:
         return value.strip().upper()
     if isinstance(value, int) and value in names:
         return names[value]
+    if value is None:
+        raise BadInput(f"has no {what}")
     raise BadInput(f"has no {what} that Flux knows: {str(value)[:40]!r}")
 
 

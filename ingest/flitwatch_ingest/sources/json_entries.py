@@ -44,7 +44,8 @@ def _entries(text: _Text, where: str, in_list: bool) -> Iterator[tuple[str, Any]
         text.skip_between()
         if text.at == len(text.ahead):
             if in_list:
-                yield Rejection(f"{where}: behind jobs[{number - 1}]", "the list has no end: the file is cut short")
+                last = f"behind jobs[{number - 1}]" if number else "jobs"
+                yield Rejection(f"{where}: {last}", "the list has no end: the file is cut short")
             return
         if in_list and text.ahead[text.at] == "]":
             return

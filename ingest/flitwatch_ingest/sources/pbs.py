@@ -1,13 +1,17 @@
 """Accounting logs of PBS (OpenPBS, PBS Professional, Torque): `MM/DD/YYYY HH:MM:SS;TYPE;ID;key=value key=value`.
 
 Source: "PBS Professional Administrator's Guide", chapter Accounting. A job has several records: queued (Q), started (S), requeued (R), deleted (D),
-aborted (A), ended (E). The others are about reservations, licences, moves and changes; they are passed over, and so are the records of an array as
-a whole (`7[].server`): its tasks are jobs of their own.
+aborted (A), ended (E). Of changes (a) the wall time is read, and of a suspension (z) that it counts no longer. The others are about reservations,
+licences and moves; they are passed over, and so are the records of an array as a whole (`7[].server`): its tasks are jobs of their own.
+
+A job with a start and no end may have lost its end: the server was down, a file is missing, or the log is an old one. It is RUNNING only while nothing
+speaks against it, else UNKNOWN without an end (`PbsReader.rest`).
 """
 
 from __future__ import annotations
 
 import re
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,7 +22,7 @@ from zoneinfo import ZoneInfo
 
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job
+from flitwatch_domain.jobs import Job, pbs_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.incarnations import Found
 from flitwatch_ingest.sources.rejection import Rejection
@@ -26,17 +30,20 @@ from flitwatch_ingest.sources.rejection import Rejection
 _RECORD = re.compile(
     r"([0-9][0-9]/[0-9][0-9]/[0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9][0-9]);([A-Za-z]);([^;]*);?(.*)", re.DOTALL
 )
-_ID = re.compile(r"([0-9]{1,18})(?:\[([0-9]{0,9})\])?(?:\.([A-Za-z0-9][\w.-]*))?")
 #: Values with spaces stand in quotes.
 _ATTRIBUTE = re.compile(r'(?:(?<=\s)|^)([A-Za-z_][\w.]*)=("[^"]*"|\S*)')
 _STATUS = re.compile(r"-?[0-9]{1,9}")
 #: A chunk of exec_vnode begins with a name; a vnode of a host with several is `host[2]`.
 _VNODE = re.compile(r"([^:()+\[\]]+)(?:\[[0-9]+\])?(?::[^()+]*)?")
-_TYPES = frozenset("QSRDAE")
+_TYPES = frozenset("QSRDAEaz")
 #: A record of a job of 100,000 hosts has a few megabytes.
 _LONGEST_LINE = 16_000_000
 #: Jobs that are not over, held until they are.
 _OPEN_JOBS = 100_000
+#: A file is a day: a log whose last record is older says nothing of what is now.
+_DAY_S = 86_400.0
+#: Until its end is recorded, a job is killed and its files are copied back: its record comes that much later than its wall time at most.
+_ENDING_S = 3600.0
 #: PBS's own exit statuses (src/include/job.h): killed for its memory, its wall time.
 _OUT_OF_MEMORY, _OUT_OF_TIME = (-26, -27), -29
 #: From here on an exit status is a signal.
@@ -45,11 +52,12 @@ _SIGNALS = 256
 
 @dataclass
 class _Open:
-    """What is known of a job that is not over: the record that says most, and whether somebody deleted it."""
+    """What is known of a job that is not over: the record that says most, whether somebody deleted it, and how long it may run (None: not known)."""
 
     job: Job
     run_known: bool = False
     described: bool = False
+    limit_s: float | None = None
     record: Rejection = field(default_factory=lambda: Rejection("", ""))
 
 
@@ -62,11 +70,15 @@ class PbsReader:
         The server's time zone, of the times before the records (default: the machine's).
     cluster : str, optional
         Name of the cluster (default: the server's name in the job's id, without its domain).
+    now_s : float, optional
+        When the log is read, epoch seconds (default: now).
     """
 
-    def __init__(self, zone: ZoneInfo | None = None, cluster: str | None = None) -> None:
+    def __init__(self, zone: ZoneInfo | None = None, cluster: str | None = None, *, now_s: float | None = None) -> None:
         self._zone = zone
         self._cluster = cluster
+        self._now_s = time.time() if now_s is None else now_s
+        self._newest_s = float("-inf")
         self._open: OrderedDict[tuple[str, str], _Open] = OrderedDict()
 
     def read(self, lines: IO[bytes], where: str) -> Iterator[Found | Rejection]:
@@ -90,7 +102,11 @@ class PbsReader:
         return self._records(chain([first], numbered), where)
 
     def rest(self) -> Iterator[Found | Rejection]:
-        """The jobs that are not over, as far as they came; a deletion of a job that no record describes is rejected."""
+        """The jobs that are not over, as far as they came; a deletion of a job that no record describes is rejected, and a job that ends before it starts.
+
+        PENDING or RUNNING, or UNKNOWN where nobody knows whether it still is: the log's last record is more than a day old, or the job's wall time is over and
+        no record tells its end. An end that nothing tells stays unknown.
+        """
         while self._open:
             yield self._give(self._open.popitem(last=False)[1])
 
@@ -113,6 +129,7 @@ class PbsReader:
         if match is None:
             raise BadInput("is no record of PBS: date;type;id;attributes")
         when, kind, identity, message = match.groups()
+        self._newest_s = max(self._newest_s, self._time_s(when))
         if kind not in _TYPES or (kind == "Q" and not identity[:1].isdigit()):
             return
         cluster, job_id = self._identity(identity)
@@ -122,12 +139,8 @@ class PbsReader:
 
     def _identity(self, text: str) -> tuple[str, str | None]:
         """Cluster and job id, 7_3 for task 3 of array 7; None for an array as a whole."""
-        match = _ID.fullmatch(text)
-        if match is None:
-            raise BadInput(f"{text[:40]!r} is not a job id of PBS")
-        number, task, server = match.groups()
-        cluster = self._cluster or (server or "default").partition(".")[0]
-        return cluster, None if task == "" else number if task is None else f"{number}_{int(task)}"
+        job_id, server = pbs_job_id(text)
+        return self._cluster or server or "default", job_id
 
     def _event(
         self, kind: str, cluster: str, job_id: str, when: str, message: str, record: Rejection
@@ -136,6 +149,14 @@ class PbsReader:
         attributes = _attributes(message)
         key = cluster, job_id
         held = self._open.get(key)
+        if kind in "az":
+            _changed(held, kind, attributes)
+            return
+        if held is not None and _begins_anew(held.job, kind, attributes, at_s):
+            # Nothing told the end of the run before: it came before this record, and nobody knows when.
+            del self._open[key]
+            yield self._give(held, lost=True)
+            held = None
         described = _describes(attributes)
         job = _job(cluster, job_id, attributes) if described else held.job if held else Job(cluster, job_id, "PENDING")
         deleted = held is not None and held.job.state == "CANCELLED"
@@ -156,7 +177,8 @@ class PbsReader:
             aborted = "FAILED" if kind == "A" and job.start_s is not None else "CANCELLED"
             job = replace(job, state=aborted, end_s=job.end_s or at_s)
         known = bool(_whole(attributes.get("run_count")))
-        entry = _Open(job, known, described or kind in "QS" or (held is not None and held.described), record)
+        limit_s = _limit_s(attributes) if described else None if held is None else held.limit_s
+        entry = _Open(job, known, described or kind in "QS" or (held is not None and held.described), limit_s, record)
         if over:
             self._open.pop(key, None)
             yield self._give(entry)
@@ -166,13 +188,25 @@ class PbsReader:
         if len(self._open) > _OPEN_JOBS:
             yield self._give(self._open.popitem(last=False)[1])
 
-    def _give(self, entry: _Open) -> Found | Rejection:
+    def _give(self, entry: _Open, lost: bool = False) -> Found | Rejection:
         if not entry.described:
             return replace(
                 entry.record,
                 reason="a job ends without an earlier record of it: give the files of the days before too",
             )
+        start_s, end_s = entry.job.start_s, entry.job.end_s
+        if start_s is not None and end_s is not None and end_s < start_s:
+            return replace(entry.record, reason=f"the job ends {start_s - end_s:.0f} s before it starts")
+        if lost or (entry.job.state in ("PENDING", "RUNNING") and self._is_over(entry)):
+            return replace(entry.job, state="UNKNOWN"), entry.run_known
         return entry.job, entry.run_known
+
+    def _is_over(self, entry: _Open) -> bool:
+        """Whether nobody knows any more that a job waits or runs."""
+        if self._newest_s < self._now_s - _DAY_S:
+            return True
+        start_s = entry.job.start_s
+        return start_s is not None and entry.limit_s is not None and self._now_s > start_s + entry.limit_s + _ENDING_S
 
     def _time_s(self, text: str) -> float:
         try:
@@ -194,6 +228,31 @@ def _attributes(message: str) -> dict[str, str]:
     for name, value in _ATTRIBUTE.findall(message):
         found.setdefault(name, value.strip('"'))
     return found
+
+
+def _changed(held: _Open | None, kind: str, attributes: Mapping[str, str]) -> None:
+    """Take in that a job may run for another time, or that it was suspended: PBS does not count that time."""
+    if held is None:
+        return
+    if kind == "z":
+        held.limit_s = None
+    elif "Resource_List.walltime" in attributes:
+        held.limit_s = _limit_s(attributes)
+
+
+def _begins_anew(job: Job, kind: str, attributes: Mapping[str, str], at_s: float) -> bool:
+    """Whether a record speaks of another run than the one that is held: the job waits again, or starts at another time."""
+    if job.state != "RUNNING" or job.start_s is None:
+        return False
+    if kind == "Q":
+        return True
+    start_s = fields.time_s(attributes.get("start", ""), None) or at_s
+    return kind == "S" and start_s > job.start_s
+
+
+def _limit_s(attributes: Mapping[str, str]) -> float | None:
+    """How long it may run; None: no record says."""
+    return fields.elapsed_s(attributes.get("Resource_List.walltime", ""))
 
 
 def _describes(attributes: Mapping[str, str]) -> bool:
@@ -252,7 +311,7 @@ def _ended(attributes: Mapping[str, str], deleted: bool) -> str:
 
 def _used_up(attributes: Mapping[str, str]) -> bool:
     """Whether the job ran as long as it was allowed to."""
-    limit = fields.elapsed_s(attributes.get("Resource_List.walltime", ""))
+    limit = _limit_s(attributes)
     used = fields.elapsed_s(attributes.get("resources_used.walltime", ""))
     return limit is not None and used is not None and used >= limit
 

@@ -121,7 +121,7 @@ def _values(raw: bytes) -> list[float]:
         raise BadInput("the line has no end: the file is half-written")
     cells = raw[:_LONGEST_LINE].decode("ascii", errors="replace").split()
     if len(cells) != _FIELDS:
-        raise BadInput(f"has {len(cells)} fields, the format {_FIELDS}")
+        raise BadInput(f"has {len(cells)} field{'s' * (len(cells) != 1)}, the format {_FIELDS}")
     values = [numerals.real(cell) for cell in cells]
     found = [value for value in values if value is not None and abs(value) < _LARGEST]
     if len(found) != len(values):

@@ -10,7 +10,9 @@ from typing import Any
 import psycopg
 
 from flitwatch_db import connect
+from flitwatch_db.ingest import slices
 from flitwatch_db.ingest import store as ingest
+from flitwatch_db.ingest.slices import Slot
 from flitwatch_db.ingest.store import Position, Reader
 from flitwatch_domain.errors import Cancelled, Unavailable
 from flitwatch_ingest.writer.batch import Batch
@@ -18,9 +20,17 @@ from flitwatch_ingest.writer.measures import Measures
 
 log = logging.getLogger(__name__)
 
-LONGEST_PAUSE_S = 5.0
-#: What a connection raises when the server is away or refuses for now.
-AWAY = (psycopg.OperationalError, psycopg.InterfaceError, Unavailable)
+#: Between tries to write: what comes after the database is back waits for the rest of one.
+LONGEST_PAUSE_S = 1.0
+#: A writer that stands still in the middle of a transaction is cut off after so long: others wait for rows that all writers count in.
+STILL_S = 30.0
+#: What a connection raises when the server is away, refuses for now, or has cut it off.
+AWAY = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    psycopg.errors.IdleInTransactionSessionTimeout,
+    Unavailable,
+)
 
 
 class Database:
@@ -57,11 +67,15 @@ class Database:
             self._conn = connect(
                 self._url, role="writer", durable=False, application="flitwatch writer", autocommit=True
             )
+            ingest.cut_off_still(self._conn, STILL_S)
         return self._conn
 
-    def positions(self) -> dict[tuple[str, int], Position]:
-        """Where the group stands in its log."""
-        return ingest.positions(self.conn, self._reader())
+    def positions(self) -> dict[Slot, Position]:
+        """Where the group stands in its log; of a divided topic, where its slices do."""
+        reader = self._reader()
+        with self.conn.transaction():
+            found = {Slot(*place): position for place, position in ingest.positions(self.conn, reader).items()}
+            return found | slices.positions(self.conn, reader)
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""

@@ -23,6 +23,7 @@ class WriterReport(TypedDict):
     duplicates: int
     late: int
     dead: int
+    unplaced: int
     commits: int
     retries: int
     lag_s: float | None
@@ -43,6 +44,7 @@ class Measures:
     duplicates: int = 0
     late: int = 0
     dead: int = 0
+    unplaced: int = 0
     commits: int = 0
     retries: int = 0
     stages: dict[str, float] = field(default_factory=lambda: defaultdict(float))
@@ -80,6 +82,7 @@ class Measures:
             "duplicates": self.duplicates,
             "late": self.late,
             "dead": self.dead,
+            "unplaced": self.unplaced,
             "commits": self.commits,
             "retries": self.retries,
             "lag_s": self.lag(),

@@ -27,6 +27,7 @@ class WriterCollector(Collector):
             ("duplicates", "Records that repeat one written before."),
             ("late", "Records too late to be counted."),
             ("dead", "Records in the dead letters."),
+            ("unplaced", "Records of counters that no fabric has a place for, kept as they came."),
             ("commits", "Transactions."),
             ("retries", "Transactions tried again."),
         ):

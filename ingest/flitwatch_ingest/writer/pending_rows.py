@@ -34,6 +34,8 @@ class Rates:
     duplicates: int = 0
     late: int = 0
     dead: int = 0
+    #: Records of counters that no fabric has a place for.
+    unplaced: int = 0
 
 
 @dataclass
@@ -54,6 +56,8 @@ class PendingRows:
     #: Rows that the samples will make.
     sample_rows: int = 0
     sequences: dict[str, int] = field(default_factory=dict)
+    #: Of divided topics: by topic, slice and source.
+    slice_sequences: dict[tuple[str, int, str], int] = field(default_factory=dict)
     unplaced: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     #: When the oldest record was appended to the log, in milliseconds since 1970; 0: none.
     oldest_ms: int = 0

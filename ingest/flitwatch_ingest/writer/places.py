@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from flitwatch_core.codec import Ledger
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain import cray
-from flitwatch_domain.counters import COUNT_BYTES
+from flitwatch_domain.counters.units import stall_worth
 from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_ingest.schemas import RowKind
 from flitwatch_ingest.schemas.charts import LINK_CLASSES
@@ -185,14 +185,26 @@ class Places:
 
 
 def _rates(fabric: Fabric, counted: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Counts of data that ports (R, P) and endpoints (E,) send in a nanosecond; NaN where a speed is unknown."""
+    """Counts of data that ports (R, P) and endpoints (E,) could have sent in a unit of their stalls; NaN where that is unknown."""
     links, routers = fabric.links, len(fabric.routers)
-    rate = links.bandwidth_bps / 8e9 / COUNT_BYTES.get(fabric.technology, np.nan)
+    worth = stall_worth(fabric)
     of_endpoints = np.full(len(fabric.endpoints), np.nan)
     sends = np.flatnonzero(links.src >= routers)
-    of_endpoints[links.src[sends] - routers] = rate[sends]
-    return np.append(rate, np.nan)[counted], of_endpoints
+    of_endpoints[links.src[sends] - routers] = worth[sends]
+    return np.append(worth, np.nan)[counted], of_endpoints
 
 
 def _signature(rows: list[fabrics.FabricRow]) -> tuple[Any, ...]:
-    return tuple((r.fabric_id, r.name, r.simulated, r.routers, r.endpoints, r.links) for r in rows)
+    return tuple(
+        (
+            r.fabric_id,
+            r.name,
+            r.simulated,
+            r.routers,
+            r.endpoints,
+            r.links,
+            r.attributes.get("device_ids"),
+            r.attributes.get("models"),
+        )
+        for r in rows
+    )

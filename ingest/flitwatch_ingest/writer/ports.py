@@ -1,4 +1,4 @@
-"""Whose port a record counts: by GUID, by LID, by component or host and the adapter's name, in that order; a port of an Ethernet switch by their names."""
+"""Whose port a record counts: by GUID, by LID, by component or host and the adapter's name, in that order; a port of an Ethernet or Slingshot switch by their names."""
 
 from __future__ import annotations
 
@@ -149,11 +149,15 @@ class FabricPorts:
         switch_lids = fabric.attributes.get("switch_lids") or []
         self._router_by_lid = {lid: router for router, lid in enumerate(switch_lids[: len(fabric.routers)]) if lid}
         self._counted = fabric.counted_links()
-        names = fabric.attributes.get("port_names")
         self._port_names = [
-            {str(name): port for port, name in enumerate(own) if name}
-            for own in (names if isinstance(names, list) and len(names) == len(fabric.routers) else [])
+            {str(name): port for port, name in enumerate(own) if name} for own in self._of_routers("port_names")
+        ] or [
+            {f"a0l{link}": port for port, link in enumerate(own) if link >= 0} for own in self._of_routers("chip_ports")
         ]
+
+    def _of_routers(self, name: str) -> list:
+        values = self.fabric.attributes.get(name)
+        return values if isinstance(values, list) and len(values) == len(self.fabric.routers) else []
 
     def _of_endpoints(self, name: str, missing: object) -> list:
         values = self.fabric.attributes.get(name)

@@ -242,6 +242,8 @@ class TopicFeed:
         )
         if not len(component):
             return
+        if plan.schema.kind is not RowKind.OTHER:
+            pending_rows.rates[self.topic].unplaced += len(component)
         pending_rows.kept_bytes += 16 * (integers.size + reals.size + len(texts)) + 128 * len(component)
         width = len(texts) // len(component)
         for i in range(len(component)):

@@ -16,11 +16,16 @@ def block_orders(block: Ints, permutations: int, rng: np.random.Generator) -> In
 
     `block` (runs,) does not decrease. The runs of a block stay beside one another, but for the one that the shift cuts.
     """
-    label = np.cumsum(np.diff(block, prepend=block[:1]) != 0)
-    keys = rng.random((permutations, int(label[-1]) + 1))[:, label]
-    orders = np.argsort(keys, axis=1, kind="stable")
-    shift = rng.integers(len(block), size=(permutations, 1))
-    return np.take_along_axis(orders, (np.arange(len(block)) + shift) % len(block), axis=1)
+    first = np.flatnonzero(np.diff(block, prepend=block[:1] - 1))
+    size = np.diff(np.append(first, len(block)))
+    orders = np.empty((permutations, len(block)), np.int64)
+    for at, taken in enumerate(np.argsort(rng.random((permutations, len(first))), axis=1, kind="stable")):
+        ends = np.cumsum(size[taken])
+        orders[at] = np.arange(len(block)) + np.repeat(first[taken] - ends + size[taken], size[taken])
+    shift = rng.integers(len(block), size=permutations)
+    for at, by in enumerate(shift.tolist()):
+        orders[at] = np.roll(orders[at], -by)
+    return orders
 
 
 def permuted(problem: Problem, orders: Ints, users: Ints | slice = slice(None)) -> tuple[Floats, Floats]:
@@ -33,7 +38,7 @@ def permuted(problem: Problem, orders: Ints, users: Ints | slice = slice(None)) 
     columns = np.divide(columns, lengths, out=np.zeros_like(columns), where=lengths > 0)
     shuffled = problem.outcome[orders]
     explained = shuffled @ problem.axes
-    left = np.sqrt(np.maximum((shuffled**2).sum(1) - (explained**2).sum(1), 1e-300))
+    left = np.sqrt(np.maximum(problem.outcome @ problem.outcome - (explained**2).sum(1), 1e-300))
     seen = columns.T @ problem.outcome / max(float(np.linalg.norm(problem.outcome)), 1e-300)
     return seen, (shuffled @ columns) / left[:, None]
 

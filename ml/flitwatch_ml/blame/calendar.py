@@ -12,23 +12,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import BSpline
 
-from flitwatch_ml.blame.strata import DAY_S, hour_and_weekend, normal_scores
+from flitwatch_ml.blame.strata import DAY_S, days, hour_and_weekend, normal_scores
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 WEEK_S = 7 * DAY_S
-#: Below this many runs a stratum, an hour of the day more or less cannot be told from chance; all runs are then one stratum.
-RUNS_FOR_STRATA = 32
-#: The date trend bends once in so many weeks, and no more often than once in so many runs.
-WEEKS_A_BEND, RUNS_A_BEND = 3, 12
-#: A regime holds at least so many runs, and one in this many of all.
-REGIME_RUNS, REGIME_SHARE = 6, 25
+#: With runs on fewer days an hour of the day more or less cannot be told from chance; all runs are then one stratum.
+DAYS_FOR_STRATA = 32
+#: The date trend bends once in so many weeks, and no more often than once in so many days with runs.
+WEEKS_A_BEND, DAYS_A_BEND = 3, 12
+#: A regime holds at least so many days with runs, and one in this many of all.
+REGIME_DAYS, REGIME_SHARE = 6, 25
 #: A level shift is taken as one from this score on: of a hundred places to look at, the best by chance passes it in one set of six.
 SHIFT_Z = 3.0
 MOST_SHIFTS = 8
-#: Runs x places that are held while a level shift is looked for: beyond 6,000 runs it is looked for at evenly spread places.
-HELD = 40_000_000
 #: Times beyond so many robust standard deviations count as that many, where the calendar is fitted.
 WILD = 4.0
 #: Directions whose length is below this share of their own are explained by the others.
@@ -80,7 +78,7 @@ def calendar(
     start = np.asarray(start_s, float)
     response = winsorised(log_time - (0.0 if known is None else known))
     columns = [np.ones((len(start), 1)), _trend(start)]
-    stratified = len(start) >= RUNS_FOR_STRATA
+    stratified = int(_day_numbers(start)[-1]) + 1 >= DAYS_FOR_STRATA
     if stratified:
         strata = hour_and_weekend(start)
         columns.append((strata[:, None] == np.unique(strata)).astype(float))
@@ -101,14 +99,24 @@ def winsorised(values: Floats) -> Floats:
 def orthonormal(columns: Floats) -> Floats:
     """An orthonormal basis of the span of columns (runs, k), dependent ones left out; the first column is never left out."""
     lengths = np.linalg.norm(columns, axis=0)
-    left, values, _ = np.linalg.svd(columns[:, lengths > 0] / lengths[lengths > 0], full_matrices=False)
-    return left[:, values > 1e-6 * values[0]] if len(values) else np.zeros((len(columns), 0))
+    if not (lengths > 0).any():
+        return np.zeros((len(columns), 0))
+    tall, square = np.linalg.qr(columns[:, lengths > 0] / lengths[lengths > 0])
+    turned, values, _ = np.linalg.svd(square)
+    return tall @ turned[:, values > 1e-6 * values[0]]
+
+
+def _with(axes: Floats, column: Floats) -> Floats:
+    """Orthonormal axes with one more for what they leave of a column, which is not nothing; twice, as the first time leaves rounding."""
+    for _ in range(2):
+        column = column - axes @ (axes.T @ column)
+    return np.column_stack([axes, column / np.linalg.norm(column)])
 
 
 def _trend(start: Floats) -> Floats:
     """Quadratic splines of the date, with knots at equal numbers of runs."""
     span = float(np.ptp(start))
-    bends = int(min(span / (WEEKS_A_BEND * WEEK_S), len(start) / RUNS_A_BEND))
+    bends = int(min(span / (WEEKS_A_BEND * WEEK_S), len(np.unique(days(start))) / DAYS_A_BEND))
     if span <= 0 or bends < 1:
         return np.zeros((len(start), 0)) if span <= 0 else ((start - start.min()) / span)[:, None]
     inner = np.unique(np.quantile(start, np.linspace(0, 1, bends + 1)))
@@ -117,45 +125,63 @@ def _trend(start: Floats) -> Floats:
 
 
 def _regimes(start: Floats, response: Floats, axes: Floats, marks: Floats) -> tuple[Floats, Floats]:
-    """Axes with a step at each mark that has enough runs around it and at each change point that the response shows."""
-    least = max(REGIME_RUNS, len(start) // REGIME_SHARE)
+    """Axes with a step at each mark that has enough days around it and at each change point that the response shows."""
+    day = _day_numbers(start)
+    ends = np.append(day, day[-1] + 1)
+    least = max(REGIME_DAYS, int(ends[-1]) // REGIME_SHARE)
     places: list[int] = []
 
-    def free(place: int) -> bool:
-        return all(abs(place - other) >= least for other in (0, len(start), *places))
+    def free(place: Ints) -> NDArray[np.bool_]:
+        taken = ends[np.array([0, len(start), *places])]
+        return (np.abs(ends[place][:, None] - taken) >= least).all(1)
 
     regimes = []
     for mark in marks.tolist():
         place = int(np.searchsorted(start, mark))
-        if free(place):
+        if free(np.array([place]))[0]:
             places.append(place)
             regimes.append(mark)
     order = np.arange(len(start))
     if places:
         axes = orthonormal(np.column_stack([axes, order[:, None] >= np.array(places)]))
     while len(places) - len(regimes) < MOST_SHIFTS:
-        apart = -(-(len(start) ** 2) // HELD)
-        candidates = np.array([place for place in range(0, len(start), apart) if free(place)], np.int64)
-        best, z = _largest_step(order, candidates, response, axes)
+        best, z = _largest_step(order[free(order)], response, axes, day)
         if best is None or abs(z) < SHIFT_Z:
             break
         places.append(best)
-        axes = orthonormal(np.column_stack([axes, (order >= best).astype(float)]))
+        axes = _with(axes, (order >= best).astype(float))
     found = [float(start[place]) for place in places[len(regimes) :]]
     return axes, np.sort(np.array([*regimes, *found], float))
 
 
-def _largest_step(order: Ints, candidates: Ints, response: Floats, axes: Floats) -> tuple[int | None, float]:
-    freedom = len(order) - axes.shape[1] - 1
+def _day_numbers(start: Floats) -> Ints:
+    """How many days with runs lie before that of each run, (runs,); `start` ascends."""
+    return np.unique(days(start), return_inverse=True)[1]
+
+
+def _largest_step(candidates: Ints, response: Floats, axes: Floats, day: Ints) -> tuple[int | None, float]:
+    """The place after which the response differs most, and its score; the runs of a day may vary together."""
+    runs = len(response)
+    freedom = runs - axes.shape[1] - 1
     if not len(candidates) or freedom < 2:
         return None, 0.0
-    steps = (order[:, None] >= candidates).astype(float)
-    own = (steps**2).sum(0)
-    steps -= axes @ (axes.T @ steps)
     rest = response - axes @ (axes.T @ response)
-    lengths = (steps**2).sum(0)
-    usable = lengths > 1e-3 * own
+    # Products of a step with a column are the column's sum from there on.
+    explained = _sums_from(axes)[candidates]
+    lengths = (runs - candidates) - (explained**2).sum(1)
+    usable = lengths > 1e-3 * (runs - candidates)
     z = np.zeros(len(candidates))
-    z[usable] = (rest @ steps[:, usable]) / np.sqrt(lengths[usable] * max(float(rest @ rest), 1e-300) / freedom)
+    error = np.sqrt(lengths[usable] * max(float(rest @ rest), 1e-300) / freedom)
+    z[usable] = _sums_from(rest)[candidates][usable] / error
     best = int(np.argmax(np.abs(z)))
-    return int(candidates[best]), float(z[best])
+    if not usable[best]:
+        return None, 0.0
+    step = (np.arange(runs) >= candidates[best]) - axes @ explained[best]
+    without = rest - step * (rest @ step) / lengths[best]
+    together = (np.bincount(day, without) ** 2).sum() / max(float(without @ without), 1e-300)
+    return int(candidates[best]), float(z[best]) / np.sqrt(max(together, 1.0))
+
+
+def _sums_from(values: Floats) -> Floats:
+    """The sum from each run on, as `values` (runs, ...)."""
+    return np.cumsum(values[::-1], axis=0)[::-1]

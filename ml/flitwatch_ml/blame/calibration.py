@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flitwatch_domain.several_sets import benjamini_hochberg
 from flitwatch_ml.blame.calendar import calendar, winsorised
+from flitwatch_ml.blame.observations import observations
 from flitwatch_ml.blame.selection import Problem, chance
 from flitwatch_ml.blame.strata import days, normal_scores
 from flitwatch_ml.blame.verdict import CalendarBlame
@@ -17,6 +18,8 @@ from flitwatch_ml.blame.verdict import CalendarBlame
 Floats = NDArray[np.float64]
 #: The rate at which a shuffled set counts as one with a name.
 CALIBRATION_Q = 0.1
+#: Runs times shuffles: each shuffle costs as much as a verdict. Of very many runs there are fewer shuffles, but at least so many.
+MOST_DEALT, LEAST_SHUFFLES = 500_000, 5
 
 
 class Calibration(TypedDict):
@@ -54,12 +57,20 @@ def calibrate(
     seed: int = 0,
     report: Callable[[int], object] = lambda done: None,
 ) -> Calibration:
-    """Name nobody: fit sets with shuffled run times, in which no exposure can matter."""
+    """Name nobody: fit sets with the times of observations shuffled, in which no exposure can matter.
+
+    Where runs times shuffles are more than 500,000 there are fewer sets than `shuffles`; the result says how many.
+    """
     rng = np.random.default_rng(seed)
     found = 0
+    known = None if covariates is None else np.asarray(covariates, float)
+    runs = observations(np.asarray(exposure, float), np.asarray(run_time_s, float), np.asarray(start_s, float), known)
+    shuffles = min(shuffles, max(MOST_DEALT // len(runs.run_time_s), LEAST_SHUFFLES))
     for at in range(shuffles):
-        times = rng.permutation(run_time_s)
-        fitted = CalendarBlame().fit_scores(exposure, times, start_s, covariates, below=CALIBRATION_Q)
+        times = rng.permutation(runs.run_time_s)
+        fitted = CalendarBlame().fit_scores(
+            runs.exposure, times, runs.start_s, runs.covariates, below=CALIBRATION_Q, joined=True
+        )
         found += bool(((fitted.q_value_ <= CALIBRATION_Q) & (fitted.score_ > 0)).any())
         report(at + 1)
     share = found / shuffles if shuffles else None

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_ml.blame.calendar import WEEK_S
+from flitwatch_ml.blame import rhythm
+from flitwatch_ml.blame.calendar import WEEK_S, orthonormal
 from flitwatch_ml.blame.selection import EXPLAINED, Problem, chance, summed
 from flitwatch_ml.blame.strata import DAY_S
 
@@ -19,6 +20,8 @@ Bools = NDArray[np.bool_]
 DOUBT = 0.05
 #: Presence of other weeks: two of them are looked at, each as a finding of its own.
 CONTROL = 0.01
+#: What goes with presence of another week by less than this share of what goes with the true one cannot be what made the finding.
+SIZEABLE = 0.25
 #: Users whose exposure is this much alike, with calendar and other users out, may stand for one another.
 ALIKE = 0.5
 #: A finding rests on at least so many weeks (days, where the runs span few weeks).
@@ -57,23 +60,39 @@ def other_weeks(problem: Problem, user: int, raw: Floats, start_s: Floats) -> It
     """Weeks by which the user's presence may be shifted and still goes with the slow runs, when the true presence is taken out: -1, 1.
 
     `raw` (runs,) is the user's regressor before anything was taken out. A run is given the presence of the run nearest to the same hour of the other week.
+    It must hold with weekdays taken out too, where runs suffice: every week has them, so that whoever comes on slow Mondays would always be found.
+    `rhythm` asks of them. And it must be sizeable: with very many runs a trifle is beyond chance.
     """
+    own = float(raw @ raw)
+    column = problem.regressors[:, user]
+    sizeable = SIZEABLE * float(column @ problem.outcome) / max(float(column @ column), 1e-300)
+    taken = np.column_stack([problem.axes, problem.regressors[:, user]])
+    by_weekday = rhythm.beside(problem.axes, rhythm.weekday(start_s))
     for weeks in (-1, 1):
         wanted = start_s + weeks * WEEK_S
         right = np.clip(np.searchsorted(start_s, wanted), 1, len(start_s) - 1)
         nearest = np.where(wanted - start_s[right - 1] < start_s[right] - wanted, right - 1, right)
         rows = np.flatnonzero(np.abs(start_s[nearest] - wanted) <= DAY_S)
-        kept = np.column_stack([problem.axes, problem.regressors[:, user]])[rows]
-        if len(rows) < 2 * kept.shape[1]:
+        shifted = raw[nearest[rows]]
+        found = _given(taken[rows], shifted, problem.outcome[rows], own)
+        if found is None or found[0] >= CONTROL or found[1] < sizeable:
             continue
-        axes = np.linalg.qr(kept)[0]
-        shifted, outcome = (values - axes @ (axes.T @ values) for values in (raw[nearest[rows]], problem.outcome[rows]))
-        length, freedom = float(shifted @ shifted), len(rows) - axes.shape[1]
-        if length <= EXPLAINED * max(float(raw @ raw), EXPLAINED):
-            continue
-        z = shifted @ outcome / np.sqrt(length * max(float(outcome @ outcome), 1e-300) / freedom)
-        if chance(np.array([z]), freedom)[0] < CONTROL:
+        found = _given(np.column_stack([taken, by_weekday])[rows], shifted, problem.outcome[rows], own)
+        if found is None or (found[0] < CONTROL and found[1] >= sizeable):
             yield weeks
+
+
+def _given(taken: Floats, column: Floats, outcome: Floats, own: float) -> tuple[float, float] | None:
+    """The chance of a column's score when others are taken out, and its slope; None where runs do not suffice or nothing is left of its squared length `own`."""
+    if len(column) < 2 * taken.shape[1]:
+        return None
+    axes = orthonormal(taken)
+    left, rest = (values - axes @ (axes.T @ values) for values in (column, outcome))
+    length, freedom = float(left @ left), len(column) - axes.shape[1]
+    if length <= EXPLAINED * max(own, EXPLAINED):
+        return None
+    z = left @ rest / np.sqrt(length * max(float(rest @ rest), 1e-300) / freedom)
+    return float(chance(np.array([z]), freedom)[0]), float(left @ rest) / length
 
 
 def proxy_users(problem: Problem, user: int, candidates: Bools, spread: float) -> Ints:

@@ -12,6 +12,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 #: Share of intervals that hold the true effect.
 LEVEL = 0.95
+#: With fewer runs without a user nobody can say what a run takes alone; the effect is then that of the amounts.
+LEAST_ABSENT = 5
 
 
 def effects(
@@ -19,22 +21,42 @@ def effects(
 ) -> tuple[Floats, Floats]:
     """Mean extra seconds of an exposed run (users,) and its interval (users, 2), given what `problem` has taken out; NaN where nothing is left of a user.
 
+    Run times are fitted by a user's amount and by whether the user was there at all, as nobody knows whether twice the nodes slow twice as much.
+
     Parameters
     ----------
     problem : with run times in seconds as its outcome
-    raw : float64 (runs, users)       regressors before anything was taken out: an effect is the slope x their mean over the exposed runs
+    raw : float64 (runs, users)       regressors before anything was taken out: an effect is what the fit gives at their mean over the exposed runs
     exposed : bool (runs, users);  day : int64 (runs,);  spread : float64 (users,)   widens the interval
     """
-    columns, squares = problem.regressors, (problem.regressors**2).sum(0)
-    usable = squares > EXPLAINED * np.maximum(problem.own, EXPLAINED)
-    slope = np.divide(columns.T @ problem.outcome, squares, out=np.full(len(squares), np.nan), where=usable)
-    left = problem.outcome[:, None] - columns * slope
-    freedom = max(problem.degrees_of_freedom - 1, 1)
-    independent = (left**2).sum(0) / freedom / np.where(usable, squares, np.nan)
-    days = len(np.unique(day))
-    by_day = (summed(columns * left, day) ** 2).sum(0) / np.where(usable, squares, np.nan) ** 2
-    by_day *= days / max(days - 1, 1) * (len(day) - 1) / freedom
-    error = np.sqrt(np.maximum(independent, by_day)) * spread
+    amounts, outcome = problem.regressors, problem.outcome[:, None]
     typical = (raw * exposed).sum(0) / np.maximum(exposed.sum(0), 1)
-    reach = student.ppf(0.5 + LEVEL / 2, max(min(freedom, days - 1), 1)) * error
-    return slope * typical, np.column_stack([slope - reach, slope + reach]) * typical[:, None]
+    squares = (amounts**2).sum(0)
+    usable = squares > EXPLAINED * np.maximum(problem.own, EXPLAINED)
+    by_amount = amounts / np.where(usable, squares, np.nan)
+    present, known = _beside_amounts(problem, exposed, by_amount)
+    # An effect is a sum of run times, each by a weight: those of the two slopes.
+    missing = 1 - typical * (by_amount * exposed).sum(0)
+    weights = typical * by_amount + np.where(known, missing, 0.0) * present
+    left = outcome - amounts * (by_amount * outcome).sum(0)
+    left -= present * (outcome * present).sum(0) / np.where(known, (present**2).sum(0), 1.0)
+    freedom = np.maximum(problem.degrees_of_freedom - 1 - known, 1)
+    independent = (left**2).sum(0) / freedom * (weights**2).sum(0)
+    days = len(np.unique(day))
+    by_day = (summed(weights * left, day) ** 2).sum(0) * days / max(days - 1, 1) * (len(day) - 1) / freedom
+    reach = student.ppf(0.5 + LEVEL / 2, np.clip(freedom, 1, max(days - 1, 1)))
+    reach = reach * np.sqrt(np.maximum(independent, by_day)) * spread
+    effect = (weights * outcome).sum(0)
+    return effect, np.column_stack([effect - reach, effect + reach])
+
+
+def _beside_amounts(
+    problem: Problem, exposed: NDArray[np.bool_], by_amount: Floats
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """Presence with what is taken out and the user's amount out, by its squared length (runs, users), and of whom there is any (users,); 0 for the others."""
+    present = exposed - problem.axes @ (problem.axes.T @ exposed)
+    present = present - problem.regressors * (by_amount * present).sum(0)
+    squares = (present**2).sum(0)
+    own = exposed.sum(0) * (1 - exposed.mean(0))
+    known = ((~exposed).sum(0) >= LEAST_ABSENT) & (squares > EXPLAINED * np.maximum(own, 1.0))
+    return np.where(known, present / np.where(known, squares, 1.0), 0.0), known

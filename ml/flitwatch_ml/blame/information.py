@@ -63,11 +63,9 @@ def _hypergeometric(total: int, slow: int, drawn: int) -> tuple[int, Floats]:
     low, high = max(0, drawn + slow - total), min(drawn, slow)
     k = np.arange(low, high + 1)
 
-    def log_choose(n: int, r: NDArray | int) -> NDArray:
-        return gammaln(n + 1) - gammaln(np.asarray(r) + 1) - gammaln(n - np.asarray(r) + 1)
-
-    logs = log_choose(slow, k) + log_choose(total - slow, drawn - k) - log_choose(total, drawn)
-    probabilities = np.exp(logs)
+    # Of the logarithms only what depends on k: the sum of the probabilities is one.
+    logs = -gammaln(k + 1) - gammaln(slow - k + 1) - gammaln(drawn - k + 1) - gammaln(total - slow - drawn + k + 1)
+    probabilities = np.exp(logs - logs.max())
     return low, probabilities / probabilities.sum()
 
 

@@ -27,6 +27,7 @@ class Problem:
     axes : float64 (runs, directions)    what was taken out, orthonormal
     own : float64 (users,)               squared length of each user's column before
     clusters : tuple of int64 (runs,)    groupings of runs (days) over which variances are taken too
+    means : int                          how many directions were taken out beside `axes`, as means of parts are
     """
 
     regressors: Floats
@@ -34,11 +35,16 @@ class Problem:
     axes: Floats
     own: Floats
     clusters: tuple[Ints, ...] = ()
+    means: int = 0
 
     @property
     def degrees_of_freedom(self) -> int:
         """Runs less directions taken out."""
-        return self.axes.shape[0] - self.axes.shape[1]
+        return self.axes.shape[0] - self._directions
+
+    @property
+    def _directions(self) -> int:
+        return self.axes.shape[1] + self.means
 
     def given(self, columns: Ints) -> Problem:
         """The same with some users taken out as well."""
@@ -47,7 +53,7 @@ class Problem:
         axes = np.linalg.qr(self.regressors[:, columns])[0]
         left = self.regressors - axes @ (axes.T @ self.regressors)
         rest = self.outcome - axes @ (axes.T @ self.outcome)
-        return Problem(left, rest, np.column_stack([self.axes, axes]), self.own, self.clusters)
+        return Problem(left, rest, np.column_stack([self.axes, axes]), self.own, self.clusters, self.means)
 
     def scores(self, users: Ints | slice = slice(None)) -> Floats:
         """z-score of each user: covariance with the outcome over its standard error under no association, the largest over the clusterings."""
@@ -73,9 +79,24 @@ class Problem:
         )
         for cluster in self.clusters:
             # Days can only make scores less certain.
-            over = (summed(products, cluster) ** 2).sum(0)
+            over = (summed(products, cluster) ** 2).sum(0) * self._few(repeats(columns, (cluster,)))
             ratio = np.maximum(ratio, np.divide(over, independent, out=np.ones_like(over), where=independent > 0))
         return np.sqrt(ratio)
+
+    def _few(self, repeated: Floats) -> Floats:
+        """By how much more a variance over clusters is too small than one over runs, (users,): directions were taken out of as many observations as there are."""
+        runs, directions = len(self.axes), self._directions
+        apart = runs / repeated
+        return (apart / np.maximum(apart - directions, 1.0)) / (runs / max(runs - directions, 1))
+
+
+def repeats(columns: Floats, clusters: tuple[Ints, ...]) -> Floats:
+    """How many runs say the same of each column's user, (users,): 1 where a day's runs differ, as many as it has where they are alike (Kish's design effect)."""
+    squares, most = (columns**2).sum(0), np.ones(columns.shape[1])
+    for cluster in clusters:
+        over = (summed(columns, cluster) ** 2).sum(0)
+        most = np.maximum(most, np.divide(over, squares, out=np.ones_like(over), where=squares > 0))
+    return most
 
 
 def summed(values: Floats, cluster: Ints) -> Floats:

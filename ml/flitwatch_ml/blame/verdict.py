@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -12,13 +13,14 @@ from scipy.stats import norm
 
 from flitwatch_domain.blame import CANNOT_TELL, FOUND_Q, NAMED, NO_EVIDENCE
 from flitwatch_domain.several_sets import benjamini_hochberg
-from flitwatch_ml.blame import controls
+from flitwatch_ml.blame import controls, rhythm
 from flitwatch_ml.blame.blocks import block_orders, block_p_values, design_effect
 from flitwatch_ml.blame.calendar import WEEK_S, Calendar, calendar, winsorised
 from flitwatch_ml.blame.checks import BadRuns, BlameEstimator, TooFewRuns, check_runs
 from flitwatch_ml.blame.effects import effects
 from flitwatch_ml.blame.exposure import ExposureBlame
-from flitwatch_ml.blame.selection import Problem, carriers, chance, conditional, confirmed, p_values, select
+from flitwatch_ml.blame.observations import Observations, observations
+from flitwatch_ml.blame.selection import Problem, carriers, chance, conditional, confirmed, p_values, repeats, select
 from flitwatch_ml.blame.strata import DAY_S, days, hour_and_weekend, normal_scores
 
 Floats = NDArray[np.float64]
@@ -36,6 +38,10 @@ LEAST_LEFT = 0.1
 WANDER, PERMUTATIONS = 400, 2000
 #: Permutations x runs that are held at a time: beyond 5,000 runs there are fewer permutations, at least as many as a p-value of a hundredth and a spread need.
 HELD, LEAST_WANDER, LEAST_PERMUTATIONS = 10_000_000, 100, 200
+#: What follows the number of observations where runs are fewer of them.
+REPEATED = (
+    " (near copies of a run are one observation, and so are runs of a day, one after the other beside the same users)"
+)
 #: What a permutation's p-value must be below.
 BLOCK_P = 0.01
 #: A shift that would be found in four of five sets.
@@ -94,30 +100,43 @@ class CalendarBlame(BlameEstimator):
         covariates: ArrayLike | None = None,
         marks_s: ArrayLike = (),
         below: float = 1.0,
+        joined: bool = False,
     ) -> CalendarBlame:
-        """As `fit`, without effects and verdicts: scores, p- and q-values; permutations only where a q-value without them is at most `below`."""
-        self._take(exposure, run_time_s, start_s, covariates, marks_s)
+        """As `fit`, without effects and verdicts: scores, p- and q-values; permutations only where a q-value without them is at most `below`.
+
+        `joined`: the runs are `observations` already, in the order of their starts. Shuffled times must not join them again.
+        """
+        self._take(exposure, run_time_s, start_s, covariates, marks_s, joined)
         self._score(below)
         if len(self.selected_) or np.nanmin(self.q_value_, initial=1.0) <= below:
             self._widen()
         return self
 
-    def _take(self, exposure: Any, run_time_s: Any, start_s: Any, covariates: Any, marks_s: Any) -> None:
+    def _take(
+        self, exposure: Any, run_time_s: Any, start_s: Any, covariates: Any, marks_s: Any, joined: bool = False
+    ) -> None:
         amounts, times = check_runs(exposure, run_time_s)
         start = np.asarray(start_s, float)
         if len(times) < NAMING_RUNS:
             raise TooFewRuns(f"not enough data: needs {NAMING_RUNS} runs, has {len(times)}")
         if start.shape != times.shape or not np.isfinite(start).all():
             raise BadRuns("each run needs the time when it started")
-        order = np.argsort(start, kind="stable")
-        self._amounts, self._times, self._start = amounts[order], times[order], start[order]
-        count = 0 if covariates is None else np.asarray(covariates).shape[1]
-        if count * RUNS_A_CIRCUMSTANCE > len(times):
-            raise BadRuns(
-                f"{count} circumstances for {len(times)} runs: give at most {len(times) // RUNS_A_CIRCUMSTANCE}"
-            )
-        self._covariates = None if covariates is None else np.asarray(covariates, float)[order]
         self._marks = np.asarray(marks_s, float)
+        known = None if covariates is None else np.asarray(covariates, float)
+        self._amounts, self._times, self._start, self._covariates = (
+            Observations(amounts, times, start, known)
+            if joined
+            else observations(amounts, times, start, known, self._marks)
+        )
+        apart = len(self._times) == len(times)
+        self._noun, self._note = ("runs", "") if apart else ("observations", REPEATED)
+        if len(self._times) < NAMING_RUNS:
+            raise TooFewRuns(f"not enough data: needs {NAMING_RUNS} {self._noun}, has {len(self._times)}{self._note}")
+        count = 0 if known is None else known.shape[1]
+        if count * RUNS_A_CIRCUMSTANCE > len(self._times):
+            raise BadRuns(
+                f"{count} circumstances for {len(self._times)} {self._noun}: give at most {len(self._times) // RUNS_A_CIRCUMSTANCE}"
+            )
         self.n_features_in_ = amounts.shape[1]
         self._exposed = self._amounts > 0
         self.exposed_runs_ = self._exposed.sum(0)
@@ -151,8 +170,8 @@ class CalendarBlame(BlameEstimator):
             self.selected_ = select(self._problem, self.testable_, self.alpha, self.max_selected, self._before)
             if not len(self.selected_):
                 break
-            design = np.column_stack([self.calendar_.axes, self._raw[:, self.selected_]])
-            slopes = np.linalg.lstsq(design, winsorised(log_time), rcond=None)[0][self.calendar_.axes.shape[1] :]
+            alone = self.calendar_.without(winsorised(log_time))
+            slopes = np.linalg.lstsq(left[:, self.selected_], alone, rcond=None)[0]
             known = self._raw[:, self.selected_] @ slopes
         self._spread = np.ones(len(own))
         self._set_chances()
@@ -160,11 +179,15 @@ class CalendarBlame(BlameEstimator):
     def _hopeless(self, below: float) -> bool:
         z = self._problem.scores()
         alone = np.where(self.testable_, chance(z, self._problem.degrees_of_freedom), np.nan)
-        carried = np.where(
-            self.testable_, chance(z, self._problem.degrees_of_freedom, carriers(self._problem.regressors)), np.nan
-        )
+        carried = np.where(self.testable_, chance(z, self._problem.degrees_of_freedom, self._carried()), np.nan)
         nobody = not self.testable_.any() or np.nanmin(alone) * self.testable_.sum() > self.alpha
         return bool(nobody and np.nanmin(benjamini_hochberg(carried), initial=1.0) > below)
+
+    def _carried(self) -> Floats:
+        """How many observations carry each user's score: runs of a day beside the same user are one, and what was taken out is of them."""
+        columns, axes = self._problem.regressors, self._problem.axes
+        repeated = repeats(columns, self._problem.clusters)
+        return np.minimum(carriers(columns) / repeated, len(columns) / repeated - axes.shape[1])
 
     def _varied(self) -> NDArray[np.bool_]:
         """Users without whom there are runs enough, or whose amount differs where they are always there."""
@@ -178,7 +201,7 @@ class CalendarBlame(BlameEstimator):
         given = [conditional(self._problem, self.selected_)]
         if len(found) < len(self.selected_):
             given.append(conditional(self._problem, found))
-        carried = carriers(self._problem.regressors)
+        carried = self._carried()
         chances = [p_values(z, freedom, self.testable_, self._spread, carried) for z, freedom in given]
         self.score_ = given[0][0]
         self._least_score = np.min([z for z, _ in given], axis=0) / self._spread
@@ -253,9 +276,9 @@ class CalendarBlame(BlameEstimator):
     def _untestable(self, user: int) -> str:
         runs, exposed = len(self._times), int(self.exposed_runs_[user])
         if exposed < self.min_exposed:
-            return f"exposed in {exposed} of {runs} runs, needs {self.min_exposed}"
+            return f"exposed in {exposed} of {runs} {self._noun}, needs {self.min_exposed}{self._note}"
         if not self._varied()[user]:
-            return f"without exposure in {runs - exposed} of {runs} runs, needs {self.min_exposed}"
+            return f"without exposure in {runs - exposed} of {runs} {self._noun}, needs {self.min_exposed}{self._note}"
         share = 1 - self._share_left[user]
         return f"{share:.0%} of the exposure goes with dates, hours, regimes or circumstances of the runs: cannot be separated from the calendar"
 
@@ -271,12 +294,22 @@ class CalendarBlame(BlameEstimator):
             yield f"rests on one {self._unit}, that of {self._date(alone)}"
         for weeks in controls.other_weeks(problem, user, self._raw[:, user], self._start):
             yield f"presence in the week {'before' if weeks < 0 else 'after'} goes with the slow runs too"
+        yield from self._rhythm(problem, user)
         others = controls.proxy_users(problem, user, self.testable_, spread)
         if len(others):
             self.stand_ins_[user] = others
-            named = ", ".join(f"{{{other}}}" for other in others[:3].tolist())
-            more = f" and {len(others) - 3} more" if len(others) > 3 else ""
-            yield f"comes together with user {named}{more}: cannot tell which of them"
+            yield f"comes together with user {_listed(others.tolist())}: cannot tell which of them"
+
+    def _rhythm(self, problem: Problem, user: int) -> Iterator[str]:
+        found = rhythm.bound(problem, user, self._start, controls.DOUBT)
+        if found is None:
+            return
+        name, share, p = found
+        cannot = f"the presence cannot be separated from the {name}"
+        if share < LEAST_LEFT:
+            yield f"{cannot}, which explains {1 - share:.0%} of it"
+        else:
+            yield f"{cannot}: between runs of the same {name} chance gives as much in {p:.1%} of cases"
 
     def _date(self, period: int) -> str:
         unit = WEEK_S if self._unit == "week" else DAY_S
@@ -306,3 +339,9 @@ def runs_needed(z: Floats, runs: int, tests: int) -> Floats:
 
 def _permutations(runs: int, least: int, most: int) -> int:
     return max(min(HELD // runs, most), least)
+
+
+def _listed(users: list[int]) -> str:
+    """Users by their places in braces, three at most, and how many more there are."""
+    more = f" and {len(users) - 3} more" if len(users) > 3 else ""
+    return ", ".join(f"{{{user}}}" for user in users[:3]) + more

@@ -223,9 +223,13 @@ def _by_run(values: Floats, owner: NDArray) -> Floats:
 
 
 def attention_gain(errors: dict[str, Floats]) -> tuple[float, float, float]:
-    """Relative gain of attention on the best other forecaster, paired by run, with a bootstrap interval over runs; NaN where the other makes no error."""
+    """`relative_gain` of attention on the best other forecaster."""
     best = min((name for name in errors if name != "attention"), key=lambda name: errors[name].mean())
-    ours, theirs = errors["attention"], errors[best]
+    return relative_gain(errors["attention"], errors[best])
+
+
+def relative_gain(ours: Floats, theirs: Floats) -> tuple[float, float, float]:
+    """(mean, low, high): 1 - mean(ours) / mean(theirs) of errors paired by run, with a 90 % bootstrap interval over runs; NaN where the other makes no error."""
     if not theirs.any():
         return math.nan, math.nan, math.nan
     draws = np.random.default_rng(0).integers(0, len(ours), (BOOTSTRAPS, len(ours)))

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from flitwatch_ml.folds import distinct_runs, too_few
-from flitwatch_ml.forecast.backtest import BOOTSTRAPS, learned_forecasters
+from flitwatch_ml.forecast.backtest import learned_forecasters, relative_gain
 from flitwatch_ml.forecast.baselines import NAIVE
 from flitwatch_ml.forecast.intervals import AdaptiveInterval, half_width
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
@@ -69,14 +69,6 @@ class Chronological:
     def gain(self) -> tuple[float, float, float]:
         """(mean, low, high): 1 - error of what served / error of the best single candidate, known afterwards only; paired by run."""
         return relative_gain(self.served, self.errors[min(self.mape, key=self.mape.__getitem__)])
-
-
-def relative_gain(ours: Floats, theirs: Floats) -> tuple[float, float, float]:
-    """1 - mean(ours) / mean(theirs) of errors by run, with a 90 % bootstrap interval over runs."""
-    draws = np.random.default_rng(0).integers(0, len(ours), (BOOTSTRAPS, len(ours)))
-    ratio = ours[draws].mean(1) / np.maximum(theirs[draws].mean(1), 1e-12)
-    low, high = np.quantile(1 - ratio, [0.05, 0.95])
-    return float(1 - ours.mean() / max(theirs.mean(), 1e-12)), float(low), float(high)
 
 
 def chronological(

@@ -163,7 +163,7 @@ def unknown_as_null(values: NDArray[np.integer[Any]]) -> list[int | None]:
 
 
 def ratio(stall_cycles: Any, flits: Any) -> NDArray[np.float32]:
-    """Stall cycles per flit to five digits; NaN where either is unknown or there was no flit."""
+    """Stalls over data sent, in times of one count of data, to five digits; NaN where either is unknown or nothing was sent."""
     flits = np.asarray(flits, dtype=np.float64)
     out = np.full(flits.shape, np.nan)
     np.divide(stall_cycles, flits, out=out, where=flits > 0)

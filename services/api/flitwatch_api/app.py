@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import Response
 from starlette.middleware.gzip import GZipMiddleware
 
@@ -49,6 +49,9 @@ from flitwatch_api.tasks.http import http as tasks
 BASE = "/api/v1"
 #: Columns of numbers shrink to a third at the fastest level; higher ones would cost more time than they save.
 GZIP_LEVEL, GZIP_FROM_BYTES = 1, 4096
+
+#: FastAPI keeps the functions of routes for as long as the process runs: one made for an application would keep that.
+description = APIRouter()
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -118,7 +121,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         api.include_router(part)
     app.include_router(api, dependencies=[allowed])
     app.include_router(health)
-    _add_description(app)
+    app.include_router(description)
     app.include_router(site.http)
     describe(app)
     app.add_middleware(GZipMiddleware, minimum_size=GZIP_FROM_BYTES, compresslevel=GZIP_LEVEL)
@@ -136,10 +139,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     return app
 
 
-def _add_description(app: FastAPI) -> None:
-    @app.get("/openapi.json", include_in_schema=False)
-    async def openapi() -> Response:
-        return Response(text(app), media_type="application/json", headers={"Cache-Control": "no-cache"})
+@description.get("/openapi.json", include_in_schema=False)
+async def openapi(request: Request) -> Response:
+    return Response(text(request.app), media_type="application/json", headers={"Cache-Control": "no-cache"})
 
 
 def _version() -> str:

@@ -22,9 +22,22 @@ CONTENT: dict[str, Any] = {kind: {"schema": {"type": "string", "format": "binary
 
 
 def wanted(request: Request) -> str | None:
-    """The columnar format that the caller accepts; None where JSON is meant."""
-    kinds = [part.split(";")[0].strip().lower() for part in request.headers.get("accept", "").split(",")]
-    return next((kind for kind in kinds if kind in CONTENT), None)
+    """The columnar format that the caller accepts; None where JSON is meant, or weighs more (`q`, RFC 9110)."""
+    weights: dict[str, float] = {}
+    for part in request.headers.get("accept", "").split(","):
+        kind, *parameters = (word.strip().lower() for word in part.split(";"))
+        weights[kind] = next((_weight(word[2:]) for word in parameters if word.startswith("q=")), 1.0)
+    json = weights.get("application/json", 0.0)
+    # The first of the heaviest; what weighs as much as JSON was named on purpose.
+    best = max((kind for kind in weights if kind in CONTENT), key=weights.__getitem__, default=None)
+    return best if best is not None and weights[best] > 0 and weights[best] >= json else None
+
+
+def _weight(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
 
 
 async def send(

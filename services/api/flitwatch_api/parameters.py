@@ -68,7 +68,9 @@ Window = Annotated[
     WithJsonSchema({"type": "string", "pattern": r"^[0-9]{1,9}[smhd]?$", "examples": ["60s", "5m"]}),
 ]
 
-JobId = Annotated[str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1.")]
+JobId = Annotated[
+    str, Path(min_length=1, max_length=60, description="As the scheduler prints it: 42, 3_4, 10+1, 13.server.")
+]
 Cluster = Annotated[
     str | None, Query(max_length=200, description="Where several clusters use the same id; else the newest.")
 ]

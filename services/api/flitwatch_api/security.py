@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -16,6 +18,8 @@ MAX_BODY_BYTES = 1 << 20
 #: Where whole files are sent, and how long they may be; the route itself ends a body of unknown length there.
 FILES_PATH = "/api/v1/tasks/files"
 SMALLER_FILE = "Compress it (gzip, xz, zstd), or leave out what does not matter."
+#: After an answer that does not wait for the rest of the body, so much more of it is read and thrown away, for so long.
+LINGER_BYTES, LINGER_S = 2 * MAX_FILE_BYTES, 20.0
 #: Styles may be inline (the component library places its layers so), scripts never.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self' data:; "
@@ -96,13 +100,15 @@ class SecurityMiddleware:
                     headers.setdefault("Strict-Transport-Security", STRICT_TRANSPORT)
             await send(message)
 
+        taken, answered = _lingering(receive, completed) if _closes(scope) else (receive, completed)
         refusal = self._refusal(scope)
         if refusal is not None:
-            await refusal(scope, receive, completed)
+            await refusal(scope, taken, answered)
             return
-        most = _limit(scope)[1]
+        name, most, _ = _limit(scope)
         # Beyond that of a file, so that the route sees that there is more and says so.
-        await self.app(scope, _bounded(receive, most if most == MAX_BODY_BYTES else 2 * most), completed)
+        bounded = _bounded(taken, most if most == MAX_BODY_BYTES else 2 * most, _too_long(name, most))
+        await self.app(scope, bounded, answered)
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers, request = Headers(scope=scope), Request(scope)
@@ -128,7 +134,7 @@ class SecurityMiddleware:
         length = headers.get("content-length", "0")
         name, most, advice = _limit(scope)
         if not (length.isascii() and length.isdigit()) or int(length) > most:
-            return problem(request, 413, "too-costly", f"the body is too long; the limit {name} is {most:,}", advice)
+            return problem(request, 413, "too-costly", _too_long(name, most), advice)
         return None
 
 
@@ -147,8 +153,48 @@ def _limit(scope: Scope) -> tuple[str, int, str]:
     return "MAX_BODY_BYTES", MAX_BODY_BYTES, "Send a smaller body."
 
 
-def _bounded(receive: Receive, most: int) -> Receive:
-    """Ends bodies without a length where the limit is."""
+def _too_long(name: str, most: int) -> str:
+    return f"the body is too long; the limit {name} is {most:,}"
+
+
+def _closes(scope: Scope) -> bool:
+    """Whether the connection ends with the answer to this request, which has a body that comes without being asked for."""
+    headers = Headers(scope=scope)
+    last = scope["http_version"] == "1.0" or "close" in headers.get("connection", "").lower()
+    body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
+    return last and body and "expect" not in headers
+
+
+def _lingering(receive: Receive, send: Send) -> tuple[Receive, Send]:
+    """Where an answer comes before the whole body, the connection stays until the body is here: who still sends would lose the answer."""
+    seen, whole = 0, False
+
+    async def counted() -> Message:
+        nonlocal seen, whole
+        message = await receive()
+        seen += len(message.get("body", b""))
+        whole = whole or not message.get("more_body", False)
+        return message
+
+    async def lingering(message: Message) -> None:
+        if message["type"] != "http.response.body" or message.get("more_body", False) or whole:
+            await send(message)
+            return
+        await send({**message, "more_body": True})
+        until = seen + LINGER_BYTES
+        try:
+            async with asyncio.timeout(LINGER_S):
+                while not whole and seen < until:
+                    await counted()
+        except TimeoutError:
+            pass
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    return counted, lingering
+
+
+def _bounded(receive: Receive, most: int, why: str) -> Receive:
+    """Ends bodies without a length where the limit is: whoever reads on is refused with 413."""
     seen = 0
 
     async def bounded() -> Message:
@@ -157,7 +203,7 @@ def _bounded(receive: Receive, most: int) -> Receive:
         if message["type"] == "http.request":
             seen += len(message.get("body", b""))
             if seen > most:
-                return {"type": "http.disconnect"}
+                raise HTTPException(413, why)
         return message
 
     return bounded

@@ -17,7 +17,9 @@ from flitwatch_domain.errors import Unavailable
 from flitwatch_domain.heartbeat import Heartbeat
 
 KEEP_ALIVE_S = 75
-#: Connections beside those of event streams; who comes above is answered 503 at once.
+#: What a page holds: a browser keeps up to six connections to a server, one of them the stream of events.
+PAGE_CONNECTIONS = 6
+#: Connections beside those of pages; who comes above is answered 503 at once.
 CONNECTIONS = 500
 #: Files that are no connections: the database's, libraries, the page.
 OTHER_FILES = 256
@@ -72,7 +74,7 @@ def server(
         log_config=None,
         proxy_headers=bool(settings.api_trusted_proxies),
         forwarded_allow_ips=list(settings.api_trusted_proxies),
-        limit_concurrency=settings.api_streams_max + CONNECTIONS,
+        limit_concurrency=_most_connections(settings),
     )
     return Server(config, app, heartbeat)
 
@@ -93,6 +95,10 @@ def listen(host: str, port: int) -> socket.socket:
         raise Unavailable(
             f"port {port} on {host} cannot be used: {why}", advice="Choose another with --port."
         ) from None
+
+
+def _most_connections(settings: Settings) -> int:
+    return settings.api_streams_max * PAGE_CONNECTIONS + CONNECTIONS
 
 
 def _allow_files(number: int) -> None:
@@ -121,7 +127,7 @@ def serve(
     Unavailable
         The address cannot be listened on.
     """
-    _allow_files(settings.api_streams_max + CONNECTIONS + OTHER_FILES)
+    _allow_files(_most_connections(settings) + OTHER_FILES)
     with contextlib.ExitStack() as stack:
         listening = [stack.enter_context(listen(host, port))]
         if settings.api_metrics_port is not None:

@@ -30,6 +30,9 @@ from flitwatch_domain.importers.local import LocalText
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+#: Exit statuses of an import or a collector's one look that is done: some records were refused; counters came and no fabric has a place for any of them.
+SOME_REFUSED, NOTHING_PLACED = 3, 4
+
 #: Everything meant for a person goes to standard error, so that `--json` output can be piped.
 #: Codes such as `:100:` are line numbers, not pictures; a file or a pipe breaks no lines.
 stderr = Console(stderr=True, emoji=False, width=None if sys.stderr.isatty() else 10_000)
@@ -138,9 +141,25 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
+class Group(click.Group):
+    """Commands whose list in the help says the whole first sentence of each, over several lines where it is long; Click's own cuts it off."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(10_000)) for name, one in found if one is not None and not one.hidden]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+
 def json_option(function: F) -> F:
     """Add `--json` (parameter `as_json`): one JSON object on standard output, logs on standard error."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")(function)
+    return json_option_with("Print one JSON object on standard output.")(function)
+
+
+def json_option_with(text: str) -> Callable[[F], F]:
+    """`--json` of a command that prints its object elsewhere, as its help `text` says."""
+    return click.option("--json", "as_json", is_flag=True, help=text)
 
 
 def mtu_option(function: F) -> F:

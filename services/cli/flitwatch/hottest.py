@@ -7,18 +7,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from flitwatch.tables import UNKNOWN, clean, number, sparkline, text
+from flitwatch_domain.counters.units import words_of
 from flitwatch_domain.errors import NotFound
 
 if TYPE_CHECKING:
     from flitwatch_client import Client, models
 
 #: What lists are ordered by; the API's names.
-SORTS = {"ratio": "stalls per flit", "stall_cycles": "stall cycles", "flits": "flits"}
-#: Links that are asked for: the hottest by stalls per flit, whatever they are ordered by then.
+SORTS = ("ratio", "stall_cycles", "flits")
+#: Links that are asked for: the hottest by their ratio of stalls, whatever they are ordered by then.
 LINKS = 100
 #: Steps of the sparklines, seconds.
 STEP_S = 60
-FIGURES = ["stalls per flit", "stall cycles", "flits"]
 
 
 class RouterSums(TypedDict):
@@ -32,7 +32,7 @@ class RouterSums(TypedDict):
 
 
 class HotGroup(RouterSums):
-    """A group, with its stalls per flit over the last quarter of an hour."""
+    """A group, with its ratio of stalls over the last quarter of an hour."""
 
     group: int
     past_ratio: list[float | None]
@@ -48,9 +48,10 @@ class HotJob(RouterSums):
 
 
 class HotLists(TypedDict):
-    """The window, and the hottest groups, links and jobs in it."""
+    """The window, and the hottest groups, links and jobs in it; `technology` says what `flits` and `stall_cycles` count."""
 
     fabric: str
+    technology: str
     fabrics: list[str]
     at: str | None
     window_s: int | None
@@ -116,6 +117,7 @@ def hottest(fw: Client, machine: str | None, sort: str, most: int) -> HotLists:
     links = fw.api.hot_links(str(chosen["id"]), at=at, limit=LINKS)
     return {
         "fabric": chosen["name"],
+        "technology": chosen["technology"],
         "fabrics": [one["name"] for one in machines],
         "at": at,
         "window_s": stalls["window_s"],
@@ -159,7 +161,7 @@ def _sums(routers: Sequence[int], known: dict[int, tuple[float, float]]) -> Rout
 
 
 def _past(fw: Client, fabric: int, groups: dict[int, list[int]]) -> dict[int, list[float | None]]:
-    """Stalls per flit of each group, step by step, where a step without counters is None."""
+    """The ratio of stalls of each group, step by step, where a step without counters is None."""
     table = fw.stalls(fabric, step_s=STEP_S)
     of = {router: group for group, routers in groups.items() for router in routers}
     sums: dict[tuple[Any, int], list[float]] = defaultdict(lambda: [0.0, 0.0])
@@ -193,14 +195,14 @@ def headline(found: HotLists) -> str:
         else "no counters yet"
     )
     simulated = " (simulated)" if found["simulated"] else ""
-    order = SORTS[found["sort"]]
+    order = _figure_names(found)[SORTS.index(found["sort"])]
     note = f"; {clean(found['note'])}" if found["note"] else ""
     return f"{clean(found['fabric'])}{simulated}, {when}, by {order}{note}"
 
 
 def lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], list[list[str]], list[str]]]:
     """Title, heads, rows and the columns of text of each list; sparklines on a terminal only."""
-    past = ["last 15 min"] if drawn and found["at"] else []
+    past, figures = ["last 15 min"] if drawn and found["at"] else [], _figure_names(found)
     groups = [
         [str(row["group"]), *_figures(row), _counted(row), *([sparkline(row["past_ratio"])] if past else [])]
         for row in found["groups"]
@@ -214,10 +216,16 @@ def lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], list[list[
         for row in found["jobs"]
     ]
     return [
-        ("Groups", ["group", *FIGURES, "routers counted", *past], groups, past),
-        (f"Links (of {found['links_counted']} counted)", ["link", "class", *FIGURES, "jobs"], links, ["link", "class", "jobs"]),
-        (f"Jobs ({found['jobs_running']} running), all traffic on their routers", ["job", "user", "name", "nodes", *FIGURES, "routers counted"], jobs, ["job", "user", "name"]),
+        ("Groups", ["group", *figures, "routers counted", *past], groups, past),
+        (f"Links (of {found['links_counted']} counted)", ["link", "class", *figures, "jobs"], links, ["link", "class", "jobs"]),
+        (f"Jobs ({found['jobs_running']} running), all traffic on their routers", ["job", "user", "name", "nodes", *figures, "routers counted"], jobs, ["job", "user", "name"]),
     ]  # fmt: skip
+
+
+def _figure_names(found: HotLists) -> list[str]:
+    """The heads of `SORTS`, in the fabric's own words."""
+    words = words_of(found["technology"])
+    return [words.ratio, words.stalls, words.flits]
 
 
 def _figures(row: Mapping[str, Any]) -> list[str]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -58,6 +61,17 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 }
 
 
+@contextmanager
+def _reader_may_leave() -> Iterator[None]:
+    """End with 141, as a shell says of a program that SIGPIPE stopped."""
+    try:
+        yield
+    except BrokenPipeError:
+        # What is still held for standard output goes nowhere, so that Python does not complain of it at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+
+
 class LazyGroup(click.Group):
     """Imports a command's module only when that command is named."""
 
@@ -73,6 +87,16 @@ class LazyGroup(click.Group):
             return None
         module, attribute, _ = COMMANDS[cmd_name]
         return getattr(importlib.import_module(f"flitwatch.commands.{module}"), attribute)
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        """As Click does it; help and versions are printed here."""
+        with _reader_may_leave():
+            return super().make_context(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As Click does it, which ends with 1 where the reader of standard output went away."""
+        with _reader_may_leave():
+            return super().invoke(ctx)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Names of commands without importing any of them, and the group's own options."""
@@ -114,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         asked_for_nothing.show()
         sys.exit(asked_for_nothing.exit_code)
     except click.ClickException as bad_use:
-        fail(bad_use.format_message(), code=bad_use.exit_code)
+        fail(_said(bad_use), code=bad_use.exit_code)
     except FlitwatchError as known:
         fail(str(known))
     except ModuleNotFoundError as absent:
@@ -123,8 +147,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         fail(
             "this needs the server's package: pip install flitwatch; a collector does without it once it has a log: --log URL"
         )
-    except BrokenPipeError:
-        sys.exit(141)
     except OSError as refused:
         fail(f"{refused.filename or 'the system'}: {refused.strerror or refused}")
     except KeyboardInterrupt:
@@ -135,6 +157,14 @@ def main(argv: Sequence[str] | None = None) -> None:
         if driver is None or not isinstance(unknown, driver.Error):
             raise
         fail(f"the database refused it: {str(unknown).splitlines()[0] if str(unknown) else type(unknown).__name__}")
+
+
+def _said(bad_use: click.ClickException) -> str:
+    """What Click says; of a command or an option that is not known also where the known ones stand."""
+    message = bad_use.format_message()
+    if isinstance(bad_use, click.UsageError) and bad_use.ctx is not None and message.startswith("No such"):
+        return f"{message.rstrip('.')}. See: {bad_use.ctx.command_path} --help"
+    return message
 
 
 def sampler(argv: Sequence[str] | None = None) -> None:

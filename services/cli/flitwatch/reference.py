@@ -14,7 +14,7 @@ from flitwatch.metrics_reference import metrics
 HEAD = """# Commands
 
 Made by `make reference` from the commands themselves. Every command takes `--json`: one JSON object on standard output; everything for people goes to
-standard error.
+standard error. Only `flitwatch run -- COMMAND`, whose standard output is COMMAND's, prints it as the last line of standard error.
 
 ## Exit statuses
 
@@ -25,9 +25,11 @@ standard error.
 STATUSES = {
     0: "done",
     1: "not done; one line on standard error says why and what to do",
-    2: "wrong use: an option, an argument or a name that is not known",
+    2: "wrong use: a command or an option that is not known, or a value that it does not take",
     3: "imported, but some records were refused (the page Health lists them)",
     4: "counters came, and none of them has a place in a fabric",
+    126: "`flitwatch run`: the program cannot be run; otherwise `flitwatch run` ends with the program's own status",
+    127: "`flitwatch run`: there is no such program",
     130: "stopped by Ctrl-C",
     141: "the reader of standard output went away",
     143: "stopped by SIGTERM",

@@ -39,6 +39,8 @@ DAY_S, PORTS_S, BUCKET_S = 86_400, 600, counters.PORT_BUCKET_S
 #: Bytes a second of the tree's busy node to each of two others, whose ways share a cable under the loaded tables.
 TREE_RATES = (4.0e8, 3.0e8)
 WORD_BYTES = 4
+#: That finding the tree's traffic and its routes may take, each.
+LONGEST_S = 30.0
 #: Of a link in 4x EDR; the share of its waiting time at a load of one.
 LINK_BYTES_PER_S, WAITS = 1.25e10, 6.0
 
@@ -126,7 +128,8 @@ def tree(url: str, until_s: int) -> int:
         conn.commit()
         route_changes.record(conn, fabric_id, opened, ports, note="the subnet manager's first tables")
         conn.commit()
-        asked = stored.StoredRun(TREE, until_s - PORTS_S, until_s, optimise_s=0.3, reconstruct_s=5.0)
+        # Both take a tenth of a second. The limits are for a machine so busy that this process, which goes last, gets a hundredth of it.
+        asked = stored.StoredRun(TREE, until_s - PORTS_S, until_s, optimise_s=LONGEST_S, reconstruct_s=LONGEST_S)
         made = stored.turn(asked, stored.read(conn, asked))
         return recommendations.save(conn, stored.recommendation(made))
 
@@ -160,7 +163,8 @@ def _last_minutes(fabric_id: int, fabric: Fabric, carried: Float, until_s: int) 
     into = np.flatnonzero(links.src >= routers)
     sent = np.zeros((len(fabric.endpoints), 1))
     sent[links.src[into] - routers, 0] = carried[into] * BUCKET_S
-    spans = [SpanSums(int(at), BUCKET_S, sent) for at in times]
+    # A row of an adapter has the second of its sample, which is the last of what it counts. Else they contradict the ports, and the solver uses all of its time.
+    spans = [SpanSums(int(at) + BUCKET_S, BUCKET_S, sent) for at in times]
     return counters.Batch(
         ports=ports, endpoints=_rows(fabric_id, spans, ("tx_bytes",), ENDPOINT_COLUMNS, 1, 1 / BUCKET_S)
     )

@@ -28,6 +28,10 @@ MOST_COUNTERS = 12
 Answer = TypeVar("Answer")
 
 
+def _nodes(count: int) -> str:
+    return f"{count} node{'' if count == 1 else 's'}"
+
+
 class EstimateReasons(TypedDict):
     """Why there is no estimate of an application."""
 
@@ -125,13 +129,13 @@ def _answer(
     there = fw.api.estimates()["items"]
     meant = [one for one in there if _meant(one, application, nodes)]
     if not meant:
-        names = ", ".join(sorted({f"{one['exe']} ({one['nodes']} nodes)" for one in there}))
+        names = ", ".join(sorted({f"{one['exe']} ({_nodes(one['nodes'])})" for one in there}))
         advice = (
             f"It knows {names}."
             if names
             else "Import its runs, or let them report their steps: docs/performance-engineer.md."
         )
-        size = "" if nodes is None else f" on {nodes} nodes"
+        size = "" if nodes is None else f" on {_nodes(nodes)}"
         raise NotFound(f"the platform knows no runs of {application}{size}", advice=advice)
     if any(one[kind]["estimate_id"] is not None for one in meant):
         return read()

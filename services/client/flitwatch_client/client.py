@@ -39,14 +39,7 @@ class _Http(Operations):
 
     def _call(self, method: str, path: str, query: Mapping[str, Any], body: Any = None) -> Any:
         answer = self.send(method, path, query, body)
-        kind = answer.headers.get("content-type", "")
-        # Some other server, or a login page in front: of the API's operations only a job's evidence is a page.
-        if answer.is_redirect or ("text/html" in kind and not path.endswith("/case")):
-            raise Unavailable(
-                f"{answer.url} answers with {'another address' if answer.is_redirect else 'a web page'}, not with data",
-                "Is it the address of a Flitwatch platform, without a path?",
-            )
-        return answer.json() if "json" in kind else answer.text
+        return answer.json() if "json" in answer.headers.get("content-type", "") else answer.text
 
     def send(
         self, method: str, path: str, query: Mapping[str, Any], body: Any = None, accept: str = "*/*"
@@ -64,6 +57,12 @@ class _Http(Operations):
         if answer.is_error:
             kind = answer.headers.get("content-type", "")
             raise Refused(answer.status_code, answer.json() if "json" in kind else {"detail": answer.text[:300]})
+        # Some other server, or a login page in front: of the API's operations only a job's evidence is a page.
+        if answer.is_redirect or ("text/html" in answer.headers.get("content-type", "") and not path.endswith("/case")):
+            raise Unavailable(
+                f"{answer.url} answers with {'another address' if answer.is_redirect else 'a web page'}, not with data",
+                "Is it the address of a Flitwatch platform, without a path?",
+            )
         return answer
 
 
@@ -290,7 +289,11 @@ class Client:
         return of_rows(_pages(page, most), ALERTS)
 
     def explanation(self, job_id: str, *, cluster: str | None = None, at: Time | None = None) -> Explanation:
-        """Whether a job is slow, since when, who may be behind it, and what would help: the same answer as the job's page, now or as of `at`."""
+        """Whether a job is slow, since when, who may be behind it, and what would help: the same answer as the job's page, now or as of `at`.
+
+        A dictionary, because the answer is nested: keys such as `verdict`, `reasons`, `slowdown`, `links`, `chain` and `remedies`. `candidates()` has its
+        candidates as a table.
+        """
         return cast(Explanation, self.api.explanation(job_id, cluster=cluster, at=_time(at)))
 
     def candidates(self, job_id: str, *, cluster: str | None = None) -> Table:
@@ -347,7 +350,7 @@ def connect(url: str | None = None, token: str | None = None, timeout_s: float =
     Raises
     ------
     ValueError
-        Neither `url` nor FLITWATCH_URL is given, or it is not an address.
+        Neither `url` nor FLITWATCH_URL is given, or it is not an address; the token is none, or its file cannot be read.
     """
     url = url or os.environ.get("FLITWATCH_URL")
     if not url:
@@ -356,8 +359,14 @@ def connect(url: str | None = None, token: str | None = None, timeout_s: float =
         raise ValueError(f"{url} is not an address: write it like https://flitwatch.site.example")
     file = os.environ.get("FLITWATCH_TOKEN_FILE")
     if token is None and file:
-        token = Path(file).read_text(encoding="utf-8").strip()
-    return Client(url, token or "", timeout_s)
+        try:
+            token = Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as problem:
+            raise ValueError(f"FLITWATCH_TOKEN_FILE names {file}, which cannot be read: {problem}") from None
+    token = (token or "").strip()
+    if any(not "!" <= char <= "~" for char in token):
+        raise ValueError("the token holds a character that no token has: give what `flitwatch tokens create` printed")
+    return Client(url, token, timeout_s)
 
 
 def _is_address(url: str) -> bool:

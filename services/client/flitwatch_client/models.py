@@ -323,6 +323,7 @@ class Check(TypedDict):
             'in-order',
             'ftree',
             'hw-adaptive',
+            'spray',
             'dor',
         ]
     ]
@@ -467,6 +468,7 @@ class DeadLetterList(TypedDict):
 
 class DeadLetters(TypedDict):
     total: int
+    last_hour: int
     recent: list[DeadLetter]
 
 
@@ -731,6 +733,7 @@ Gap = TypedDict(
         'from': str,
         'to': str,
         'reason': str,
+        'open': bool,
     },
 )
 
@@ -919,6 +922,7 @@ class LdmsSchema(TypedDict):
     digest: str
     kind: str
     columns: int
+    unknown: list[str]
     first_seen: str
     last_seen: str
     records: int
@@ -1403,6 +1407,7 @@ class PacketJob(TypedDict):
         'cyclic',
         'random-rank',
     ]
+    traffic_class: NotRequired[str | None]
 
 
 class PairFigures(TypedDict):
@@ -1797,21 +1802,6 @@ class Share(TypedDict):
     cannot_tell: str | None
 
 
-class Silence(TypedDict):
-    silence_id: int
-    matchers: dict[str, str]
-    starts: str
-    ends: str
-    comment: str | None
-    created_by: str
-    created: str
-    active: bool
-
-
-class SilenceList(TypedDict):
-    items: list[Silence]
-
-
 class SimulatedPoint(TypedDict):
     task_id: int
     study: str | None
@@ -2062,6 +2052,15 @@ class Topic(TypedDict):
     duplicates: int
     late: int
     dead: int
+    unplaced: int
+    unplaced_because: str | None
+
+
+class TrafficClass(TypedDict):
+    name: str
+    minimum: float
+    maximum: NotRequired[float]
+    priority: NotRequired[int]
 
 
 class TrafficMatrix(TypedDict):
@@ -2111,6 +2110,7 @@ class WangBackground(TypedDict):
     ranks: NotRequired[int]
     runs: NotRequired[int]
     load_gib_per_s: NotRequired[float]
+    exchanges: NotRequired[int]
 
 
 class WangBursts(TypedDict):
@@ -2211,6 +2211,7 @@ class WhatIf(TypedDict):
                 'in-order',
                 'ftree',
                 'hw-adaptive',
+                'spray',
                 'dor',
             ]
         ]
@@ -2218,6 +2219,27 @@ class WhatIf(TypedDict):
     seeds: NotRequired[int]
     seed: NotRequired[int]
     packet_bytes: NotRequired[int]
+
+
+class FlitwatchApiAlertsSchemasSilence(TypedDict):
+    silence_id: int
+    matchers: dict[str, str]
+    starts: str
+    ends: str
+    comment: str | None
+    created_by: str
+    created: str
+    active: bool
+
+
+FlitwatchApiIngestSchemasSilence = TypedDict(
+    'FlitwatchApiIngestSchemasSilence',
+    {
+        'schema': str,
+        'from': str,
+        'devices': int,
+    },
+)
 
 
 class AdviceInput(TypedDict):
@@ -2525,6 +2547,8 @@ class Explanation(TypedDict):
     routers: OwnRouters | None
     links: list[CarryingLink]
     root: CongestionRoot | None
+    root_from: str | None
+    root_to: str | None
     groups: list[CarryingGroup]
     candidates: list[CandidateJob]
     candidates_total: int
@@ -2748,6 +2772,7 @@ class Packet(TypedDict):
         'in-order',
         'ftree',
         'hw-adaptive',
+        'spray',
         'dor',
     ]
     traffic: NotRequired[str | None]
@@ -2772,7 +2797,12 @@ class Packet(TypedDict):
     seed: NotRequired[int]
     nic_protocol: NotRequired[bool]
     virtual_lanes: NotRequired[int]
+    threads: NotRequired[int | None]
     engine: NotRequired[Literal['eager', 'oracle-oldest', 'oracle-round-robin']]
+    congestion_control: NotRequired[Literal['none', 'pairs', 'dcqcn']]
+    traffic_classes: NotRequired[list[TrafficClass]]
+    job_class: NotRequired[str | None]
+    background_class: NotRequired[str | None]
 
 
 class Recommendation(TypedDict):
@@ -2917,6 +2947,10 @@ class SeveralSets(TypedDict):
     caveat: str
 
 
+class SilenceList(TypedDict):
+    items: list[FlitwatchApiAlertsSchemasSilence]
+
+
 class SimulatedList(TypedDict):
     items: list[SimulatedPoint]
 
@@ -2947,6 +2981,9 @@ class Status(TypedDict):
     schemas: list[LdmsSchema]
     dead_letters: DeadLetters
     gaps: list[Gap]
+    gap_total: int
+    silent_devices: int
+    silent: list[FlitwatchApiIngestSchemasSilence]
     position_age_s: float | None
 
 

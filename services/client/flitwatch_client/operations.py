@@ -138,7 +138,7 @@ class Operations:
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links", {"class": class_, "group": group, "terminals": terminals})
 
     def hot_links(self, fabric: str, *, at: Any | None = None, window: str | None = None, limit: int | None = None, class_: Any | None = None, link: Any | None = None, router: Any | None = None, src_group: Any | None = None, dst_group: Any | None = None) -> models.HotLinks:
-        """GET /api/v1/fabrics/{fabric}/links/hot: Links with the most stalls per flit, and the jobs that use them with their estimated shares."""
+        """GET /api/v1/fabrics/{fabric}/links/hot: Links that stall most for what they send, and the jobs that use them with their estimated shares."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/links/hot", {"at": at, "window": window, "limit": limit, "class": class_, "link": link, "router": router, "src_group": src_group, "dst_group": dst_group})
 
     def job_paths(self, fabric: str, *, job: str, at: Any | None = None, window: str | None = None) -> models.JobPaths:
@@ -182,11 +182,11 @@ class Operations:
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/samples/hosts", {"from": from_, "to": to})
 
     def stalls(self, fabric: str, *, at: Any | None = None, window: str | None = None, class_: Any | None = None) -> models.StallFigures:
-        """GET /api/v1/fabrics/{fabric}/stalls: Stalls per flit of a window, by router, link class and pair of groups."""
+        """GET /api/v1/fabrics/{fabric}/stalls: Time stalled over the time of sending in a window, by router, link class and pair of groups."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/stalls", {"at": at, "window": window, "class": class_})
 
     def stalls_of_links(self, fabric: str, *, at: Any | None = None, window: str | None = None, router: Any | None = None, group: Any | None = None, class_: Any | None = None) -> models.LinkFigures:
-        """GET /api/v1/fabrics/{fabric}/stalls/links: Stalls per flit of a window by counted link; a link that is absent has no counter."""
+        """GET /api/v1/fabrics/{fabric}/stalls/links: Time stalled over the time of sending in a window, by counted link; a link that is absent has no counter."""
         return self._call("GET", f"/api/v1/fabrics/{self._part(fabric)}/stalls/links", {"at": at, "window": window, "router": router, "group": group, "class": class_})
 
     def timeseries(self, fabric: str, *, routers: str, counters: str | None = None, from_: Any | None = None, to: Any | None = None, points: int | None = None, sum: bool | None = None) -> models.Timeseries:
@@ -390,5 +390,5 @@ class Operations:
         return self._call("GET", "/metrics", {})
 
     def readyz(self) -> models.Health:
-        """GET /readyz: The database answers and its tables are of this version."""
+        """GET /readyz: The database answers and its tables are such as this version needs."""
         return self._call("GET", "/readyz", {})

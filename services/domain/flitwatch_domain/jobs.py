@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 from flitwatch_domain.errors import BadInput
 
 # Flux numbers its jobs with 64 bits: up to 20 digits.
 _JOB_ID = re.compile(r"([0-9]{1,20})(?:_([0-9]{1,18}|\[[^\]]*\]))?(?:\+([0-9]{1,18}))?")
+_PBS_JOB_ID = re.compile(r"([0-9]{1,18})(?:\[([0-9]{0,9})\])?(?:\.([A-Za-z0-9][\w.-]*))?")
 #: Slurm's states of a job that will not change any more.
 FINAL_STATES = frozenset(
     {
@@ -132,3 +133,37 @@ def split_job_id(job_id: str) -> tuple[str, str | None, str | None]:
     if match is None:
         raise BadInput(f"{job_id[:40]!r} is not a Slurm job id")
     return match.group(1), match.group(2), match.group(3)
+
+
+class PbsJobId(NamedTuple):
+    """A job id of PBS.
+
+    Attributes
+    ----------
+    job_id : str or None
+        As Flitwatch keeps it: 13 of `13.server`, 7_3 of `7[3].server`; None for an array as a whole, `7[].server`.
+    cluster : str or None
+        The server's name without its domain.
+    """
+
+    job_id: str | None
+    cluster: str | None
+
+
+def pbs_job_id(text: str) -> PbsJobId:
+    """What a job id means that PBS prints; BadInput if it is none."""
+    match = _PBS_JOB_ID.fullmatch(text)
+    if match is None:
+        raise BadInput(f"{text[:40]!r} is not a job id of PBS")
+    number, task, server = match.groups()
+    job_id = None if task == "" else number if task is None else f"{number}_{int(task)}"
+    return PbsJobId(job_id, server.partition(".")[0] if server else None)
+
+
+def kept_job_id(text: str) -> PbsJobId:
+    """The id under which a job is kept that somebody writes as their scheduler prints it; what is no id of PBS stays as it is."""
+    try:
+        job_id, cluster = pbs_job_id(text)
+    except BadInput:
+        return PbsJobId(text, None)
+    return PbsJobId(text if job_id is None else job_id, cluster)

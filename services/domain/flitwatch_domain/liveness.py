@@ -1,4 +1,7 @@
-"""How soon a PostgreSQL connection whose network was cut is given up, at both of its ends.
+"""Which server of several a PostgreSQL connection takes, and how soon one whose network was cut is given up, at both of its ends.
+
+A URL may name several hosts, of which one writes and the others follow it. A follower refuses every write, LISTEN too, so it is not taken: whoever connects
+while another takes over tries again until it has.
 
 Without these a client waits for about 15 minutes (Linux's `tcp_retries2`), and the server keeps a vanished client's transaction, with its locks, for two
 hours (`tcp_keepalive_time`): longer than anybody's data may be late. Unix sockets ignore them.
@@ -12,6 +15,7 @@ _IDLE_S, _INTERVAL_S, _COUNT = 10, 5, 3
 
 #: Parameters of libpq.
 CLIENT: dict[str, str] = {
+    "target_session_attrs": "primary",
     "keepalives_idle": str(_IDLE_S),
     "keepalives_interval": str(_INTERVAL_S),
     "keepalives_count": str(_COUNT),

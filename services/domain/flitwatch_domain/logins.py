@@ -52,7 +52,7 @@ def log_in(given: Mapping[str, str | int | None], role: str | None) -> tuple[Par
 
 
 def passwords(file: Path, given: Mapping[str, Any]) -> dict[str, str]:
-    """The passwords by login that a file holds for this server and database; nothing where it cannot be read."""
+    """The passwords by login that a file holds for this database on one of its servers; nothing where it cannot be read."""
     try:
         with file.open(encoding="utf-8") as lines:
             if os.fstat(lines.fileno()).st_mode & stat.S_IRWXO:
@@ -60,12 +60,22 @@ def passwords(file: Path, given: Mapping[str, Any]) -> dict[str, str]:
             rows = [_fields(line.rstrip("\n")) for line in lines if line.strip() and not line.startswith("#")]
     except OSError:
         return {}
-    place = (given.get("host") or "localhost", given.get("port") or "5432", given.get("dbname") or given.get("user"))
+    database = given.get("dbname") or given.get("user")
     found: dict[str, str] = {}
-    for row in rows:
-        if len(row) == 5 and all(said in ("*", str(ours)) for said, ours in zip(row, place, strict=False)):
-            found.setdefault(row[3], row[4])
+    for host, port in _servers(given):
+        for row in rows:
+            if len(row) == 5 and all(
+                said in ("*", str(ours)) for said, ours in zip(row, (host, port, database), strict=False)
+            ):
+                found.setdefault(row[3], row[4])
     return found
+
+
+def _servers(given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Host and port of each server that a connection may take; one port may stand for all."""
+    hosts = str(given.get("host") or "localhost").split(",")
+    ports = str(given.get("port") or "5432").split(",")
+    return list(zip(hosts, ports * len(hosts) if len(ports) == 1 else ports, strict=False))
 
 
 def _fields(line: str) -> list[str]:

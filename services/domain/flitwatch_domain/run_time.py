@@ -51,10 +51,11 @@ class RunTime:
         """What the forecast rests on, in words."""
         if self.basis is None:
             return None
-        text = f"{self.jobs} completed jobs of the same {self.basis} that took longer than this one has lasted"
+        like = " and ".join(self.basis.rsplit(", ", 1))
+        text = f"{self.jobs} completed jobs of the same {like} that took longer than this one has lasted"
         if self.coverage90 is None:
             return f"{text}; too few to test the interval on them"
-        return f"{text}; of {self.tested} that were forecast from those before them, {self.coverage90:.0%} lay in their interval"
+        return f"{text}; of {self.tested} that were forecast from those before them, {100 * self.coverage90:.0f} % lay in their interval"
 
 
 def interval(times_s: ArrayLike) -> tuple[float, float, float]:

@@ -1,7 +1,8 @@
 """The grammar of topologies (SPEC): machines by name and generated fabrics by their sizes, as every command, task and study writes them.
 
 `theta` and its like name a machine; `xgft:h;m1,..;w1,..[;p1,..]`, `torus:20,20,20` and `dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS]` give sizes;
-`hyperx:S1,S2;ENDPOINTS[;CABLES]` and `rails:RAILS,NODES,GROUPS,SPINES` too; `file:PATH`, in a `LocalText` alone, names a file. Both engines take trees, rails and HyperX; flows take tori too, packets and routes dragonflies.
+`hyperx:S1,S2;ENDPOINTS[;CABLES]`, `rails:RAILS,NODES,GROUPS,SPINES` and `planes:PLANES;h;m1,..;w1,..[;p1,..]` too; `file:PATH`, in a `LocalText` alone, names a file. Flows and packets take
+them all, routes all but tori.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from flitwatch_domain.importers.local import local_path
 
 #: What a request may write; what is within may still make no topology.
 NUMBERS_PATTERN = r"[0-9]{1,6}(,[0-9]{1,6}){0,15}"
-XGFT_PATTERN = rf"xgft:[1-8];{NUMBERS_PATTERN};{NUMBERS_PATTERN}(;[0-9]{{1,5}}(\.[0-9]{{1,4}})?(,[0-9]{{1,5}}(\.[0-9]{{1,4}})?){{0,15}})?"
+_TREE_PATTERN = rf"[1-8];{NUMBERS_PATTERN};{NUMBERS_PATTERN}(;[0-9]{{1,5}}(\.[0-9]{{1,4}})?(,[0-9]{{1,5}}(\.[0-9]{{1,4}})?){{0,15}})?"
+XGFT_PATTERN = f"xgft:{_TREE_PATTERN}"
+PLANES_PATTERN = f"planes:[0-9]{{1,3}};{_TREE_PATTERN}"
 TORUS_PATTERN = r"torus:[0-9]{1,9}(,[0-9]{1,9}){0,15}"
 DRAGONFLY_PATTERN = r"dragonfly:[0-9]{1,4},[0-9]{1,4},[0-9]{1,4}(,[0-9]{1,6})?"
 
@@ -85,8 +88,38 @@ def _rails(text: str) -> Fabric:
     return generators.rails(*sizes)
 
 
+def _planes(text: str) -> Fabric:
+    count, _, tree = text.partition(";")
+    (planes,) = integers(count)
+    height, m, w, p = tree_sizes(tree)
+    return generators.planes(planes, height, m, w, p or None)
+
+
+def _torus(text: str) -> Fabric:
+    extents = integers(text)
+    _few_endpoints(f"torus:{text}", extents)
+    return generators.torus(extents)
+
+
+def _dragonfly(text: str) -> Fabric:
+    groups, rows, cols, *blue = integers(text)
+    if len(blue) > 1:
+        raise ValueError("groups, rows and columns are needed, and router pairs of two groups")
+    return generators.dragonfly(groups, rows, cols, blue_routers=blue[0] if blue else 12)
+
+
 #: Fabrics by their sizes that both engines take as they are; ValueError for what is no such text.
-GENERATED: dict[str, Callable[[str], Fabric]] = {"hyperx": _hyperx, "rails": _rails}
+GENERATED: dict[str, Callable[[str], Fabric]] = {
+    "dragonfly": _dragonfly,
+    "hyperx": _hyperx,
+    "rails": _rails,
+    "planes": _planes,
+}
+
+
+def _few_endpoints(spec: str, factors: list[int]) -> None:
+    if np.prod(factors, dtype=float) > _MOST_ENDPOINTS:
+        raise BadRequest(f"{spec!r} has more than {_MOST_ENDPOINTS:,} endpoints", advice="Use a smaller one.")
 
 
 def fabric_of(spec: str) -> Fabric:
@@ -108,21 +141,17 @@ def fabric_of(spec: str) -> Fabric:
     try:
         if name == "xgft":
             height, m, w, p = tree_sizes(rest)
-            if np.prod(m, dtype=float) > _MOST_ENDPOINTS:
-                raise BadRequest(f"{spec!r} has more than {_MOST_ENDPOINTS:,} endpoints", advice="Use a smaller tree.")
+            _few_endpoints(spec, m)
             return generators.xgft(height, m, w, p or None)
+        if name == "torus":
+            return _torus(rest)
         if name in GENERATED:
             return GENERATED[name](rest)
-        if name == "dragonfly":
-            sizes = integers(rest)
-            if len(sizes) in (3, 4):
-                blue = sizes[3] if len(sizes) == 4 else 12
-                return generators.dragonfly(*sizes[:3], blue_routers=blue)
     except ValueError:
         pass
     raise BadRequest(
         f"unknown topology {spec!r} for packets and routes",
-        advice="Use theta, edison, cori, slingshot, quartz1, xgft:h;m;w[;p], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:S1,S2;ENDPOINTS[;CABLES], "
-        "rails:RAILS,NODES,GROUPS,SPINES or file:PATH; "
-        "tori run at flow level (`flitwatch sim collective`).",
+        advice="Use theta, edison, cori, slingshot, quartz1, torus:20,20,20, xgft:h;m;w[;p], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], "
+        "hyperx:S1,S2;ENDPOINTS[;CABLES], "
+        "rails:RAILS,NODES,GROUPS,SPINES, planes:PLANES;h;m;w[;p] or `file:PATH`.",
     )

@@ -23,6 +23,17 @@ INFINIBAND_LANE_GBPS: dict[str, float] = {
     "XDR": 200.0,
 }
 
+
+def _widths() -> dict[float, int]:
+    found: dict[float, set[int]] = {}
+    for speed in ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR"):
+        for width in (1, 2, 4, 12):
+            found.setdefault(round(width * INFINIBAND_LANE_GBPS[speed] * 1e9), set()).add(width)
+    return {speed: min(widths) for speed, widths in found.items() if len(widths) == 1}
+
+
+#: Lanes of a cable up to EDR by its bits per second, where only one width has that speed.
+INFINIBAND_WIDTHS = _widths()
 _WIDTH_SPEED = re.compile(r"([0-9]{1,4})x([A-Z]+[0-9]*)")
 
 

@@ -72,6 +72,15 @@ std::vector<packet::GeneratorSpec> generators(nb::list rows) {
   return specs;
 }
 
+nb::dict describe(const packet::LatencyHistogram& histogram) {
+  nb::dict latency;
+  latency["mean"] = histogram.mean_ns();
+  latency["p50"] = histogram.percentile_ns(0.5);
+  latency["p99"] = histogram.percentile_ns(0.99);
+  latency["max"] = histogram.max_ns();
+  return latency;
+}
+
 nb::dict describe(packet::RunResult&& r, std::size_t links) {
   const packet::RunStatistics& s = r.statistics;
   nb::dict out;
@@ -90,12 +99,8 @@ nb::dict describe(packet::RunResult&& r, std::size_t links) {
   out["minimal"] = s.minimal;
   out["non_minimal"] = s.non_minimal;
   out["peak_packets"] = s.peak_packets;
-  nb::dict latency;
-  latency["mean"] = s.latency.mean_ns();
-  latency["p50"] = s.latency.percentile_ns(0.5);
-  latency["p99"] = s.latency.percentile_ns(0.99);
-  latency["max"] = s.latency.max_ns();
-  out["latency_ns"] = latency;
+  out["other_cpu_s"] = s.other_cpu_s;
+  out["latency_ns"] = describe(s.latency);
   out["packets_of_hops"] = numpy(std::vector<std::uint64_t>(s.packets_of_hops.begin(), s.packets_of_hops.end()));
   nb::list jobs;
   for (const packet::JobStatistics& j : s.jobs) {
@@ -108,6 +113,14 @@ nb::dict describe(packet::RunResult&& r, std::size_t links) {
     jobs.append(job);
   }
   out["jobs"] = jobs;
+  nb::list classes;
+  for (const packet::ClassStatistics& c : s.classes) {
+    nb::dict one;
+    one["bytes"] = c.bytes;
+    one["latency_ns"] = describe(c.latency);
+    classes.append(one);
+  }
+  out["classes"] = classes;
   out["link_bytes"] = numpy(std::move(r.link_bytes));
   out["link_wait_ps"] = numpy(std::move(r.link_wait_ps));
   out["vc_bytes"] = numpy(std::move(r.vc_bytes), links, r.vcs);
@@ -148,7 +161,7 @@ nb::dict describe(packet::RunResult&& r, std::size_t links) {
 }  // namespace
 
 NB_MODULE(_packet, m) {
-  m.doc() = "The packet engine: virtual cut-through with credits on dragonflies and trees.";
+  m.doc() = "The packet engine: virtual cut-through with credits on dragonflies, trees and tori.";
   m.attr("CHOOSES") = static_cast<int>(packet::kChooses);
   m.attr("CHOOSES_ALL_TO_ALL") = static_cast<int>(packet::kChoosesAllToAll);
 
@@ -192,14 +205,47 @@ NB_MODULE(_packet, m) {
               std::uint64_t threshold_bytes) { w.choice = {latency_factor, stall_factor, oldest, threshold_bytes}; })
       .def_rw("seed", &packet::WorkloadSpec::seed);
 
+  nb::class_<packet::ControlOptions>(m, "CongestionControl")
+      .def(nb::init<>())
+      .def("set_pairs",
+           [](packet::ControlOptions& o, std::uint32_t threshold_bytes, std::uint32_t window_bytes) {
+             o.kind = packet::ControlKind::kPairs;
+             o.threshold_bytes = threshold_bytes;
+             o.window_bytes = window_bytes;
+           })
+      .def("set_dcqcn", [](packet::ControlOptions& o, std::uint32_t kmin, std::uint32_t kmax, double pmax, double g,
+                           double additive_bps, double hyper_bps, double cnp_us, double alpha_us, double increase_us,
+                           std::uint64_t increase_bytes, std::uint32_t fast_steps) {
+        o.kind = packet::ControlKind::kDcqcn;
+        o.kmin_bytes = kmin;
+        o.kmax_bytes = kmax;
+        o.pmax = pmax;
+        o.g = g;
+        o.additive_bps = additive_bps;
+        o.hyper_bps = hyper_bps;
+        o.cnp_interval_ps = static_cast<packet::Time>(cnp_us * 1e6);
+        o.alpha_timer_ps = static_cast<packet::Time>(alpha_us * 1e6);
+        o.increase_timer_ps = static_cast<packet::Time>(increase_us * 1e6);
+        o.increase_bytes = increase_bytes;
+        o.fast_steps = fast_steps;
+      });
+
+  nb::class_<packet::ClassOptions>(m, "ClassOptions", "Traffic classes and the class of each job.")
+      .def(nb::init<>())
+      .def("add", [](packet::ClassOptions& o, double minimum, double maximum,
+                     std::uint32_t priority) { o.classes.push_back({minimum, maximum, priority}); })
+      .def("set_jobs", [](packet::ClassOptions& o, Array<std::uint8_t> of_job) { o.of_job = copy(of_job); });
+
   nb::class_<Fabric>(m, "Fabric", "A network with its routing policy.")
       .def(
           "simulate",
           [](const Fabric& f, const packet::WorkloadSpec& workload, std::uint32_t packet_bytes, std::uint64_t seed,
              bool nic_protocol, std::uint32_t outstanding, bool sampling, double mark_after_ns, std::uint32_t jobs,
-             int engine, packet::RunControl& control) {
+             int engine, packet::RunControl& control, const packet::ControlOptions& congestion,
+             const packet::ClassOptions& classes, std::uint32_t threads) {
             const auto mark_after_ps = static_cast<packet::Time>(sampling ? mark_after_ns * 1000 : 0);
-            packet::EngineOptions options{packet_bytes, seed, nic_protocol, outstanding, sampling, mark_after_ps, jobs};
+            packet::EngineOptions options{packet_bytes,  seed, nic_protocol, outstanding, sampling,
+                                          mark_after_ps, jobs, congestion,   classes,     threads};
             packet::RunResult result;
             {
               nb::gil_scoped_release released;
@@ -209,7 +255,7 @@ NB_MODULE(_packet, m) {
             return describe(std::move(result), f.network->links());
           },
           "workload"_a, "packet_bytes"_a, "seed"_a, "nic_protocol"_a, "outstanding"_a, "sampling"_a, "mark_after_ns"_a,
-          "jobs"_a, "engine"_a, "control"_a)
+          "jobs"_a, "engine"_a, "control"_a, "congestion"_a, "classes"_a, "threads"_a)
       .def(
           "static_table",
           [](const Fabric& f) {
@@ -270,6 +316,21 @@ NB_MODULE(_packet, m) {
         }
         f->routing = std::make_unique<packet::Routing>(
             std::make_unique<packet::Tree>(*f->network, copy(level), std::move(ports), vcs));
+        return f.release();
+      },
+      nb::rv_policy::take_ownership);
+
+  m.def(
+      "torus",
+      [](std::uint32_t routers, std::uint32_t endpoints, Array<std::uint32_t> src, Array<std::uint32_t> dst,
+         Array<double> bandwidth_bps, Array<double> latency_ns, Array<std::int32_t> buffer_bytes,
+         Array<std::uint32_t> order, double router_delay_ns, std::uint32_t largest_packet_bytes,
+         std::vector<std::uint32_t> extents, Array<std::uint32_t> place) {
+        auto f = std::make_unique<Fabric>();
+        f->network = make_network(routers, endpoints, src, dst, bandwidth_bps, latency_ns, buffer_bytes, order,
+                                  router_delay_ns, largest_packet_bytes);
+        f->routing = std::make_unique<packet::Routing>(
+            std::make_unique<packet::TorusRouting>(*f->network, std::move(extents), copy(place)));
         return f.release();
       },
       nb::rv_policy::take_ownership);

@@ -21,8 +21,8 @@ struct Wiring {
   std::int32_t fabric = 0;
   std::int32_t routers = 0, ports = 0, endpoints = 0;
   std::vector<std::uint8_t> link_class;  // by router and port: 0 none, else 1 + the class
-  // Counts of data that a port sends in a nanosecond, by router and port, and by endpoint; NaN: unknown. Empty: of
-  // none.
+  // Counts of data that a port sends in a unit of its stalls (a nanosecond, a tick), by router and port, and by
+  // endpoint; NaN: unknown. Empty: of none.
   std::vector<double> port_rates, endpoint_rates;
   std::vector<std::int32_t> own_sets;  // by endpoint: live sets that are its own
   RowSums port_sums{0};

@@ -27,8 +27,8 @@ struct Cell {
   std::int8_t endpoint_column = -1;
   std::int32_t scale = 1;       // of the endpoint column
   std::int32_t port_scale = 1;  // of the router's columns, the port's arrays and the lanes
-  // Nanoseconds of a count that tells how long a port was stalled, 0: it tells no time. It is booked as the data that
-  // the port could have sent meanwhile, which needs the port's rate.
+  // Of a count that tells how long a port was stalled: nanoseconds, or ticks of its device; 0: it tells no time. It is
+  // booked as the data that the port could have sent meanwhile, which needs the port's rate.
   std::int32_t stall_ns = 0;
   // Tiles that a counter without a port stands for; below 0: the time of its port or endpoint is another set's to
   // count.

@@ -1,4 +1,4 @@
-"""The packet engine: virtual cut-through with byte credits per virtual channel, on dragonflies and trees.
+"""The packet engine: virtual cut-through with byte credits per virtual channel, on dragonflies, trees and tori.
 
 The model, its sources and what it leaves out: docs/adr/0200-packet-engine.md. Arrays over links follow the order in which the fabric's links
 were given; links to and from endpoints are among them. Vertices: router r is r, endpoint e is routers + e.
@@ -17,16 +17,53 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flitwatch_core import _packet
-from flitwatch_core._packet import CHOOSES, CHOOSES_ALL_TO_ALL, CancelledRun, Control, EngineFault, RoutingChoice
+from flitwatch_core._packet import (
+    CHOOSES,
+    CHOOSES_ALL_TO_ALL,
+    CancelledRun,
+    ClassOptions,
+    CongestionControl,
+    Control,
+    EngineFault,
+    RoutingChoice,
+)
 
 __all__ = [
-    "CHOOSES", "CHOOSES_ALL_TO_ALL", "LONGEST_NS", "MOST_BYTES", "AdaptiveBias", "CancelledRun", "ChoiceOptions", "Control", "Detours",
-    "DragonflyMode", "EngineFault", "EngineKind", "Generator", "Links", "OpKind", "Ops", "PacketFabric", "Result", "RoutingChoice", "TreeMode", "Workload", "dragonfly", "flits_of", "tree",
+    "CHOOSES",
+    "CHOOSES_ALL_TO_ALL",
+    "LONGEST_NS",
+    "MOST_BYTES",
+    "MOST_THREADS",
+    "AdaptiveBias",
+    "CancelledRun",
+    "ChoiceOptions",
+    "Control",
+    "Detours",
+    "DragonflyMode",
+    "EngineFault",
+    "EngineKind",
+    "Generator",
+    "Links",
+    "OpKind",
+    "Ops",
+    "PacketFabric",
+    "Result",
+    "RoutingChoice",
+    "TorusMode",
+    "TrafficClass",
+    "TreeMode",
+    "Workload",
+    "dragonfly",
+    "flits_of",
+    "torus",
+    "tree",
 ]  # fmt: skip
 
 NO_LINK = 2**32 - 1
 #: Limits of one workload, in sum and of one rank: bytes and picoseconds stay within 63 bits.
 MOST_BYTES, LONGEST_NS = 2**60, 2**50
+#: Of one run, which has at most as many parts.
+MOST_THREADS = 4
 
 
 class DragonflyMode(IntEnum):
@@ -49,6 +86,13 @@ class TreeMode(IntEnum):
     STATIC = 0
     ADAPTIVE = 1
     RANDOM = 2
+
+
+class TorusMode(IntEnum):
+    """Routing modes of a packet on a torus: dimension order, and dimension order by way of a random router (Valiant)."""
+
+    DIMENSION_ORDER = 0
+    VALIANT = 1
 
 
 class EngineKind(IntEnum):
@@ -110,6 +154,88 @@ class AdaptiveBias:
     def flat(self) -> list[float]:
         """Eight values, mode by mode."""
         return [*self.adaptive_0_ns, *self.adaptive_1_ns, *self.adaptive_2_ns, *self.adaptive_3_ns]
+
+
+@dataclass(frozen=True)
+class PairBackPressure:
+    """Slingshot's congestion control as far as it is public (De Sensi 2020, section II-D): only pairs that feed a congested endpoint are held back.
+
+    Attributes
+    ----------
+    threshold_bytes : int
+        An endpoint's switch port is congested where more waits for it.
+    window_bytes : int
+        Then the pairs that send to the endpoint share so many bytes under way, a packet each at least.
+    """
+
+    threshold_bytes: int = 65536
+    window_bytes: int = 65536
+
+    def _options(self) -> CongestionControl:
+        if self.threshold_bytes < 0 or self.window_bytes < 1:
+            raise ValueError("threshold_bytes starts at 0, window_bytes at 1")
+        options = CongestionControl()
+        options.set_pairs(self.threshold_bytes, self.window_bytes)
+        return options
+
+
+@dataclass(frozen=True)
+class Dcqcn:
+    """DCQCN (Zhu 2015): switches mark by the queue's length (ECN), receivers notify, senders cut and raise the rate of a pair; defaults are the paper's.
+
+    PFC is the engine's credits: no packet is dropped, and a full buffer stops its sender.
+
+    Attributes
+    ----------
+    kmin_bytes, kmax_bytes, pmax : from kmin on packets are marked with a probability that grows to pmax at kmax, beyond it all are
+    g : weight of a notification in alpha
+    additive_bps, hyper_bps : what the target rate grows by, after `fast_steps` of the timer or of the bytes, and of both
+    cnp_us : least time between two notifications of a pair
+    alpha_us, increase_us, increase_bytes : alpha falls, and the rate rises, after so much
+    """
+
+    kmin_bytes: int = 5_000
+    kmax_bytes: int = 200_000
+    pmax: float = 0.01
+    g: float = 1 / 256
+    additive_bps: float = 40e6
+    hyper_bps: float = 400e6
+    cnp_us: float = 50.0
+    alpha_us: float = 55.0
+    increase_us: float = 55.0
+    increase_bytes: int = 10_000_000
+    fast_steps: int = 5
+
+    def _options(self) -> CongestionControl:
+        if not (0 <= self.kmin_bytes < self.kmax_bytes and 0 <= self.pmax <= 1 and 0 < self.g <= 1):
+            raise ValueError("kmin_bytes lies below kmax_bytes, pmax in 0 to 1, g above 0 and at most 1")
+        if min(self.additive_bps, self.hyper_bps, self.cnp_us, self.alpha_us, self.increase_us, self.increase_bytes) <= 0:  # fmt: skip
+            raise ValueError("rates, times and bytes of DCQCN are above 0")
+        options = CongestionControl()
+        options.set_dcqcn(
+            self.kmin_bytes, self.kmax_bytes, self.pmax, self.g, self.additive_bps, self.hyper_bps, self.cnp_us,
+            self.alpha_us, self.increase_us, self.increase_bytes, self.fast_steps,
+        )  # fmt: skip
+        return options
+
+
+@dataclass(frozen=True)
+class TrafficClass:
+    """A class with buffers of its own on every link and a share of each (docs/adr/1500-traffic-classes.md).
+
+    Attributes
+    ----------
+    minimum : float
+        Guaranteed share of a link. What a class leaves goes to the others in proportion of theirs; with 0 it gets what they leave.
+    maximum : float
+        Share that it never exceeds by more than a packet, also on an idle link.
+    priority : int
+        The highest goes first once every class has its minimum.
+    """
+
+    minimum: float = 0.0
+    maximum: float = 1.0
+    priority: int = 0
 
 
 @dataclass(frozen=True)
@@ -207,7 +333,7 @@ class Workload:
     flow_job : int
     generators : sequence of Generator
     default_mode : int
-        A DragonflyMode or TreeMode.
+        A DragonflyMode, TreeMode or TorusMode.
     eager_bytes : int
         A send up to this size completes when its last byte has left the NIC, a larger one when it has arrived.
     detours : Detours, optional
@@ -302,7 +428,7 @@ class Result:
     time_s : float
         End of the last operation or flow of the jobs; for generated traffic alone, its last byte.
     vc_bytes, vc_packets, vc_flits, vc_stall_ps : [links, vcs]
-        Counted at the receiving end; the stall is the sum over packets of the time between arrival and departure, beyond
+        With traffic classes column VC x classes + class. Counted at the receiving end; the stall is the sum over packets of the time between arrival and departure, beyond
         cut-through, in the receiver's buffer.
     link_bytes, link_wait_ps : [links]
         Bytes sent; time the link stood idle while a packet waited for credit.
@@ -331,7 +457,7 @@ class Result:
 
     @property
     def hops_per_s(self) -> float:
-        """Packet-router-hops per second of CPU time of the one core used."""
+        """Packet-router-hops per second of CPU time, of all threads together."""
         return self.packet_hops / max(self.cpu_s, 1e-9)
 
     @property
@@ -347,7 +473,7 @@ class Result:
 
 
 class PacketFabric:
-    """A network with its routing policy; made by `dragonfly` or `tree`. May run any number of times, also from several threads."""
+    """A network with its routing policy; made by `dragonfly`, `tree` or `torus`. May run any number of times, also from several threads."""
 
     def __init__(self, core: _packet.Fabric, routers: int, endpoints: int, links: int) -> None:
         self._core = core
@@ -368,6 +494,10 @@ class PacketFabric:
         sampling: bool = False,
         mark_after_ns: float = 0.0,
         engine: EngineKind = EngineKind.EAGER,
+        congestion: PairBackPressure | Dcqcn | None = None,
+        classes: Sequence[TrafficClass] = (),
+        class_of_job: Sequence[int] = (),
+        threads: int | None = None,
         control: Control | None = None,
     ) -> Result:
         """Run a workload to its end.
@@ -383,6 +513,15 @@ class PacketFabric:
             packet's path in links, `congested_packets` counts what samples estimate.
         mark_after_ns : float
             A sampled link counts as congested where the packet waits longer; 0: where its queue exceeds its credits (section 2.3.1).
+        congestion : PairBackPressure or Dcqcn, optional
+            Congestion control at the NICs, by pair of endpoints; not with the NIC protocol, sampling, generators or the oracle.
+        classes, class_of_job : TrafficClass and int, optional
+            Traffic classes (at most 16), and the position of each job's; not with the NIC protocol, sampling or the oracle. `classes` of the
+            result has bytes and latency of each.
+        threads : int, optional
+            Divide the run over so many threads, by groups of a dragonfly and slabs of other fabrics; its results are the same for any number.
+            They differ a little from those of a run in one piece (None), which learns of credits at once. Not with congestion control, traffic
+            classes, sampling or the oracle.
         control : Control, optional
             Lets another thread follow and cancel the run.
 
@@ -401,6 +540,8 @@ class PacketFabric:
         )
         if jobs > 255:
             raise ValueError(f"{jobs} jobs; at most 255 run together")
+        if threads is not None and not 1 <= threads <= MOST_THREADS:
+            raise ValueError(f"threads is {threads}; expected 1 to {MOST_THREADS}, or None")
         spec = workload._spec(seed)
         wall, cpu = time.perf_counter(), time.thread_time()
         raw = self._core.simulate(
@@ -414,8 +555,11 @@ class PacketFabric:
             jobs,
             int(engine),
             control or Control(),
+            CongestionControl() if congestion is None else congestion._options(),
+            _class_options(classes, class_of_job),
+            threads or 0,
         )
-        cpu_s, wall_s = time.thread_time() - cpu, time.perf_counter() - wall
+        cpu_s, wall_s = time.thread_time() - cpu + raw["other_cpu_s"], time.perf_counter() - wall
         end_ps = raw["end_ps"] or max((job["end_ps"] for job in raw["jobs"]), default=0)
         return Result(
             time_s=end_ps * 1e-12,
@@ -432,6 +576,16 @@ class PacketFabric:
             peak_rss_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             raw=raw,
         )
+
+
+def _class_options(classes: Sequence[TrafficClass], of_job: Sequence[int]) -> ClassOptions:
+    options = ClassOptions()
+    for one in classes:
+        if one.priority < 0:
+            raise ValueError(f"a traffic class has priority {one.priority}; priorities start at 0")
+        options.add(one.minimum, one.maximum, one.priority)
+    options.set_jobs(_array(of_job, np.uint8))
+    return options
 
 
 def dragonfly(
@@ -486,6 +640,35 @@ def tree(
         _array(level, np.int32),
         _array(np.ravel(table), np.uint32),
         virtual_lanes,
+    )
+    return PacketFabric(core, routers, endpoints, np.size(links.src))
+
+
+def torus(
+    routers: int,
+    endpoints: int,
+    links: Links,
+    extents: Sequence[int],
+    place: ArrayLike,
+    *,
+    router_delay_ns: float = 50.0,
+    largest_packet_bytes: int = 2048,
+) -> PacketFabric:
+    """A torus; `place[router, dimension]` counts from 0. Of a pair's cables its packets keep one.
+
+    Packets take the shorter way round each ring, the first dimension first, up where both are equally long. Channels 0 and 1 lie before and
+    after a ring's seam (Dally and Seitz 1987), 2 and 3 are those of the second leg of Valiant's way.
+
+    Raises ValueError where a place is free or held twice, a cable is missing or joins no neighbours, or a way leads through more than 254 routers.
+    """
+    core = _packet.torus(
+        routers,
+        endpoints,
+        *_link_arrays(links),
+        router_delay_ns,
+        largest_packet_bytes,
+        [int(extent) for extent in extents],
+        _array(np.ravel(place), np.uint32),
     )
     return PacketFabric(core, routers, endpoints, np.size(links.src))
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from flitwatch_domain.errors import Cancelled, Unavailable
+from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
 from flitwatch_ops.home import home
 
 log = logging.getLogger(__name__)
@@ -87,6 +87,29 @@ def database(
                 if (stop or threading.Event()).wait(TRY_AGAIN_S):
                     raise Cancelled("stopped while it waited for the database") from away
         yield url
+
+
+def wait_until_migrated(url: str) -> None:
+    """Migrate the database as soon as it answers and this version may: for a container that would only be started again. Each reason to wait is logged once.
+
+    Raises
+    ------
+    Forbidden
+        The user may not create schemas or roles.
+    """
+    from flitwatch_db.migrations import migrate
+
+    said = ""
+    with _ended_in_order():
+        while True:
+            try:
+                migrate(url)
+                return
+            except (Unavailable, Conflict) as reason:
+                if str(reason) != said:
+                    said = str(reason)
+                    log.warning("waiting for the database: %s", said)
+            time.sleep(TRY_AGAIN_S)
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal, TypedDict
@@ -64,15 +64,38 @@ def check_database(url: str) -> Iterator[Check]:
             middle = (begun + time.time()) / 2
             yield Check("database", "ok", f"PostgreSQL {version}, {edition(connection)} edition")
             yield _clock("database clock", clock_s - middle)
-            waiting = migrations.pending(connection)
-            yield Check(
-                "tables",
-                "warning" if waiting else "ok",
-                f"{len(waiting)} migrations to come" if waiting else "up to date",
-                "Run: flitwatch db migrate" if waiting else "",
+            yield _tables(
+                migrations.pending(connection), migrations.ending_those_in_use(connection), migrations.newer(connection)
             )
     except Exception as failure:
         yield Check("database", "failed", _line(failure), "Check the URL, the server and its pg_hba.conf")
+
+
+def _tables(waiting: Sequence[str], ending: Sequence[str], newer: Mapping[str, str | None]) -> Check:
+    """Of the migrations to come, those that end the versions in use, and those of a newer version."""
+    from flitwatch_db import migrations
+
+    if ended := migrations.ending(newer):
+        return Check(
+            "tables", "failed", f"of a newer version: migration {ended[0]} ended this one", "Use the newer one"
+        )
+    if newer:
+        return Check("tables", "ok", "of a newer version, beside which this one runs")
+    if ending:
+        return Check(
+            "tables",
+            "warning",
+            f"{len(waiting)} migrations to come; {ending[0]} ends the versions in use",
+            "Stop the services, then run: flitwatch db migrate",
+        )
+    if waiting:
+        return Check(
+            "tables",
+            "warning",
+            f"{len(waiting)} migrations to come, beside which the versions in use go on",
+            "Run: flitwatch db migrate",
+        )
+    return Check("tables", "ok", "up to date")
 
 
 def _clock(name: str, ahead_s: float) -> Check:

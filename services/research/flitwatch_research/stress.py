@@ -26,6 +26,7 @@ WORLDS = {
     "shift-20": "all runs take 20 % longer from a day on",
     "drift": "run times rise by a tenth and swing over weeks",
     "campaigns": "everybody comes for whole weeks, and run times swing over weeks",
+    "slow-weeks": "every fourth week is 15 % slower, and every other user who slows nobody comes in those weeks alone",
     "pairs": "four users who slow nobody come together with four strong ones",
     "heteroscedastic": "noise is nearly four times as large from a day on",
     "heavy-tails": "noise has Student's tails, 2.2 degrees of freedom",
@@ -39,6 +40,8 @@ DAY_S, WEEK_S = 86_400.0, 604_800.0
 EPOCH_S = 1_767_571_200.0
 DAYS, RUNS, USERS, ALONE_S, NOISE = 120, 200, 240, 300.0, 0.08
 STRONG, WEAK, PAIRS = 8, 12, 4
+#: Of each four weeks, the slow one.
+SLOW_WEEK = 1
 #: Nodes at which a user's effect is half of its most.
 HALF_NODES = 30.0
 
@@ -122,6 +125,10 @@ def _beside(rng: np.random.Generator, world: str, user: int, start: Floats) -> F
         weeks = np.flatnonzero(rng.random(DAYS // 7 + 1) < rng.uniform(0.2, 0.45))
         windows = [(float(week) * WEEK_S, float(week + 1) * WEEK_S) for week in weeks]
         duty = rng.uniform(0.5, 0.9)
+    elif world == "slow-weeks" and user >= STRONG + WEAK and user % 2:
+        weeks = np.arange(SLOW_WEEK, DAYS // 7 + 1, 4)
+        windows = [(float(week) * WEEK_S, float(week + 1) * WEEK_S) for week in weeks]
+        duty = rng.uniform(0.5, 0.9)
     elif user < STRONG + WEAK:
         windows, duty = [(0.0, span)], rng.uniform(0.15, 0.35)
     else:
@@ -151,6 +158,8 @@ def _level(rng: np.random.Generator, world: str, start: Floats) -> Floats:
     if world in ("drift", "campaigns"):
         level *= 1 + 0.06 * np.sin(2 * np.pi * start / (60 * DAY_S) + phase[0])
         level *= 1 + 0.04 * np.sin(2 * np.pi * start / (26 * DAY_S) + phase[1])
+    if world == "slow-weeks":
+        level = np.where(np.floor(start / WEEK_S) % 4 == SLOW_WEEK, 1.15, 1.0) * level
     if world == "drift":
         level *= 1 + 0.1 * start / span
     if world == "heavy-tails":

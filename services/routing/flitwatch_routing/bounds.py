@@ -13,7 +13,7 @@ from flitwatch_core import routes
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.adaptive import Watch, least_load
 from flitwatch_routing.packing import least_busiest
-from flitwatch_routing.tree import Tree, as_tree
+from flitwatch_routing.tree import Tree, as_tree, of_leaves
 
 #: Seconds that the linear program of a broken tree may take: quartz1 with 1 % of its cables gone needs 5.
 LIMIT_S = 120.0
@@ -40,14 +40,14 @@ class Bounds:
 def bounds(
     fabric: Fabric, traffic: Traffic, time_limit_s: float = LIMIT_S, watch: Watch | None = None, packing: bool = True
 ) -> Bounds:
-    """Bounds for traffic (src, dst, bytes; endpoints from 0); without `packing`, `fixed` is by pigeonholes alone.
+    """Bounds for traffic (src, dst, bytes; endpoints from 0), of which that of endpoints on no leaf is left out; without `packing`, `fixed` is by pigeonholes alone.
 
     Raises
     ------
     BadInput
         Where the fabric is no fat tree.
     """
-    return bounds_of(as_tree(fabric), traffic, time_limit_s, watch, packing)
+    return bounds_of(as_tree(fabric), of_leaves(fabric, traffic), time_limit_s, watch, packing)
 
 
 def whole_loads(size: NDArray, bound: float) -> float:
@@ -60,8 +60,8 @@ def whole_loads(size: NDArray, bound: float) -> float:
 
 
 def gap(load: float, bound: float) -> float | None:
-    """How far a load is above its bound, relative; None where no traffic crosses a switch, and there is nothing to compare."""
-    return load / bound - 1 if bound > 0 else None
+    """How far a load is above its bound, relative; None where no traffic crosses a switch, or some has no way up and down: nothing to compare."""
+    return load / bound - 1 if 0 < bound < math.inf else None
 
 
 def unit_of(size: NDArray) -> float:

@@ -63,7 +63,8 @@ def _held(tree: Tree, ports: Ints, entry: Ints, places: int, held: Ints | None) 
     if held is None:
         return np.full(len(entry), -1, np.int32)
     by_place = np.full((len(held), places), -1)
-    by_place[:, tree.slot_of_endpoint] = held
+    placed = tree.slot_of_endpoint >= 0
+    by_place[:, tree.slot_of_endpoint[placed]] = held[:, placed]
     now = by_place[tree.switches()[entry // places], entry % places]
     same = (ports == now[:, None]) & (now >= 0)[:, None]
     return np.where(same.any(axis=1), same.argmax(axis=1), -1).astype(np.int32)

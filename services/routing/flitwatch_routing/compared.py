@@ -12,6 +12,8 @@ from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.forwarding import check
 from flitwatch_routing.greedy import greedy_tables
 from flitwatch_routing.minhop import minhop_tables
+from flitwatch_routing.switch_lids import completed, towards_switches
+from flitwatch_routing.tree import on_leaves
 
 Traffic = tuple[NDArray, NDArray, NDArray]
 
@@ -34,10 +36,14 @@ def busiest(
     between = fabric.router_links()
     src, dst, size = (np.concatenate(column) for column in zip(*slots, strict=True))
     found: dict[str, float | None] = dict.fromkeys(BASELINES)
+    placed = on_leaves(fabric)
+    towards = None if placed.all() else towards_switches(fabric)
     for name, tables in BASELINES.items():
         if stopped():
             break
         ports = tables(fabric, (src, dst, size), seed)
+        if towards is not None:
+            ports = np.where(placed, ports, completed(fabric, ports, towards))
         checked = [check(fabric, ports, one) for one in slots]
         lost = any(one.lost for one in checked)
         found[name] = None if lost else sum(float(one.load[between].max(initial=0.0)) for one in checked)

@@ -39,7 +39,7 @@ class Solution(TypedDict):
 
 
 def tables_of(tree: Tree, solution: Solution, fabric: Fabric, cabling: Cabling | None = None) -> Ints:
-    """Output ports (routers, endpoints * 2^lmc) from the optimiser's solution; -1 only where a switch cannot reach an endpoint by up*/down*.
+    """Output ports (routers, endpoints * 2^lmc) from the optimiser's solution; -1 only where a switch cannot reach an endpoint by up*/down*, and for endpoints on no leaf.
 
     Entries that carry no traffic of the demand are filled, destination modulo choices, over links that work, so that every pair stays connected.
     `cabling` says how entries share several cables between two switches.
@@ -60,7 +60,7 @@ def tables_of(tree: Tree, solution: Solution, fabric: Fabric, cabling: Cabling |
     result = np.full((len(fabric.routers.name), slots), -1)
     routers = tree.switches()
     result[routers[routers >= 0]] = ports[routers >= 0]
-    return result[:, tree.slot_of_endpoint]
+    return np.where(tree.slot_of_endpoint >= 0, result[:, tree.slot_of_endpoint], -1)
 
 
 #: Of every (leaf, slot) the spine, of every (spine, slot) the core, of every (core, slot) the spine below; -1 for none. Flat.
@@ -72,7 +72,8 @@ def choices_of(tree: Tree, ports: Ints) -> Choices:
     pods, leaves, hosts, spines, groups, _ = tree.shape
     slots = pods * leaves * hosts
     by_slot = np.full((len(ports), slots), -1)
-    by_slot[:, tree.slot_of_endpoint] = ports
+    placed = tree.slot_of_endpoint >= 0
+    by_slot[:, tree.slot_of_endpoint[placed]] = ports[:, placed]
     below = (
         tree.down_port_core[:, np.arange(slots) // (leaves * hosts)] if groups else np.zeros((0, slots, 1, 1), np.int64)
     )

@@ -1,7 +1,7 @@
 """Chapter 3's integer programs of static routes (Taffet 2021, sections 3.3 and 3.4), solved by HiGHS: the oracle of small trees.
 
-`basic` is the Basic Multi-commodity Flow; `partitioned` is Partitioned Binary (`partitioned`); `combined` gives the basic one the partitioned one's routes
-to beat, one after the other, since SciPy's HiGHS takes no routes while it runs.
+`basic` is the Basic Multi-commodity Flow; `partitioned` is Partitioned Binary (`partitioned`); `combined` runs both side by side: the basic one takes the
+partitioned one's routes as soon as it asks for some, and where it never asked they are compared at the end (section 3.4).
 
 Variables are the flow T[s, p, d] over port p of switch s to destination d for every valid (s, p, d), the largest load of a link between switches, and in place of
 the SOS1 sets the big-M form that section 3.3.3 gives: a binary x[s, p, d] a port, one of them 1 at each (s, d), and T <= M x with M all bytes for d from leaves
@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds as Limits
-from scipy.optimize import LinearConstraint, milp
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, vstack
 from scipy.sparse.csgraph import shortest_path
 
 from flitwatch_domain.errors import BadRequest, TooCostly
@@ -27,15 +28,14 @@ from flitwatch_routing import partitioned
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import ROUNDING, bounds, gap
 from flitwatch_routing.forwarding import check
-from flitwatch_routing.optimise import Routes, Slot, Traffic
+from flitwatch_routing.integer import GAP, Program
+from flitwatch_routing.optimise import Progress, Routes, Slot, Traffic
 from flitwatch_routing.switch_lids import completed, towards_switches
 
 Ints = NDArray[np.int64]
 FORMULATIONS = ("basic", "partitioned", "combined")
 #: Binaries beyond which HiGHS finds no first routes in minutes.
 MOST_BINARIES = 200_000
-#: HiGHS ends at this relative distance from its bound.
-GAP = 1e-6
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,28 @@ class _Program:
     def next_keys(self, endpoints: int) -> Ints:
         """switch * endpoints + destination behind each link."""
         return self.into * endpoints + self.to
+
+    @property
+    def unit(self) -> float:
+        """Bytes of 1 in the program."""
+        return float(self.most.max())
+
+    def solution(self, fabric: Fabric, ports: Ints) -> NDArray[np.float64]:
+        """Tables as values of the program's variables: flows, binaries, largest load."""
+        chosen = ports[self.at, self.to] == np.asarray(fabric.links.src_port)[self.link]
+        left, flow = self.injected / self.unit, np.zeros(len(self.at))
+        for k in np.flatnonzero(chosen):  # of a destination, those further away come first
+            flow[k] = left[self.at[k], self.to[k]]
+            left[self.into[k], self.to[k]] += flow[k]
+        return np.concatenate([flow, chosen, [np.bincount(self.link, flow).max()]])
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """Partitioned Binary's tables, when they came, and their largest load."""
+
+    ports: Ints
+    found: Progress
 
 
 def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formulation: str = "basic") -> Routes:
@@ -77,19 +99,38 @@ def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formu
     if formulation not in FORMULATIONS:
         raise BadRequest(f"unknown formulation {formulation!r}", advice=f"Use {', '.join(FORMULATIONS)}.")
     least, between = bounds(fabric, traffic), fabric.router_links()
-    nodes, proven, beat = 0, least.fixed, math.inf
-    if formulation == "basic":
-        ports = ftree_tables(fabric).copy()
-    else:
-        ports = partitioned.tables(fabric, traffic, time_limit_s * (0.5 if formulation == "combined" else 1.0))
-        beat = float(check(fabric, ports, traffic).load[between].max(initial=0.0))
-    if formulation != "partitioned" and beat > proven * (1 + GAP):
-        program = _program(fabric, traffic)
-        if len(program.at):
-            chosen, nodes, dual = _solved(program, time_limit_s - (time.monotonic() - started), beat)
-            proven = max(proven, dual)
-            if chosen is not None:
-                ports[program.at[chosen], program.to[chosen]] = np.asarray(fabric.links.src_port)[program.link[chosen]]
+    ended = Event()
+
+    def offer() -> _Offer:
+        made = partitioned.tables(fabric, traffic, time_limit_s, ended.is_set)
+        z = float(check(fabric, made, traffic).load[between].max(initial=0.0))
+        return _Offer(made, Progress(time.monotonic() - started, z))
+
+    nodes, proven, progress = 0, least.fixed, []
+    ports = ftree_tables(fabric).copy()
+    program = None if formulation == "partitioned" else _program(fabric, traffic)
+    if program is None:
+        best = offer()
+        ports, progress = best.ports, [best.found]
+    elif len(program.at):
+        with ThreadPoolExecutor(1) as beside:
+            coming = beside.submit(offer) if formulation == "combined" else None
+            began = time.monotonic()
+            chosen, nodes, dual, seen = _solved(fabric, program, time_limit_s - (began - started), coming)
+            if seen and seen[-1].z <= dual * (1 + 2 * GAP):
+                ended.set()
+        proven = max(proven, dual)
+        progress = [Progress(began - started + one.seconds, one.z) for one in seen]
+        if chosen is not None:
+            ports[program.at[chosen], program.to[chosen]] = np.asarray(fabric.links.src_port)[program.link[chosen]]
+        late = None if coming is None else _made(coming)
+        if late is not None and (not progress or late.found.z < progress[-1].z * (1 - GAP)):
+            ports, progress = late.ports, [*progress, Progress(time.monotonic() - started, late.found.z)]
+        if not progress:
+            raise BadRequest(
+                "HiGHS found no routes within the limit",
+                advice="Give it more time, a smaller tree, or --engine search.",
+            )
     ports = completed(fabric, ports, towards_switches(fabric))
     load = check(fabric, ports, traffic).load[between]
     z = float(load.max(initial=0.0))
@@ -107,7 +148,16 @@ def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formu
         wall_s=time.monotonic() - started,
         moves=nodes,
         ports=ports,
+        progress=tuple(progress),
     )
+
+
+def _made(coming: Future[_Offer]) -> _Offer | None:
+    """Partitioned Binary's tables; None where nobody wanted them any more."""
+    try:
+        return coming.result()
+    except partitioned.Cancelled:
+        return None
 
 
 def _program(fabric: Fabric, traffic: Traffic) -> _Program:
@@ -144,12 +194,31 @@ def _program(fabric: Fabric, traffic: Traffic) -> _Program:
     return _Program(np.array(at, np.int64), link_of, np.array(to, np.int64), np.array(most), injected, into_of)
 
 
-def _solved(program: _Program, limit_s: float, beat: float) -> tuple[Ints | None, int, float]:
-    """Numbers of the chosen (switch, link, destination), branch-and-bound nodes, and the proven bound in bytes.
+def _solved(
+    fabric: Fabric, program: _Program, limit_s: float, coming: Future[_Offer] | None
+) -> tuple[Ints | None, int, float, list[Progress]]:
+    """Numbers of the chosen (switch, link, destination) or None, branch-and-bound nodes, the proven bound in bytes, and how it went."""
+    count, unit = len(program.at), program.unit
+    offered: Callable[[], NDArray[np.float64] | None] | None = None
+    if coming is not None:
 
-    Routes are worse than `beat` bytes at no link; None where none of them were found and `beat` is finite.
-    """
-    count, unit = len(program.at), float(program.most.max())
+        def offered() -> NDArray[np.float64] | None:
+            ready = _made(coming) if coming.done() else None
+            return None if ready is None else program.solution(fabric, ready.ports)
+
+    found = _model(program).minimise(max(limit_s, 0.01), offered=offered)
+    chosen = None if found.x is None else np.flatnonzero(found.x[count : 2 * count] > 0.5)
+    return (
+        chosen,
+        found.nodes,
+        max(found.bound, 0.0) * unit,
+        [Progress(s, value * unit) for s, value in found.progress],
+    )
+
+
+def _model(program: _Program) -> Program:
+    """Equations 3.3.1 to 3.3.4 in units: flows, binaries and the largest load."""
+    count, unit = len(program.at), program.unit
     endpoints = program.injected.shape[1]
     keys, choice = np.unique(program.at * endpoints + program.to, return_inverse=True)
     each = np.arange(count)
@@ -182,30 +251,8 @@ def _solved(program: _Program, limit_s: float, beat: float) -> tuple[Ints | None
         ),
         shape=(count, 2 * count + 1),
     )
-    goal_row = np.zeros(2 * count + 1)
-    goal_row[-1] = 1.0
-    found = milp(
-        goal_row,
-        integrality=np.concatenate([np.zeros(count), np.ones(count), [0]]),
-        bounds=Limits(0, np.concatenate([np.full(count, np.inf), np.ones(count), [beat / unit]])),
-        constraints=[
-            LinearConstraint(flow, sent, sent),
-            LinearConstraint(load, -np.inf, 0),
-            LinearConstraint(one, 1, 1),
-            LinearConstraint(big, -np.inf, 0),
-        ],
-        options={"time_limit": max(limit_s, 0.01), "mip_rel_gap": GAP},
-    )
-    dual = found.mip_dual_bound
-    if found.x is None and math.isfinite(beat):
-        return (
-            None,
-            int(found.mip_node_count or 0),
-            0.0 if dual is None or not math.isfinite(dual) else min(dual * unit, beat),
-        )
-    if found.x is None:
-        raise BadRequest(
-            "HiGHS found no routes within the limit", advice="Give it more time, a smaller tree, or --engine search."
-        )
-    chosen = np.flatnonzero(found.x[count : 2 * count] > 0.5)
-    return chosen, int(found.mip_node_count or 0), float(dual or 0.0) * unit
+    cost = np.append(np.zeros(2 * count), 1.0)
+    lower = np.concatenate([sent, np.full(used.size, -np.inf), np.ones(keys.size), np.full(count, -np.inf)])
+    upper = np.concatenate([sent, np.zeros(used.size), np.ones(keys.size), np.zeros(count)])
+    whole = np.repeat([False, True, False], [count, count, 1])
+    return Program(cost, vstack([flow, load, one, big]), lower, upper, np.where(whole, 1.0, np.inf), whole)

@@ -19,7 +19,7 @@ from flitwatch_routing.cabling import Cabling
 from flitwatch_routing.forwarding import check, choices_of, kept, tables_of
 from flitwatch_routing.lmc import per_lid
 from flitwatch_routing.switch_lids import completed, towards_switches
-from flitwatch_routing.tree import Tree, as_tree
+from flitwatch_routing.tree import Tree, as_tree, of_leaves, on_leaves
 
 Traffic = tuple[NDArray, NDArray, NDArray]
 #: watch(seconds, best largest load, of all time slots, moves) -> go on
@@ -46,6 +46,14 @@ class Slot:
 
 
 @dataclass(frozen=True)
+class Progress:
+    """Routes better than all before them: when, in seconds from the start, and their largest load."""
+
+    seconds: float
+    z: float
+
+
+@dataclass(frozen=True)
 class Routes:
     """Routes and what is known of them; loads in bytes on links between switches, added up over time slots where there are several.
 
@@ -53,7 +61,8 @@ class Routes:
     z_ar_exact: it is that optimum, not only below it (a broken tree's linear program may run out of time)
     fixed_bound: a lower bound with the rule: z_ar, or what pigeonholes and packing say of a leaf;  ar_gap = (z - z_ar) / z_ar;  bound_gap = (z - fixed_bound) / fixed_bound; None where
     no traffic crosses a switch, and there is nothing to compare;  proven: no routes can be better, in any slot;  worst_links: that carry as much as their slot's busiest
-    ports (routers, endpoints * 2^lmc): the forwarding tables, as `lmc` lays them out
+    ports (routers, endpoints * 2^lmc): the forwarding tables, as `lmc` lays them out;  progress: of an integer program
+    detours: pairs (leaf, endpoint of a leaf) that no way joins up and then down; theirs goes down and up again, and may deadlock
     """
 
     z: float
@@ -69,6 +78,8 @@ class Routes:
     moves: int
     ports: NDArray[np.int64]
     lmc: int = 0
+    progress: tuple[Progress, ...] = ()
+    detours: int = 0
 
 
 def optimise(
@@ -85,6 +96,9 @@ def optimise(
     within: float = 0.0,
 ) -> Routes:
     """Optimise the tables of a fat tree for a traffic matrix (src, dst, bytes; endpoints from 0); any time, best so far.
+
+    Endpoints that are on no leaf, as aggregation units of spines, are reached by the ways to their switches, and so are those to which no way leads up and
+    then down. Their traffic counts in loads, and not in bounds. However short the time, the tables are no worse than ftree's where no loaded ones are kept.
 
     later : traffic of further time slots, each sent once the slot before it is through: the sum of the slots' largest loads counts, not the largest load of the
         sum (Taffet 2021, section 5.3, on what routes for the sum do to phases)
@@ -110,9 +124,12 @@ def optimise(
     tree = as_tree(fabric, lmc)
     choices = None if loaded is None else choices_of(tree, loaded)
     slots = [_sound(one, len(fabric.endpoints)) for one in (traffic, *later)]
+    towards = towards_switches(fabric)
+    laid, detours = [of_leaves(fabric, one) for one in slots], 0
     if not tree.intact():
-        _joined(fabric, ftree_tables(fabric))
-    sent = [per_lid(fabric, one, lmc) for one in slots] if lmc else slots
+        apart = _apart(fabric, ftree_tables(fabric), towards)
+        laid, detours = [_joined(fabric, one, apart) for one in laid], int(apart.sum())
+    sent = [per_lid(fabric, one, lmc) for one in laid] if lmc else laid
     least = [bounds_of(tree, one, time_limit_s * BOUND_SHARE / len(sent), watch) for one in sent]
     # Slots in which nothing crosses a switch say nothing about routes.
     crossing = [number for number, one in enumerate(least) if one.fixed > 0] or [0]
@@ -141,10 +158,17 @@ def optimise(
     reached[crossing] = found["largest"] * unit
     cabling = Cabling(sent, loaded, np.maximum(reached, [one.fixed * (1 + within) for one in least]).tolist())
     tables = tables_of(tree, found if choices is None else kept(tree, found, choices), fabric, cabling)
-    ports = completed(fabric, tables, towards_switches(fabric))
+    ports = completed(fabric, tables, towards)
     between = fabric.router_links()
     loads = [check(fabric, ports, one, lmc=lmc).load[between] for one in slots]
     measured = [_measured(load, bound) for load, bound in zip(loads, least, strict=True)]
+    if loaded is None and not lmc and not _proven(measured):
+        # A search that had no time to move anything ends above what needs no search.
+        plain = completed(fabric, ftree_tables(fabric), towards)
+        instead = [check(fabric, plain, one).load[between] for one in slots]
+        if sum(load.max(initial=0.0) for load in instead) < sum(load.max(initial=0.0) for load in loads):
+            ports, loads = plain, instead
+            measured = [_measured(load, bound) for load, bound in zip(loads, least, strict=True)]
     z, z_ar, fixed = (sum(getattr(one, name) for one in measured) for name in ("z", "z_ar", "fixed_bound"))
     return Routes(
         z=z,
@@ -153,13 +177,14 @@ def optimise(
         fixed_bound=fixed,
         ar_gap=gap(z, z_ar),
         bound_gap=gap(z, fixed),
-        proven=all(one.z <= one.fixed_bound * (1 + ROUNDING) for one in measured),
+        proven=_proven(measured),
         worst_links=sum(_busiest(load) for load in loads),
         slots=tuple(measured),
         wall_s=time.monotonic() - started,
         moves=found["moves"],
         ports=ports,
         lmc=lmc,
+        detours=detours,
     )
 
 
@@ -191,19 +216,34 @@ def _measured(load: NDArray, least: Bounds) -> Slot:
     return Slot(z, least.z_ar, min(least.fixed, z) if z <= least.fixed * (1 + ROUNDING) else least.fixed)
 
 
+def _proven(measured: Sequence[Slot]) -> bool:
+    return all(one.z <= one.fixed_bound * (1 + ROUNDING) for one in measured)
+
+
 def _busiest(load: NDArray) -> int:
     """Links that carry as much as the busiest."""
     return int((load >= load.max() * (1 - ROUNDING)).sum()) if load.max(initial=0.0) > 0 else 0
 
 
-def _joined(fabric: Fabric, ports: NDArray[np.int64]) -> None:
-    """BadInput where complete tables leave a leaf without a way to an endpoint."""
-    leaves = np.unique(fabric.endpoints.router)
-    none = np.argwhere(ports[leaves] < 0)
+def _apart(fabric: Fabric, ports: NDArray[np.int64], towards: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether tables (routers, endpoints) leave a leaf without a way up and down to an endpoint of a leaf; BadInput where there is no way at all."""
+    placed = on_leaves(fabric)
+    router = fabric.endpoints.router
+    leaves = np.unique(router[placed])
+    result = np.zeros(ports.shape, bool)
+    result[leaves] = (ports[leaves] < 0) & placed
+    none = np.argwhere(result & (towards[:, router] < 0))
     if len(none):
-        at, endpoint = none[0].tolist()
-        node, leaf = fabric.endpoints.node[endpoint], fabric.routers.name[leaves[at]]
+        leaf, endpoint = none[0].tolist()
         raise BadInput(
-            f"the fabric is disconnected: {leaf} has no way up and down to endpoint {endpoint} ({node})",
+            f"the fabric is disconnected: {fabric.routers.name[leaf]} has no way to endpoint {endpoint} ({fabric.endpoints.node[endpoint]})",
             advice="Mend its cables, or give the fabric without it",
         )
+    return result
+
+
+def _joined(fabric: Fabric, traffic: Traffic, apart: NDArray[np.bool_]) -> Traffic:
+    """Traffic (src, dst, bytes) without that of pairs (router, endpoint) that are `apart`."""
+    src, dst, size = traffic
+    kept = ~apart[fabric.endpoints.router[src], dst]
+    return src[kept], dst[kept], size[kept]

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds as Limits
-from scipy.optimize import LinearConstraint, milp
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import coo_array, csr_array, vstack
 from scipy.sparse.csgraph import connected_components
 
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.baselines import ftree_tables
+from flitwatch_routing.integer import Program
 from flitwatch_routing.optimise import Traffic
 
 Ints = NDArray[np.int64]
@@ -31,8 +30,13 @@ MOST_BINARIES = 200_000
 _ROUNDED_TO = 5000
 #: The text's seconds of 720 for each step: the core groups, leaves to spines, spines to cores, and down.
 _SHARES = {"groups": 15 / 720, "leaves": 300 / 720, "spines": 300 / 720, "down": 105 / 720}
+Stopped = Callable[[], bool]
 #: How far an objective may be above its best when the next one is optimised.
 _HELD = 1e-6
+
+
+class Cancelled(Exception):
+    """Nobody wants the routes any more."""
 
 
 @dataclass
@@ -70,8 +74,14 @@ class Step:
         self.rows.setdefault(objective, {}).setdefault(row, []).append((binary, units))
         self.shared_by.setdefault(objective, {})[row] = bound
 
-    def solve(self, limit_s: float) -> Ints:
-        """Numbers of the binaries that are 1, the objectives optimised in their order, each within an equal part of the limit."""
+    def solve(self, limit_s: float, stopped: Stopped) -> Ints:
+        """Numbers of the binaries that are 1, the objectives optimised in their order, each within an equal part of the limit.
+
+        Raises
+        ------
+        Cancelled
+            Where `stopped` said so.
+        """
         if not self.flows:
             return np.zeros(0, np.int64)
         bounds: dict[tuple[str, Hashable], int] = {}
@@ -79,26 +89,26 @@ class Step:
             for row in rows:
                 bounds.setdefault((objective, self.shared_by[objective][row]), self.binaries + len(bounds))
         width = self.binaries + len(bounds)
-        constraints = [self._one_place(width), *self._bounded(bounds, width)]
-        whole = np.concatenate([np.ones(self.binaries), np.zeros(len(bounds))])
-        limits = Limits(0, np.concatenate([np.ones(self.binaries), np.full(len(bounds), np.inf)]))
+        places = self._one_place(width)
+        held, most = self._bounded(bounds, width)
+        matrix, lower = vstack([places, held]), np.concatenate([np.ones(len(self.flows)), np.full(len(most), -np.inf)])
+        upper = np.concatenate([np.ones(len(self.flows)), most])
+        binary = np.arange(width) < self.binaries
         chosen = None
         for objective in self.objectives:
             goal = np.zeros(width)
             goal[[column for (name, _), column in bounds.items() if name == objective]] = 1.0
             if not goal.any():
                 continue
-            found = milp(
-                goal,
-                integrality=whole,
-                bounds=limits,
-                constraints=constraints,
-                options={"time_limit": max(limit_s / len(self.objectives), 0.05), "mip_rel_gap": 1e-6},
-            )
+            program = Program(goal, matrix, lower, upper, np.where(binary, 1.0, np.inf), binary)
+            found = program.minimise(max(limit_s / len(self.objectives), 0.05), stopped)
+            if stopped():
+                raise Cancelled
             if found.x is None:
                 break
             chosen = found.x
-            constraints.append(LinearConstraint(goal[None, :], -np.inf, found.fun * (1 + _HELD) + _HELD))
+            matrix = vstack([matrix, coo_array(goal[None, :])])
+            lower, upper = np.append(lower, -np.inf), np.append(upper, found.value * (1 + _HELD) + _HELD)
         if chosen is None:
             raise BadRequest(
                 "HiGHS found no routes of a step within its limit",
@@ -106,22 +116,22 @@ class Step:
             )
         return np.flatnonzero(chosen[: self.binaries] > 0.5)
 
-    def _one_place(self, width: int) -> LinearConstraint:
+    def _one_place(self, width: int) -> coo_array:
         row = np.repeat(np.arange(len(self.flows)), [len(one) for one in self.flows.values()])
         column = np.concatenate([np.array(one) for one in self.flows.values()])
-        return LinearConstraint(coo_array((np.ones(row.size), (row, column)), (len(self.flows), width)), 1, 1)
+        return coo_array((np.ones(row.size), (row, column)), (len(self.flows), width))
 
-    def _bounded(self, bounds: Mapping[tuple[str, Hashable], int], width: int) -> Iterable[LinearConstraint]:
-        least: list[float] = []
+    def _bounded(self, bounds: Mapping[tuple[str, Hashable], int], width: int) -> tuple[coo_array, NDArray[np.float64]]:
+        most: list[float] = []
         rows, columns, values = [], [], []
         for objective, held in self.rows.items():
             for row, parts in held.items():
-                at = len(least)
+                at = len(most)
                 rows += [at] * (len(parts) + 1)
                 columns += [binary for binary, _ in parts] + [bounds[objective, self.shared_by[objective][row]]]
                 values += [units for _, units in parts] + [-self.scale.get((objective, row), 1.0)]
-                least.append(-self.fixed.get((objective, row), 0.0))
-        yield LinearConstraint(coo_array((values, (rows, columns)), (len(least), width)), -np.inf, np.array(least))
+                most.append(-self.fixed.get((objective, row), 0.0))
+        return coo_array((values, (rows, columns)), (len(most), width)), np.array(most)
 
 
 @dataclass(frozen=True)
@@ -182,8 +192,10 @@ def _tree(fabric: Fabric) -> _Tree:
     return _Tree(level, parts(0), parts(1), np.asarray(fabric.endpoints.router).astype(np.int64), out)
 
 
-def tables(fabric: Fabric, traffic: Traffic, time_limit_s: float) -> Ints:
+def tables(fabric: Fabric, traffic: Traffic, time_limit_s: float, stopped: Stopped = lambda: False) -> Ints:
     """Output ports (routers, endpoints): those that Partitioned Binary chooses where there is traffic, ftree's elsewhere.
+
+    stopped : asked again and again whether nobody wants them any more
 
     Raises
     ------
@@ -191,6 +203,8 @@ def tables(fabric: Fabric, traffic: Traffic, time_limit_s: float) -> Ints:
         For a tree that is not of three levels with one cable between neighbours, or where HiGHS has no routes of a step within its limit.
     TooCostly
         For more than `MOST_BINARIES` binaries of a step.
+    Cancelled
+        Where `stopped` said so.
     """
     tree = _tree(fabric)
     left: dict[tuple[int, int], float] = defaultdict(float)
@@ -202,7 +216,7 @@ def tables(fabric: Fabric, traffic: Traffic, time_limit_s: float) -> Ints:
         return ports
     unit = max(left.values()) / _ROUNDED_TO
     flows = {flow: max(1.0, round(size / unit)) for flow, size in left.items()}
-    chosen = _laid(tree, flows, time_limit_s)
+    chosen = _laid(tree, flows, time_limit_s, stopped)
     for (switch, end), link in chosen.items():
         ports[switch, end] = fabric.links.src_port[link]
     return ports
@@ -211,17 +225,17 @@ def tables(fabric: Fabric, traffic: Traffic, time_limit_s: float) -> Ints:
 Flows = dict[tuple[int, int], float]
 
 
-def _laid(tree: _Tree, flows: Flows, limit_s: float) -> dict[tuple[int, int], int]:
+def _laid(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], int]:
     """(switch, endpoint) -> link of all steps."""
     started = time.monotonic()
-    group_of = _core_groups(tree, flows, limit_s * _SHARES["groups"])
+    group_of = _core_groups(tree, flows, limit_s * _SHARES["groups"], stopped)
     parts = sorted({(int(tree.pod[leaf]), group_of[leaf, end]) for leaf, end in flows})
     chosen: dict[tuple[int, int], int] = {}
     climbed: Flows = defaultdict(float)
     for pod, group in parts:
         own = {f: x for f, x in flows.items() if tree.pod[f[0]] == pod and group_of[f] == group}
         for (leaf, end), (link, spine) in _leaves_up(
-            tree, own, group, limit_s * _SHARES["leaves"] / len(parts)
+            tree, own, group, limit_s * _SHARES["leaves"] / len(parts), stopped
         ).items():
             chosen[leaf, end] = link
             climbed[spine, end] += own[leaf, end]
@@ -231,15 +245,17 @@ def _laid(tree: _Tree, flows: Flows, limit_s: float) -> dict[tuple[int, int], in
     groups = sorted({int(tree.group[s]) for s, _ in far})
     for group in groups:
         own = {f: x for f, x in far.items() if tree.group[f[0]] == group}
-        for (spine, end), (link, core) in _spines_up(tree, own, limit_s * _SHARES["spines"] / len(groups)).items():
+        for (spine, end), (link, core) in _spines_up(
+            tree, own, limit_s * _SHARES["spines"] / len(groups), stopped
+        ).items():
             chosen[spine, end] = link
             at_core[core, end] += own[spine, end]
     rest_s = max(limit_s * _SHARES["down"], limit_s - (time.monotonic() - started))
-    chosen |= _down(tree, at_core, near, rest_s)
+    chosen |= _down(tree, at_core, near, rest_s, stopped)
     return chosen
 
 
-def _core_groups(tree: _Tree, flows: Flows, limit_s: float) -> dict[tuple[int, int], int]:
+def _core_groups(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], int]:
     """The core group of each flow of a leaf (equations 3.3.5 to 3.3.7), on the tree with a group's switches merged."""
     step, what = Step(("maxval", "imbalance")), []
     sent: dict[int, float] = defaultdict(float)
@@ -258,7 +274,7 @@ def _core_groups(tree: _Tree, flows: Flows, limit_s: float) -> dict[tuple[int, i
                 step.scale["maxval", row] = _merged(tree, row)
             step.add("imbalance", (leaf, group), binary, units)
             step.scale["imbalance", (leaf, group)] = sent[leaf]
-    return {(leaf, end): group for leaf, end, group in (what[k] for k in step.solve(limit_s))}
+    return {(leaf, end): group for leaf, end, group in (what[k] for k in step.solve(limit_s, stopped))}
 
 
 def _merged(tree: _Tree, row: tuple[str, int, int]) -> float:
@@ -270,7 +286,9 @@ def _merged(tree: _Tree, row: tuple[str, int, int]) -> float:
     return float(sum(len(tree.up(int(spine))) for spine in spines))
 
 
-def _leaves_up(tree: _Tree, flows: Flows, group: int, limit_s: float) -> dict[tuple[int, int], tuple[int, int]]:
+def _leaves_up(
+    tree: _Tree, flows: Flows, group: int, limit_s: float, stopped: Stopped
+) -> dict[tuple[int, int], tuple[int, int]]:
     """Link and spine of each flow of one pod in one core group (equations 3.3.8 to 3.3.12)."""
     step, what = Step(("maxval", "leaf", "lid")), []
     for (leaf, end), units in flows.items():
@@ -282,10 +300,10 @@ def _leaves_up(tree: _Tree, flows: Flows, group: int, limit_s: float) -> dict[tu
             step.add("lid", (spine, end), binary, units, end)
             if tree.pod[goal] == tree.pod[leaf]:
                 step.add("leaf", (spine, goal), binary, units, goal)
-    return dict(what[k] for k in step.solve(limit_s))
+    return dict(what[k] for k in step.solve(limit_s, stopped))
 
 
-def _spines_up(tree: _Tree, flows: Flows, limit_s: float) -> dict[tuple[int, int], tuple[int, int]]:
+def _spines_up(tree: _Tree, flows: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], tuple[int, int]]:
     """Link and core of each flow of one core group that leaves its pod (equations 3.3.13 to 3.3.17)."""
     step, what = Step(("maxval", "lid", "pod")), []
     for (spine, end), units in flows.items():
@@ -296,10 +314,10 @@ def _spines_up(tree: _Tree, flows: Flows, limit_s: float) -> dict[tuple[int, int
             step.add("maxval", link, binary, units)
             step.add("lid", (core, end), binary, units, end)
             step.add("pod", (core, pod), binary, units, pod)
-    return dict(what[k] for k in step.solve(limit_s))
+    return dict(what[k] for k in step.solve(limit_s, stopped))
 
 
-def _down(tree: _Tree, at_core: Flows, near: Flows, limit_s: float) -> dict[tuple[int, int], int]:
+def _down(tree: _Tree, at_core: Flows, near: Flows, limit_s: float, stopped: Stopped) -> dict[tuple[int, int], int]:
     """Links from cores to spines (equations 3.3.18 and 3.3.19) and on to leaves, beside what stays within a pod."""
     step, what = Step(("maxval",)), []
     last = {
@@ -318,7 +336,7 @@ def _down(tree: _Tree, at_core: Flows, near: Flows, limit_s: float) -> dict[tupl
         row = ("spine", last[spine, int(tree.leaf_of[end])])
         if row in step.rows.get("maxval", {}):
             step.fixed["maxval", row] = step.fixed.get(("maxval", row), 0.0) + units
-    down = dict(what[k] for k in step.solve(limit_s))
+    down = dict(what[k] for k in step.solve(limit_s, stopped))
     ways = {(core, end): link for (core, end), (link, _) in down.items()}
     arrived = {(spine, end) for (_, end), (_, spine) in down.items()} | set(near)
     return ways | {(spine, end): last[spine, int(tree.leaf_of[end])] for spine, end in arrived}

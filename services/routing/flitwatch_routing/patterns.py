@@ -313,7 +313,7 @@ def by_rank(name: str) -> bool:
 def read_file(path: Path, endpoints: int, find: Find | None = None) -> tuple[Traffic, Floats | None]:
     """Traffic of a CSV file, a measured matrix or a trace, whichever it holds, and its packets where it tells them; raises as `traffic`.
 
-    Rank i of a matrix or a trace is endpoint i. What a trace leaves out is in `flitwatch traffic trace`.
+    Rank i of a matrix or a trace is endpoint i. What a trace leaves out is in `traces.read.accounts`.
     """
     try:
         if is_trace(path):
@@ -333,7 +333,7 @@ def _of_trace(path: Path, endpoints: int) -> tuple[Traffic, Floats]:
     dag = read_trace(path)
     if dag.ranks > endpoints:
         raise BadInput(f"{dag.ranks} ranks; the topology has {endpoints} endpoints", where=str(path))
-    src, dst, size, packets = trace_matrix(dag, PACKET_BYTES)
+    src, dst, size, packets = trace_matrix(dag, PACKET_BYTES, str(path))
     return (src.astype(np.int32), dst.astype(np.int32), size.astype(float)), packets.astype(float)
 
 

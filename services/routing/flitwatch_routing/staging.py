@@ -1,7 +1,7 @@
 """Tables staged for OpenSM, and taken back: the old configuration or the new one is in force, whatever happens in between.
 
-In the folder of OpenSM's configuration a change is a file of tables with a name of its own, which nothing reads yet, and then one rename of
-`opensm.conf`, which names it. So there is no moment at which half of a change could be loaded. What was there before lies in `flitwatch-N/` with the
+In the folder of OpenSM's configuration a change is a file of tables with a name of its own (and one of service levels, where they come too), which nothing reads
+yet, and then one rename of `opensm.conf`, which names it. So there is no moment at which half of a change could be loaded. What was there before lies in `flitwatch-N/` with the
 journal that says what is what, each written aside, synced and renamed.
 """
 
@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Literal, TypedDict, cast
 
 from flitwatch_domain.errors import BadInput, Conflict, Forbidden
+from flitwatch_routing.service_levels import Levels
 
-CONFIGURATION, LOADED = "opensm.conf", "opensm-lfts.dump"
+CONFIGURATION, LOADED, LANES = "opensm.conf", "opensm-lfts.dump", "opensm-sl2vl.dump"
 #: Of a change: the journal, and the configuration before it.
 _JOURNAL, _BEFORE = "journal.json", "opensm.conf.before"
 _LOCK = ".flitwatch.lock"
@@ -30,17 +31,28 @@ MOST_CONFIGURATION_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
+class Change:
+    """What is staged: tables for 2^lmc LIDs an adapter, and service levels with their policy file; none where `levels` is None."""
+
+    tables: bytes
+    lmc: int = 0
+    levels: Levels | None = None
+    policy: bytes = b""
+
+
+@dataclass(frozen=True)
 class Plan:
-    """What staging would change: the configuration's lines that go and come, and its new text."""
+    """What staging would change: the configuration's lines that go and come, and its new text; `policy` is None where service levels stay as they are."""
 
     tables: Path
+    policy: Path | None
     removed: tuple[str, ...]
     added: tuple[str, ...]
     text: str
 
 
-class _Journal(TypedDict):
-    """What is noted of a change: its recommendation, how far it came, and the digests (SHA-256, hexadecimal) of the configuration before it (None: there
+class _Noted(TypedDict):
+    """What is noted of every change: its recommendation, how far it came, and the digests (SHA-256, hexadecimal) of the configuration before it (None: there
     was none) and after it and of the tables.
     """
 
@@ -49,6 +61,12 @@ class _Journal(TypedDict):
     before: str | None
     after: str
     tables: str
+
+
+class _Journal(_Noted, total=False):
+    """The same, and of service levels the digest of their policy file."""
+
+    policy: str
 
 
 class OpensmFolder:
@@ -70,13 +88,21 @@ class OpensmFolder:
         if not stat.S_ISDIR(found.st_mode):
             raise BadInput("is not a folder", where=str(path))
         self.path = path.absolute()
-        for name in (CONFIGURATION, LOADED):
+        for name in (CONFIGURATION, LOADED, LANES):
             _regular(self.path / name)
 
     @property
     def loaded(self) -> Path:
         """OpenSM's dump of the tables that are loaded; BadInput where there is none."""
-        at = self.path / LOADED
+        return self._dumped(LOADED)
+
+    @property
+    def lanes(self) -> Path:
+        """OpenSM's dump of the lanes by service level; BadInput where there is none."""
+        return self._dumped(LANES)
+
+    def _dumped(self, name: str) -> Path:
+        at = self.path / name
         if not at.exists():
             raise BadInput(
                 "is missing, so what is loaded is not known",
@@ -85,14 +111,24 @@ class OpensmFolder:
             )
         return at
 
-    def plan(self, number: int) -> Plan:
-        """The configuration that loads the tables of a recommendation, beside what is there."""
-        tables = self.path / f"flitwatch-{number}.lfts"
-        settings = {"routing_engine": "file,no_fallback", "lfts_file": str(tables), "lmc": "0"}
+    def plan(self, number: int, change: Change) -> Plan:
+        """The configuration that loads a recommendation, beside what is there.
+
+        Raises
+        ------
+        BadInput
+            It cannot be named in a configuration, or the site has service levels of its own that the recommendation's would replace.
+        """
+        tables, policy = self._tables(number), self._policy(number)
+        settings = {"routing_engine": "file,no_fallback", "lfts_file": str(tables), "lmc": str(change.lmc)}
         if len(str(self.path).split()) != 1:
             raise BadInput("has blanks in its path, which OpenSM's configuration cannot name", where=str(self.path))
+        there_now = _lines(self.path / CONFIGURATION)
+        if change.levels is not None:
+            self._own_levels(there_now)
+            settings |= change.levels.settings(str(policy))
         lines, removed, there = [], [], set()
-        for line in _lines(self.path / CONFIGURATION):
+        for line in there_now:
             words = line.split()
             key = words[0] if words else ""
             # Of a setting that stands twice OpenSM takes the last.
@@ -102,10 +138,24 @@ class OpensmFolder:
             there.add(key)
             lines.append(line)
         added = [f"{key} {value}" for key, value in settings.items() if key not in there]
-        return Plan(tables, tuple(removed), tuple(added), "".join(f"{line}\n" for line in [*lines, *added]))
+        text = "".join(f"{line}\n" for line in [*lines, *added])
+        return Plan(tables, None if change.levels is None else policy, tuple(removed), tuple(added), text)
 
-    def apply(self, number: int, tables: bytes) -> None:
-        """Stage tables; what a broken-off attempt left is cleared away first. What is written is read back and compared.
+    def _own_levels(self, lines: list[str]) -> None:
+        """BadInput where OpenSM gives service levels that are not ours: they mean something to the site."""
+        last = {words[0]: words[1] for words in map(str.split, lines) if len(words) > 1}
+        ours = re.fullmatch(
+            rf"{re.escape(str(self.path))}/flitwatch-[0-9]+\.qos-policy", last.get("qos_policy_file", "")
+        )
+        if last.get("qos", "FALSE").upper() in ("TRUE", "YES", "1") and not ours:
+            raise BadInput(
+                "has service levels of the site's own (`qos TRUE`), which those of the recommendation would replace",
+                where=str(self.path / CONFIGURATION),
+                advice="Run the loop without --sl.",
+            )
+
+    def apply(self, number: int, change: Change) -> None:
+        """Stage a change; what a broken-off attempt left is cleared away first. What is written is read back and compared.
 
         Raises
         ------
@@ -123,7 +173,7 @@ class OpensmFolder:
                 # Broken off behind the rename: what was before is kept already, and must stay.
                 self._note(number, {**earlier, "state": "staged"})
                 return
-            plan = self.plan(number)
+            plan = self.plan(number, change)
             after = plan.text.encode()
             if _regular(kept) is not None:
                 raise BadInput("is a file where a folder belongs", where=str(kept), advice="Move it away.")
@@ -136,13 +186,18 @@ class OpensmFolder:
                 "state": "begun",
                 "before": None if held is None else _sha(held),
                 "after": _sha(after),
-                "tables": _sha(tables),
+                "tables": _sha(change.tables),
             }
+            if plan.policy is not None:
+                journal["policy"] = _sha(change.policy)
             self._note(number, journal)
-            _write(plan.tables, tables, 0o644)
-            if plan.tables.read_bytes() != tables:
-                plan.tables.unlink()
-                raise BadInput("does not hold what was written", where=str(plan.tables))
+            for path, content in ((plan.tables, change.tables), (plan.policy, change.policy)):
+                if path is None:
+                    continue
+                _write(path, content, 0o644)
+                if path.read_bytes() != content:
+                    path.unlink()
+                    raise BadInput("does not hold what was written", where=str(path))
             _write(before, after, _mode(before), like=before)
             if self._digest() != journal["after"]:
                 self._restore(number, journal)
@@ -150,7 +205,7 @@ class OpensmFolder:
             self._note(number, {**journal, "state": "staged"})
 
     def rollback(self, number: int) -> bool:
-        """Restore the configuration as it was before, byte for byte, and remove the tables; False where none of it was staged here.
+        """Restore the configuration as it was before, byte for byte, and remove what was staged; False where none of it was staged here.
 
         Raises
         ------
@@ -172,14 +227,12 @@ class OpensmFolder:
             return True
 
     def staged(self, number: int) -> bool:
-        """Whether the configuration is the one that loads this recommendation's tables, and these are whole."""
-        journal, tables = self._journal(number), self.path / f"flitwatch-{number}.lfts"
-        return (
-            journal is not None
-            and self._digest() == journal["after"]
-            and tables.exists()
-            and _sha(tables.read_bytes()) == journal["tables"]
-        )
+        """Whether the configuration is the one that loads this recommendation, and the files that it names are whole."""
+        journal = self._journal(number)
+        if journal is None or self._digest() != journal["after"]:
+            return False
+        files = {self._tables(number): journal["tables"], self._policy(number): journal.get("policy")}
+        return all(wanted is None or (at.exists() and _sha(at.read_bytes()) == wanted) for at, wanted in files.items())
 
     def _restore(self, number: int, journal: _Journal) -> None:
         at, kept = self.path / CONFIGURATION, self._kept(number) / _BEFORE
@@ -192,9 +245,16 @@ class OpensmFolder:
                 if _sha(held) != journal["before"]:
                     raise BadInput("is damaged: it is not what was kept", where=str(kept))
                 _write(at, held, _mode(at), like=at)
-        with suppress(FileNotFoundError):
-            (self.path / f"flitwatch-{number}.lfts").unlink()
+        for at in (self._tables(number), self._policy(number)):
+            with suppress(FileNotFoundError):
+                at.unlink()
         self._note(number, {**journal, "state": "rolled back"})
+
+    def _tables(self, number: int) -> Path:
+        return self.path / f"flitwatch-{number}.lfts"
+
+    def _policy(self, number: int) -> Path:
+        return self.path / f"flitwatch-{number}.qos-policy"
 
     def _kept(self, number: int) -> Path:
         return self.path / f"flitwatch-{number}"
@@ -207,7 +267,8 @@ class OpensmFolder:
             return None
         except (OSError, ValueError):
             found = None
-        if not isinstance(found, dict) or set(found) != _Journal.__required_keys__ or found["recommendation"] != number:
+        needed, known = _Journal.__required_keys__, _Journal.__required_keys__ | _Journal.__optional_keys__
+        if not isinstance(found, dict) or not needed <= set(found) <= known or found["recommendation"] != number:
             raise BadInput("is damaged", where=str(at), advice=f"{at.parent / _BEFORE} holds the configuration before.")
         return cast(_Journal, found)
 
@@ -246,7 +307,7 @@ def _regular(path: Path) -> os.stat_result | None:
         found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return None
-    if stat.S_ISDIR(found.st_mode) and path.name not in (CONFIGURATION, LOADED):
+    if stat.S_ISDIR(found.st_mode) and path.name not in (CONFIGURATION, LOADED, LANES):
         return None
     if not stat.S_ISREG(found.st_mode):
         raise BadInput("is a link" if stat.S_ISLNK(found.st_mode) else "is no regular file", where=str(path))

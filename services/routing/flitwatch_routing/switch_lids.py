@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.forwarding import links_by_port, way_of
+from flitwatch_routing.tree import on_leaves
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -63,11 +64,13 @@ def towards_switches(fabric: Fabric) -> Ints:
 def completed(fabric: Fabric, ports: Ints, towards: Ints) -> Ints:
     """`ports` (routers, endpoints * 2^lmc), with entries that are missing filled by the way to the endpoint's switch where there is one.
 
-    No way from one endpoint to another uses such an entry, or its switch would have had one; and each leads nearer to an entry that was there.
+    No way from one endpoint of a leaf to another uses such an entry, or its switch would have had one; and each leads nearer to an entry that was there, or
+    to the endpoint's own switch.
     """
-    leaf = np.repeat(fabric.endpoints.router.astype(np.int64), ports.shape[1] // max(len(fabric.endpoints), 1))
-    detour = towards[:, leaf]
-    detour[leaf, np.arange(len(leaf))] = -1
+    each = ports.shape[1] // max(len(fabric.endpoints), 1)
+    router = np.repeat(fabric.endpoints.router.astype(np.int64), each)
+    detour = towards[:, router]
+    detour[router, np.arange(len(router))] = np.repeat(fabric.endpoints.port, each)
     return np.where(ports >= 0, ports, detour)
 
 
@@ -125,8 +128,8 @@ def _hops(head: Ints) -> Floats:
 
 
 def _rank(fabric: Fabric, hops: Floats) -> Ints:
-    """A place in one order of all switches (routers,): by hops from the nearest with endpoints, so that up and down have a meaning on any fabric."""
-    leaves = np.unique(fabric.endpoints.router)
+    """A place in one order of all switches (routers,): by hops from the nearest leaf, so that up and down have a meaning on any fabric."""
+    leaves = np.unique(fabric.endpoints.router[on_leaves(fabric)])
     height = hops[leaves].min(axis=0) if len(leaves) else np.zeros(len(hops))
     result = np.empty(len(hops), np.int64)
     result[np.argsort(height, kind="stable")] = np.arange(len(hops))

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.errors import BadInput, TooCostly
-from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, NodeRole
 from flitwatch_routing.lmc import first_lid, lids_each
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Traffic = tuple[NDArray, NDArray, NDArray]
 #: Of all forwarding tables: several arrays of them are held, 8 bytes an entry. 10,000 nodes have about 7 million.
 MOST_ENTRIES = 50_000_000
 #: Between two switches: the core counts them in a byte.
@@ -26,7 +27,7 @@ class Tree:
     Attributes
     ----------
     shape : (pods, leaves a pod, hosts a leaf, spines a pod, core groups, cores a group); with an LMC each LID is a host
-    slot_of_endpoint : (endpoints * 2^lmc,)    the optimiser's endpoint: leaf x hosts + place
+    slot_of_endpoint : (endpoints * 2^lmc,)    the optimiser's endpoint: leaf x hosts + place; -1 for those that are on no leaf (`on_leaves`)
     leaf, spine, core : router number of each place, -1 where a place is empty
     up_port_leaf (leaves, spines, cables), down_port_spine (spines, leaves a pod, cables), up_port_spine (spines, cores a group, cables), down_port_core
     (cores, pods, spines a group, cables): the ports of each link's cables, -1 where a cable is absent or failed. `cables` is the most that join two
@@ -146,15 +147,17 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
             advice="Check the file: no switch has so many ports",
         )
     is_leaf = np.zeros(routers, bool)
-    is_leaf[fabric.endpoints.router] = True
+    is_leaf[fabric.endpoints.router[on_leaves(fabric)]] = True
+    cabled = np.zeros(routers, bool)
+    cabled[src] = cabled[dst] = True
+    if fabric.kind is FabricKind.FAT_TREE:
+        is_leaf |= cabled & (fabric.routers.level == 0)
     touches_leaf = np.zeros(routers, bool)
     touches_leaf[dst[is_leaf[src]]] = True
     touches_leaf[src[is_leaf[dst]]] = True
     is_spine = touches_leaf & ~is_leaf
     if not len(src):
         raise BadInput("no cable joins two switches", advice="Give a fat tree of two or three levels")
-    cabled = np.zeros(routers, bool)
-    cabled[src] = cabled[dst] = True
     is_core = ~is_leaf & ~is_spine & cabled  # a switch that lost every cable is on no level
     bare = _leaves_without_hosts(routers, is_leaf, is_spine, is_core, np.stack([src, dst], axis=1))
     is_leaf, is_core = is_leaf | bare, is_core & ~bare
@@ -175,6 +178,22 @@ def as_tree(fabric: Fabric, lmc: int = 0) -> Tree:
         else np.zeros(routers, np.int64)
     )
     return _with_lids(_laid_out(fabric, is_leaf, is_spine, is_core, pod, group, src, dst, port, cable), each)
+
+
+def on_leaves(fabric: Fabric) -> Bools:
+    """Whether each endpoint is on a leaf (endpoints,). A switch with service endpoints alone is none for that: spines and cores have aggregation units too."""
+    router = fabric.endpoints.router
+    has_hosts = np.zeros(len(fabric.routers), bool)
+    has_hosts[router[fabric.endpoints.role != ROLES.index(NodeRole.SERVICE)]] = True
+    result: Bools = has_hosts[router] if has_hosts.any() else np.ones(len(router), bool)
+    return result
+
+
+def of_leaves(fabric: Fabric, traffic: Traffic) -> Traffic:
+    """Traffic (src, dst, bytes) without that from or to endpoints that are on no leaf."""
+    placed = on_leaves(fabric)
+    kept = placed[traffic[0]] & placed[traffic[1]]
+    return traffic if kept.all() else (traffic[0][kept], traffic[1][kept], traffic[2][kept])
 
 
 def _leaves_without_hosts(routers: int, is_leaf: Bools, is_spine: Bools, is_core: Bools, edges: Ints) -> Bools:
@@ -201,9 +220,11 @@ def _cable_numbers(pair: Ints, port: Ints) -> Ints:
 def _with_lids(tree: Tree, each: int) -> Tree:
     """Every endpoint in `each` places side by side, one a LID."""
     pods, leaves, hosts, spines, groups, cores = tree.shape
-    slots = (tree.slot_of_endpoint[:, None] * each + np.arange(each)).reshape(-1)
+    slots = np.where(tree.slot_of_endpoint[:, None] >= 0, tree.slot_of_endpoint[:, None] * each + np.arange(each), -1)
     shape = (pods, leaves, hosts * each, spines, groups, cores)
-    return replace(tree, shape=shape, slot_of_endpoint=slots, host_port=np.repeat(tree.host_port, each, axis=1))
+    return replace(
+        tree, shape=shape, slot_of_endpoint=slots.reshape(-1), host_port=np.repeat(tree.host_port, each, axis=1)
+    )
 
 
 def _components(vertices: int, edges: Ints, members: NDArray[np.bool_]) -> Ints:
@@ -256,7 +277,9 @@ def _laid_out(
     else:
         spines, cores = _place(place, is_spine, pod), 0
         per_group = 0
-    counts = np.bincount(fabric.endpoints.router, minlength=routers)
+    router = fabric.endpoints.router.astype(np.int64)
+    placed = is_leaf[router]
+    counts = np.bincount(router[placed], minlength=routers)
     hosts = int(counts.max())
     shape = (pods, leaves, hosts, spines, groups, cores)
     leaf_at = np.where(is_leaf, pod * leaves + place, -1)
@@ -278,16 +301,12 @@ def _laid_out(
             up_spine[spine_at[a], place[b], c] = p
         else:
             down_core[core_at[a], pod[b], place[b] % per_group, c] = p
-    router = fabric.endpoints.router.astype(np.int64)
-    order = np.argsort(router, kind="stable")
-    rank = np.empty(len(router), np.int64)
-    starts = np.cumsum(counts) - counts
-    rank[order] = np.arange(len(router)) - starts[router[order]]
+    rank = _cable_numbers(router, np.zeros(len(router), np.int64))
     host_port = np.full((pods * leaves, hosts), -1)
-    host_port[leaf_at[router], rank] = fabric.endpoints.port
+    host_port[leaf_at[router[placed]], rank[placed]] = fabric.endpoints.port[placed]
     return Tree(
         shape,
-        leaf_at[router] * hosts + rank,
+        np.where(placed, leaf_at[router] * hosts + rank, -1),
         _inverse(leaf_at, pods * leaves),
         _inverse(spine_at, pods * spines),
         _inverse(core_at, groups * cores),

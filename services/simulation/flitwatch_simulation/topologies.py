@@ -18,7 +18,7 @@ from flitwatch_domain.fabric import Fabric, FabricKind
 from flitwatch_domain.importers.local import local_path
 from flitwatch_domain.topology_spec import GENERATED, MACHINES, integers, tree_sizes
 
-FORMS = "xgft:h;m1,..;w1,..[;p1,..] | torus:20,20,20 | hyperx:S1,S2;ENDPOINTS[;CABLES] | rails:RAILS,NODES,GROUPS,SPINES | theta | edison | quartz1 | file:PATH"
+FORMS = "xgft:h;m1,..;w1,..[;p1,..] | torus:20,20,20 | hyperx:S1,S2;ENDPOINTS[;CABLES] | rails:RAILS,NODES,GROUPS,SPINES | planes:PLANES;h;m1,..;w1,..[;p1,..] | dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS] | theta | edison | cori | slingshot | quartz1 | file:PATH"
 
 #: A link takes about 60 bytes here and in the core: 1.5 GB. The largest machines of today have half a million cables.
 MOST_LINKS = 25_000_000
@@ -125,7 +125,8 @@ def _xgft(spec: str, rest: str) -> NamedTopology:
 def _torus(spec: str, rest: str) -> NamedTopology:
     dims = integers(rest)
     _affordable(spec, math.prod(dims) * (2 * len(dims) + 2))
-    return NamedTopology(spec, "torus", topology.torus(dims), ("dor",))
+    # The last extent varies fastest, as in the domain's fabrics.
+    return NamedTopology(spec, "torus", topology.torus(dims[::-1]), ("dor",))
 
 
 def _affordable(spec: str, links: float) -> None:
@@ -164,7 +165,7 @@ _MAKERS: dict[str, Callable[[str, str], NamedTopology]] = {
     "xgft:": _xgft,
     "torus:": _torus,
     **{f"{name}:": partial(_generated, name) for name in GENERATED},
-    **{name: partial(_machine, name) for name in ("theta", "edison", "quartz1")},
+    **{name: partial(_machine, name) for name in MACHINES},
 }
 
 

@@ -6,7 +6,7 @@ its pattern and bytes are the asker's. Other jobs send to random nodes of their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypedDict
@@ -22,10 +22,10 @@ from flitwatch_db.tasks import TaskContext
 from flitwatch_db.tasks.executors import open_executor
 from flitwatch_domain.cray import BYTES_PER_FLIT
 from flitwatch_domain.errors import BadRequest, NotFound
-from flitwatch_domain.fabric import Fabric, FabricKind
+from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.task_models.machines import AS_IT_WAS
 from flitwatch_domain.task_models.simulations import WhatIf
-from flitwatch_simulation.packet.machine import DRAGONFLY_ROUTING, TREE_ROUTING, Machine, build
+from flitwatch_simulation.packet.machine import Machine, build, routings_of
 from flitwatch_simulation.packet.run import execute
 from flitwatch_simulation.packet.vendor_counters import ROUTER_HZ
 from flitwatch_simulation.packet.workload import total_bytes
@@ -121,7 +121,7 @@ class Moment:
         Cancelled
             As soon as `cancelled` says so.
         """
-        machine = replace(self.machine, mode=_modes(self.fabric)[routing])
+        machine = replace(self.machine, mode=routings_of(self.fabric)[routing])
         if placement == AS_IT_WAS:
             endpoints = self.mine
         else:
@@ -165,7 +165,7 @@ def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
         )
     if mine.endpoints.size < 2:
         raise BadRequest(f"job {asked.job!r} has one node: it sends nothing over the fabric")
-    modes = _modes(fabric)
+    modes = routings_of(fabric)
     if unknown := [one for one in asked.routings if one not in modes]:
         raise BadRequest(f"routing {unknown[0]!r} does not fit {fabric.kind.value}", advice=f"Use {', '.join(modes)}.")
     others = [one for one in held if one is not mine]
@@ -211,10 +211,6 @@ def _simulated(moment: Moment, chosen: Sequence[tuple[str, str]], context: TaskC
             context.check()
             context.report(len(done), asked.runs, ", ".join(chosen[number // asked.seeds]))
     return [[done[v * asked.seeds + k] for k in range(asked.seeds)] for v in range(len(chosen))]
-
-
-def _modes(fabric: Fabric) -> Mapping[str, int]:
-    return DRAGONFLY_ROUTING if fabric.kind is FabricKind.DRAGONFLY else TREE_ROUTING
 
 
 def _beside(

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-from flitwatch_domain.errors import FlitwatchError, Forbidden
+from flitwatch_domain.errors import FlitwatchError, Forbidden, Unavailable
 from flitwatch_slurm import advice_file, cluster, pending_jobs
 from flitwatch_slurm.advice_file import ANYBODY, Case
+from flitwatch_slurm.notes import Notes
 from flitwatch_slurm.pending_jobs import Limits
 from flitwatch_slurm.questions import AdviceState, Api, PlacedAdvice, Places, Question, features, host_list, places
 from flitwatch_slurm.trial import Trial
@@ -64,6 +65,10 @@ class Agent:
     patience_s: float = 60.0
     trial: Trial | None = None
     _answered_at: float = field(default_factory=time.monotonic)
+    _notes: Notes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._notes = Notes.beside(self.path)
 
     def cycle(self) -> AgentRound:
         """One round: what was written and done.
@@ -82,18 +87,24 @@ class Agent:
                 )
             where = places(state, cluster.nodes())
             cases = self._cases(state, where) if self.trial is None else []
-            jobs = cluster.pending() if self.limits is not None else []
+            jobs = self._pending() if self.limits is not None else []
             advised = self._about(where, jobs)
             if self.trial is not None and self.limits is not None:
                 limits = self.limits
                 advised = self.trial.split(
                     jobs, advised, lambda job, advice: pending_jobs.would_act(job, advice, where, limits)
                 )
+            try:
+                advice_file.write(self.path, advice_file.content(cases, time.time(), self.limit_s))
+            except OSError as problem:
+                raise Unavailable(
+                    f"{self.path} cannot be written: {problem.strerror}",
+                    advice="Until it can, jobs start without advice.",
+                ) from None
         except FlitwatchError:
             self._give_up()
             raise
         self._answered_at = time.monotonic()
-        advice_file.write(self.path, advice_file.content(cases, time.time(), self.limit_s))
         report: AgentRound = {
             "cases": len(cases),
             "actions": sum(case.action != "start" for case in cases),
@@ -101,7 +112,8 @@ class Agent:
             "pending": len(jobs),
         }
         if self.limits is not None:
-            done = pending_jobs.act(jobs, advised, where, self.limits)
+            done = pending_jobs.act(jobs, advised, where, self.limits, self._notes.marks)
+            self._notes.keep()
             report["delayed"], report["preferred"], report["released"] = (
                 done["delayed"],
                 done["preferred"],
@@ -114,12 +126,21 @@ class Agent:
     def stop(self) -> None:
         """End the delays that would outlast the agent."""
         if self.limits is not None and self.limits.hold:
-            pending_jobs.release_all(cluster.pending(), "the agent stops")
+            self.release("the agent stops")
+
+    def release(self, why: str) -> int:
+        """End every delay that the agent or the plugin began; returns how many."""
+        count = pending_jobs.release_all(self._pending(), why, self._notes.marks)
+        self._notes.keep()
+        return count
+
+    def _pending(self) -> list[cluster.Pending]:
+        return self._notes.restored(cluster.pending())
 
     def _give_up(self) -> None:
         if self.limits is not None and time.monotonic() - self._answered_at > self.patience_s:
             try:
-                pending_jobs.release_all(cluster.pending(), "the API does not answer")
+                self.release("there is no advice")
             except FlitwatchError as problem:
                 log.warning("delays stay: %s", problem)
 

@@ -41,6 +41,8 @@ class Pending:
     admin_comment : str      other tools' text and our mark; bytes that are no UTF-8 as surrogate escapes
     application : str        `flitwatch_app=` of its comment, else its name
     own_wishes : bool        it names nodes, features, a reservation or sizes, which a preference could contradict
+    eligible_s : float       from when on it may start, in epoch seconds; 0: not said
+    of_several : bool        it stands for the tasks of an array or is a part of a heterogeneous job
     """
 
     job_id: str
@@ -57,6 +59,8 @@ class Pending:
     partition: str
     own_wishes: bool
     admin_comment: str = ""
+    eligible_s: float = 0.0
+    of_several: bool = False
 
 
 #: The partition of jobs that name none.
@@ -163,6 +167,8 @@ def _pending(job: dict[str, Any]) -> Pending:
         job["partition"] or "",
         any(job.get(name) for name in _WISHES) or any(_number(job.get(name)) for name in _SIZES),
         noted,
+        _number(job.get("eligible_time")),
+        any(_number(job.get(name)) for name in ("array_job_id", "het_job_id")),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -46,13 +46,21 @@ class Changes(TypedDict):
     released: int
 
 
-def act(jobs: Sequence[Pending], advised: Sequence[PlacedAdvice | None], where: Places, limits: Limits) -> Changes:
+#: (what was done last, since when in epoch seconds) by job; changes are entered.
+Marks = MutableMapping[str, tuple[str, int]]
+
+
+def act(
+    jobs: Sequence[Pending], advised: Sequence[PlacedAdvice | None], where: Places, limits: Limits, marks: Marks
+) -> Changes:
     """Change the jobs as advised; None: there is no advice for it now."""
     done: Changes = {"delayed": 0, "preferred": 0, "released": 0}
     now = int(time.time())
     for job, advice in zip(jobs, advised, strict=True):
         if _is_left_alone(job):
             continue
+        if job.off:
+            advice = None
         try:
             if (
                 advice is not None
@@ -60,16 +68,17 @@ def act(jobs: Sequence[Pending], advised: Sequence[PlacedAdvice | None], where: 
                 and _may_wait(job, now, limits)
                 and done["delayed"] < limits.most_jobs
             ):
-                done["delayed"] += _delay(job, advice, now, limits)
+                done["delayed"] += _delay(job, advice, now, limits, marks)
                 continue
             if job.mark == "delay":
                 _release(
                     job,
                     now,
                     "advice changed" if _may_wait(job, now, limits) else f"it waited {limits.most_delay_s:.0f} s",
+                    marks,
                 )
                 done["released"] += 1
-            done["preferred"] += _place(job, advice, where, now, limits)
+            done["preferred"] += _place(job, advice, where, now, limits, marks)
         except FlitwatchError as problem:
             # The job may have started or ended in the meantime.
             log.warning("job %s: %s", job.job_id, problem)
@@ -84,16 +93,21 @@ def would_act(job: Pending, advice: PlacedAdvice, where: Places, limits: Limits)
 
 
 def _is_left_alone(job: Pending) -> bool:
-    by_others = job.mark is None and job.reason in ("BeginTime", "JobHeldAdmin")
-    return job.off or by_others or job.reason not in ORDINARY
+    # A begin time or a hold that is not ours. Slurm names the reason some seconds after a begin time was set.
+    by_others = job.mark != "delay" and (
+        job.reason in ("BeginTime", "JobHeldAdmin") or job.eligible_s > time.time() + 1
+    )
+    # Who declines while a job of theirs is delayed has it released.
+    declined = job.off and job.mark != "delay"
+    return declined or by_others or job.reason not in ORDINARY
 
 
-def release_all(jobs: Sequence[Pending], why: str) -> int:
+def release_all(jobs: Sequence[Pending], why: str, marks: Marks) -> int:
     """End every delay that the agent or the plugin began."""
     held = [job for job in jobs if job.mark == "delay" and job.reason in ORDINARY]
     for job in held:
         try:
-            _release(job, int(time.time()), why)
+            _release(job, int(time.time()), why, marks)
         except FlitwatchError as problem:
             log.warning("job %s: %s", job.job_id, problem)
     return len(held)
@@ -104,42 +118,43 @@ def _may_wait(job: Pending, now: int, limits: Limits) -> bool:
     return job.mark != "released" and (job.mark != "delay" or now - job.since_s < limits.most_delay_s)
 
 
-def _delay(job: Pending, advice: PlacedAdvice, now: int, limits: Limits) -> bool:
-    noted = _noted(job, "delay", job.since_s if job.mark == "delay" else now, advice.reason)
+def _delay(job: Pending, advice: PlacedAdvice, now: int, limits: Limits, marks: Marks) -> bool:
+    noted = _noted(job, "delay", job.since_s if job.mark == "delay" else now, advice.reason, marks)
     if noted is None and job.mark != "delay":
         # Without our mark nobody would know later that the delay is ours to end.
         return False
     if limits.hold:
-        if job.reason != "JobHeldAdmin":
-            if noted:
-                cluster.update(job.job_id, **noted)
+        is_held = job.reason == "JobHeldAdmin"
+        if noted and (not is_held or admin_comment.read(job.admin_comment)[0] is None):
+            cluster.update(job.job_id, **noted)
+        if not is_held:
             cluster.hold(job.job_id)
         return True
     cluster.update(job.job_id, StartTime=_local(now + limits.lapse_s), **noted or {})
     return True
 
 
-def _release(job: Pending, now: int, why: str) -> None:
+def _release(job: Pending, now: int, why: str, marks: Marks) -> None:
     if job.reason == "JobHeldAdmin":
         cluster.release(job.job_id)
-    noted = _noted(job, "released", now, f"after {now - job.since_s} s: {why}")
+    noted = _noted(job, "released", now, f"after {now - job.since_s} s: {why}", marks)
     cluster.update(job.job_id, StartTime="now", **noted or {})
     log.info("job %s: released after %d s: %s", job.job_id, now - job.since_s, why)
 
 
-def _place(job: Pending, advice: PlacedAdvice | None, where: Places, now: int, limits: Limits) -> bool:
+def _place(job: Pending, advice: PlacedAdvice | None, where: Places, now: int, limits: Limits, marks: Marks) -> bool:
     """Set, change or remove the preference; a user's own stays."""
     own = job.mark == "prefer"
     if ((job.prefer or job.exclude) and not own) or job.own_wishes:
         return False
     wanted, worse = ("", "") if advice is None else _wanted(job, advice, where, limits)
     if own and not wanted and not worse:
-        noted = _noted(job, "released", now, "no nodes are preferred now")
+        noted = _noted(job, "released", now, "no nodes are preferred now", marks)
         cluster.update(job.job_id, Prefer="", ExcNodeList="", **noted or {})
         return False
     if (wanted and job.prefer != wanted) or (worse and job.exclude != worse):
         assert advice is not None
-        noted = _noted(job, "prefer", now, advice.reason)
+        noted = _noted(job, "prefer", now, advice.reason, marks)
         if noted is None:
             return False
         change = {"Prefer": wanted} if wanted else {"ExcNodeList": worse}
@@ -157,9 +172,11 @@ def _wanted(job: Pending, advice: PlacedAdvice, where: Places, limits: Limits) -
     return wanted, host_list(where, advice.worse) if not wanted and limits.exclude else ""
 
 
-def _noted(job: Pending, what: str, since: int, why: str) -> dict[str, str] | None:
+def _noted(job: Pending, what: str, since: int, why: str, marks: Marks) -> dict[str, str] | None:
     """The change of the admin comment that leaves our mark beside other tools' text: empty where it is there already, None where it has no place there."""
     made = admin_comment.merged(job.admin_comment, what, since, why)
+    if made is not None or job.mark is not None:
+        marks[job.job_id] = what, since
     if made is None:
         log.warning("job %s: the admin comment of another tool leaves no place for a mark and stays", job.job_id)
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, NotRequired, TypedDict
 
 import httpx
+import orjson
 
 from flitwatch_domain.errors import Unavailable
 from flitwatch_domain.hostlist import compress, expand
@@ -16,7 +18,8 @@ from flitwatch_slurm.cluster import Node
 
 #: Limits of POST /advice/batch and of one question.
 BATCH, MOST_CANDIDATES = 200, 64
-ANSWER_LIMIT_S = 10.0
+#: The whole of an answer comes within this many seconds and holds no more bytes.
+ANSWER_LIMIT_S, MOST_ANSWER_BYTES = 10.0, 64 << 20
 
 
 @dataclass(frozen=True)
@@ -148,9 +151,33 @@ class Api:
         )
 
     def state(self) -> AdviceState:
-        """What advice knows."""
-        state: AdviceState = self._answer("GET", "/advice/state")
-        return state
+        """What advice knows.
+
+        Raises
+        ------
+        Unavailable
+            The API does not answer, refuses, or answers something else.
+        """
+        path = "/advice/state"
+        told = self._answer("GET", path)
+        try:
+            return {
+                "applications": [
+                    {
+                        "application": str(one["application"]),
+                        "nodes": int(one["nodes"]),
+                        "users": list(map(str, one["users"])),
+                    }
+                    for one in told["applications"]
+                ],
+                "groups": [
+                    {"fabric_id": int(one["fabric_id"]), "group": int(one["group"]), "nodes": str(one["nodes"])}
+                    for one in told["groups"]
+                ],
+                "pseudonyms": bool(told["pseudonyms"]),
+            }
+        except (LookupError, TypeError, ValueError, AttributeError):
+            raise _foreign(path) from None
 
     def ask(self, where: Places, questions: Sequence[Question]) -> list[PlacedAdvice]:
         """Answers in the order of the questions.
@@ -158,25 +185,53 @@ class Api:
         Raises
         ------
         Unavailable
-            The API does not answer, or refuses.
+            The API does not answer, refuses, or answers something else.
         """
+        path = "/advice/batch"
         found: list[PlacedAdvice] = []
         for at in range(0, len(questions), BATCH):
             part = questions[at : at + BATCH]
             asked = [where.candidates(question.nodes) for question in part]
             jobs = [_job(question, where, groups) for question, groups in zip(part, asked, strict=True)]
-            answers = self._answer("POST", "/advice/batch", {"jobs": jobs})["items"]
-            found += [_advised(item, groups) for item, groups in zip(answers, asked, strict=True)]
+            told = self._answer("POST", path, {"jobs": jobs})
+            try:
+                found += [_advised(item, groups) for item, groups in zip(told["items"], asked, strict=True)]
+            except (LookupError, TypeError, ValueError, AttributeError):
+                raise _foreign(path) from None
         return found
 
     def _answer(self, method: str, path: str, body: Any = None) -> Any:
+        until, text = time.monotonic() + ANSWER_LIMIT_S, bytearray()
         try:
-            answer = self._http.request(method, path, json=body)
-        except httpx.HTTPError as problem:
+            with self._http.stream(method, path, json=body) as answer:
+                for part in answer.iter_bytes():
+                    text += part
+                    if time.monotonic() > until or len(text) > MOST_ANSWER_BYTES:
+                        raise Unavailable(
+                            f"the API's answer to {method} {path} was not whole after {ANSWER_LIMIT_S:.0f} s"
+                            f" or {MOST_ANSWER_BYTES >> 20} MiB"
+                        )
+        except (httpx.HTTPError, httpx.InvalidURL) as problem:
             raise Unavailable(f"the API does not answer: {type(problem).__name__}: {problem}") from None
+        if answer.status_code in (401, 403):
+            raise Unavailable(
+                f"the API refuses the agent with {answer.status_code}",
+                advice="Give it a token that holds: flitwatch tokens create slurm --scope read --scope names --scope advice; --token-file.",
+            )
         if answer.status_code != 200:
-            raise Unavailable(f"the API answers {answer.status_code} to {method} {path}: {answer.text[:200]}")
-        return answer.json()
+            said = text[:200].decode(errors="replace")
+            raise Unavailable(f"the API answers {answer.status_code} to {method} {path}: {said}")
+        try:
+            return orjson.loads(text)
+        except ValueError:
+            raise _foreign(path) from None
+
+
+def _foreign(path: str) -> Unavailable:
+    return Unavailable(
+        f"what answers at {path} is not the API that this agent knows",
+        advice="See whether --api is Flitwatch's address, and whether both are of one version.",
+    )
 
 
 def _job(question: Question, where: Places, groups: list[int]) -> _Job:
@@ -195,6 +250,9 @@ def _job(question: Question, where: Places, groups: list[int]) -> _Job:
 
 
 def _advised(item: dict[str, Any], groups: list[int]) -> PlacedAdvice:
+    """An answer in terms of the places; LookupError, TypeError, ValueError or AttributeError where it is none."""
+    if item["action"] not in ("start", "delay", "prefer"):
+        raise ValueError(item["action"])
     expected = item["expected_slowdown"]
     told = next((r["text"] for r in item["reasons"] if r["kind"] in ("blamed_user", "congestion")), None)
     reason = told or next((r["text"] for r in item["reasons"]), "")
@@ -214,11 +272,11 @@ def _advised(item: dict[str, Any], groups: list[int]) -> PlacedAdvice:
         reason = item["candidates"][item["preferred"]]["reason"]
     return PlacedAdvice(
         item["action"],
-        item["retry_after_s"] or 0.0,
-        item["usual_s"] or 0.0,
-        None if expected is None else expected["mean"],
-        reason,
-        item["stale"],
+        float(item["retry_after_s"] or 0.0),
+        float(item["usual_s"] or 0.0),
+        None if expected is None else float(expected["mean"]),
+        str(reason),
+        bool(item["stale"]),
         chosen,
         worse,
     )

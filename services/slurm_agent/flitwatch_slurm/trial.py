@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from flitwatch_domain.errors import BadInput
+from flitwatch_domain.errors import BadInput, NotFound, Unavailable
 from flitwatch_domain.trials import Participant, is_advised
 from flitwatch_slurm.cluster import Pending
 from flitwatch_slurm.questions import PlacedAdvice
@@ -64,7 +64,7 @@ class Trial:
                 )
             return cls(path, header, {one.job_id: one.advised for one in participants})
         header = Header(secrets.token_hex(16), share, time.time())
-        _append(path, [{"trial": 1, **asdict(header)}])
+        _append(path, [{"trial": 1, **asdict(header)}], os.O_RDWR | os.O_CREAT)
         return cls(path, header)
 
     def split(
@@ -76,7 +76,9 @@ class Trial:
         """Draw the jobs that something would be done to for the first time; advice only for those that are to have it."""
         lines, out = [], []
         for job, advice in zip(jobs, advised, strict=True):
-            if advice is not None and job.job_id not in self.drawn and job.mark is None and would_act(job, advice):
+            # The accounting has a job for each task of an array: one draw for all of them would be no draw of theirs.
+            may_take_part = job.mark is None and not job.of_several and job.job_id not in self.drawn
+            if may_take_part and advice is not None and would_act(job, advice):
                 one = Participant(
                     job_id=job.job_id,
                     advised=is_advised(self.header.salt, job.job_id, self.header.share),
@@ -92,7 +94,15 @@ class Trial:
             out.append(advice if self.drawn.get(job.job_id, job.mark is not None) else None)
         if lines:
             # On disk before any job is changed: a draw that is lost could be taken again.
-            _append(self.path, lines)
+            try:
+                _append(self.path, lines, os.O_RDWR)
+            except OSError as problem:
+                for line in lines:
+                    del self.drawn[line["job_id"]]
+                raise Unavailable(
+                    f"the trial's record {self.path} cannot be written: {problem.strerror}",
+                    advice="No further job is changed until it can. A record that is gone is a trial that has ended: name another --trial-file.",
+                ) from None
         return out
 
 
@@ -103,14 +113,23 @@ def read(path: Path) -> tuple[Header, list[Participant], int]:
     ------
     BadInput
         The file is no trial's, or a job stands in another half than was drawn.
+    NotFound, Unavailable
+        It is not there, or cannot be read.
     """
     try:
         lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        raise NotFound(f"{path} is not there", advice="flitwatch agent slurm --trial writes it: --file.") from None
+    except OSError as problem:
+        raise Unavailable(
+            f"{path} cannot be read: {problem.strerror}", advice="Run this as the user that the agent runs as."
+        ) from None
+    try:
         first: dict[str, Any] = orjson.loads(lines[0])
         header = Header(str(first["salt"]), float(first["share"]), float(first["begun_s"]))
         if first["trial"] != 1 or not 0 < header.share < 1 or not math.isfinite(header.begun_s):
             raise ValueError
-    except (OSError, ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError):
         raise BadInput(f"{path} is no record of a trial", advice="flitwatch agent slurm --trial writes one.") from None
     found: dict[str, Participant] = {}
     torn = 0
@@ -139,8 +158,8 @@ def _participant(said: dict[str, Any]) -> Participant:
     return one
 
 
-def _append(path: Path, lines: Sequence[dict[str, Any]]) -> None:
-    with open(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600), "ab") as file:
+def _append(path: Path, lines: Sequence[dict[str, Any]], how: int) -> None:
+    with open(os.open(path, how | os.O_APPEND | os.O_NOFOLLOW, 0o600), "ab") as file:
         # A line that a crash tore ends here, so that it spoils no other.
         torn = file.tell() and os.pread(file.fileno(), 1, file.tell() - 1) != b"\n"
         file.write((b"\n" if torn else b"") + b"".join(orjson.dumps(line) + b"\n" for line in lines))

@@ -112,7 +112,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
             {"application": "milc-128", "first_s": 0, "every_s": 700, "placement": "scattered"},
             {"application": "amg-128", "first_s": 20, "every_s": 420},
         ],
-        "interference": [{"mechanism": "bandwidth", "nodes": 224, "first_s": 45, "lasts_s": 300, "every_s": 1000, "rate": 1.2}],
+        "interference": [{"mechanism": "bandwidth", "nodes": 320, "first_s": 45, "lasts_s": 300, "every_s": 1000, "rate": 1.4}],
         "ldms": {"every_s": 5},
     },
     "small": {

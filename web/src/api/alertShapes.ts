@@ -24,6 +24,7 @@ const alertFields = {
 export const alertShape = v.object(alertFields);
 export type Alert = v.InferOutput<typeof alertShape>;
 export const alertsShape = pageOf(alertShape);
+export type AlertPage = v.InferOutput<typeof alertsShape>;
 
 const series = v.fallback(v.array(v.number()), []);
 /** Evidence differs with the signal; what every signal has is read, the rest is shown as it is. */

@@ -17,6 +17,14 @@ export const alertsQuery = (phase: "firing" | "pending" | "resolved", limit = 20
     placeholderData: keepPreviousData,
   });
 
+/** The newest alerts of one rule, whatever their phase. */
+export const alertsOfRuleQuery = (rule: string) =>
+  queryOptions({
+    queryKey: ["alerts", "of rule", rule],
+    queryFn: ({ signal }) => getJson(shapes.alertsShape, "/alerts", { rule, limit: 50 }, signal),
+    refetchInterval: PACE_MS,
+  });
+
 export const alertQuery = (id: number) =>
   queryOptions({
     queryKey: ["alerts", "one", id],

@@ -384,6 +384,8 @@ export const remedyShape = v.object({
 });
 
 export const explanationShape = v.object({
+  as_of: v.string(),
+  end: text,
   verdict: v.picklist(["named", "cannot tell", "not slow"]),
   title: v.string(),
   detail: v.string(),
@@ -402,6 +404,8 @@ export const explanationShape = v.object({
   ),
   candidates: v.array(candidateShape),
   root: v.nullable(rootShape),
+  root_from: text,
+  root_to: text,
   remedies: v.array(remedyShape),
   chain: v.array(v.object({ part: v.string(), text: v.string() })),
 });

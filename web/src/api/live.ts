@@ -95,6 +95,11 @@ export function followEvents(queries: QueryClient): () => void {
       const through = parsed.success ? parseTime(parsed.output.through) : null;
       if (parsed.success && through !== null) noteThrough(parsed.output.fabric_id, through);
     });
+    // Events were missed or, after a failover, taken back: their numbers come again for others.
+    source.addEventListener("reset", (event) => {
+      lastId = event.lastEventId || lastId;
+      void queries.invalidateQueries();
+    });
     for (const [kind, keys] of Object.entries(INVALIDATES)) {
       source.addEventListener(kind, (event) => {
         lastId = (event as MessageEvent).lastEventId || lastId;

@@ -2,6 +2,7 @@
 import { queryOptions } from "@tanstack/react-query";
 import * as v from "valibot";
 import { getJson } from "./client";
+import { momentParameters, type Moment } from "./queries";
 import { figure, identifier, text } from "./shapes";
 
 const linkFields = {
@@ -38,9 +39,13 @@ export const rootsShape = v.object({
 });
 export type Roots = v.InferOutput<typeof rootsShape>;
 
-export const diagnosisQuery = (job: string, cluster: string, at: string | undefined) =>
+/** Where it is looked for: the path, and its parameters. */
+export const diagnosisPlace = (job: string, cluster: string, moment: Moment) =>
+  [`/jobs/${encodeURIComponent(job)}/diagnosis`, { cluster, ...momentParameters(moment) }] as const;
+
+export const diagnosisQuery = (job: string, cluster: string, moment: Moment) =>
   queryOptions({
-    queryKey: ["jobs", "diagnosis", job, cluster, at],
-    queryFn: ({ signal }) => getJson(rootsShape, `/jobs/${encodeURIComponent(job)}/diagnosis`, { cluster, at }, signal),
+    queryKey: ["jobs", "diagnosis", job, cluster, moment],
+    queryFn: ({ signal }) => getJson(rootsShape, ...diagnosisPlace(job, cluster, moment), signal),
     staleTime: 15_000,
   });

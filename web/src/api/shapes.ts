@@ -319,6 +319,8 @@ export const ingestShape = v.object({
       duplicates: maybe(v.number()),
       late: maybe(v.number()),
       dead: maybe(v.number()),
+      unplaced: maybe(v.number()),
+      unplaced_because: maybe(v.string()),
     }),
   ),
   schemas: v.array(
@@ -326,11 +328,12 @@ export const ingestShape = v.object({
       name: v.string(),
       kind: maybe(v.string()),
       records: maybe(v.number()),
+      unknown: v.array(v.string()),
       first_seen: maybe(v.string()),
       last_seen: maybe(v.string()),
     }),
   ),
-  dead_letters: v.object({ total: v.number(), recent: v.array(deadLetterShape) }),
+  dead_letters: v.object({ total: v.number(), last_hour: v.number(), recent: v.array(deadLetterShape) }),
   gaps: v.array(
     v.looseObject({
       device: v.string(),
@@ -338,8 +341,12 @@ export const ingestShape = v.object({
       from: maybe(v.string()),
       to: maybe(v.string()),
       reason: maybe(v.string()),
+      open: v.boolean(),
     }),
   ),
+  gap_total: v.number(),
+  silent_devices: v.number(),
+  silent: v.array(v.object({ schema: v.string(), from: v.string(), devices: v.number() })),
 });
 export type IngestStatus = v.InferOutput<typeof ingestShape>;
 

@@ -12,7 +12,9 @@ const NAMES: Record<string, string> = {
 };
 
 export default function HelpDialog({ onClose }: { onClose: () => void }) {
-  const sections = [...useStore(keySections).values()];
+  // What holds on every page comes first, whichever page registered its keys before.
+  const everywhere = (one: { title: string }) => Number(one.title === "Everywhere");
+  const sections = [...useStore(keySections).values()].sort((a, b) => everywhere(b) - everywhere(a));
   return (
     <Dialog open title="Keys" onClose={onClose}>
       <div className="keys">

@@ -1,8 +1,18 @@
 /** One time axis for everything: the machine's stall ratio, change marks, gaps, the window and the one it is compared with. */
-import { memo, useEffect, useId, useMemo, useRef, useState, type PointerEvent } from "react";
-import { percent } from "../lib/format";
+import {
+  memo,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+  useSyncExternalStore,
+  type PointerEvent,
+} from "react";
+import { count, percent } from "../lib/format";
 import { clock, day, intervalText, moment as momentText, timeTicks, ZONE, type TimeWindow } from "../lib/time";
-import { useStore, type Store } from "../lib/store";
+import type { Store } from "../lib/store";
 import { zoomOf } from "../lib/zoom";
 import { ValueAxis } from "./axis";
 import { useSize } from "./Canvas";
@@ -72,6 +82,7 @@ export function TimeBrush(props: Props) {
   const svg = useRef<SVGSVGElement>(null);
   const [drag, setDrag] = useState<Drag | null>(null);
   const width = size?.width ?? 0;
+  const plays = useSyncExternalStore(props.playing.subscribe, () => props.playing.get() !== null);
   const layout = useMemo(
     () =>
       width > 120
@@ -148,10 +159,10 @@ export function TimeBrush(props: Props) {
         >
           <Backdrop {...props} layout={layout} width={width} />
           {compared && <Band layout={layout} span={span} window={compared} kind="comparison" />}
-          <Playing now={props.playing} layout={layout} span={span} resting={shown} />
+          {!plays && <Band layout={layout} span={span} window={shown} kind="window" />}
         </svg>
       )}
-      {layout && <Passing now={props.playing} layout={layout} span={span} />}
+      {layout && <Playing now={props.playing} layout={layout} span={span} />}
     </div>
   );
 }
@@ -162,38 +173,58 @@ interface PlayingProps {
   span: TimeWindow;
 }
 
-/** The window, wherever it plays at the moment. */
-function Playing({ now, layout, span, resting }: PlayingProps & { resting: TimeWindow }) {
-  const moving = useStore(now);
-  return <Band layout={layout} span={span} window={moving ?? resting} kind="window" />;
-}
-
-/** The time at which a playing window ends, and the event that it passes. Beside the picture: a text within it would lay the whole picture out anew. */
-function Passing({ now, layout, span }: PlayingProps) {
-  const moving = useStore(now);
-  if (!moving) return null;
-  const passed = passing(layout.marks, moving);
-  const end = layout.x(Math.min(span.to, moving.to));
-  const before = passed !== null && passed.x > end - 120;
+/**
+ * The window as it plays, the time at which it ends, and the event that it passes. They lie beside the picture and are moved by hand: within it each frame
+ * would lay out and paint the whole axis anew, and a component that reads the store makes React draw whatever it is at in one go.
+ */
+function Playing({ now, layout, span }: PlayingProps) {
+  const band = useRef<HTMLSpanElement>(null);
+  const time = useRef<HTMLSpanElement>(null);
+  const event = useRef<HTMLSpanElement>(null);
+  useLayoutEffect(() => {
+    const place = () => {
+      const moving = now.get();
+      const from = moving && layout.x(Math.max(span.from, moving.from));
+      const to = moving && layout.x(Math.min(span.to, moving.to));
+      const passed = moving && passing(layout.marks, moving);
+      const before = passed && to !== null && passed.x > to - 120;
+      put(band.current, from !== null && to !== null && to > from ? "" : null, `translateX(${from}px)`);
+      if (band.current && from !== null && to !== null) {
+        // Without a fraction its width stays while it moves.
+        const width = `${Math.max(1, Math.round(to - from))}px`;
+        if (band.current.style.width !== width) band.current.style.width = width;
+      }
+      put(
+        time.current,
+        moving && momentText(moving.to, span.to, span.to - span.from < 7_200_000),
+        `translate(calc(${(to ?? 0) - 4}px - 100%), ${BOTTOM - 18}px)`,
+      );
+      put(
+        event.current,
+        passed && passed.text,
+        before
+          ? `translate(calc(${passed.x - 7}px - 100%), ${TOP - 2}px)`
+          : `translate(${(passed?.x ?? 0) + 7}px, ${TOP - 2}px)`,
+      );
+    };
+    place();
+    return now.subscribe(place);
+  }, [now, layout, span]);
   return (
     <>
-      <span className="playing" style={{ transform: `translate(calc(${end - 4}px - 100%), ${BOTTOM - 18}px)` }}>
-        {momentText(moving.to, span.to, span.to - span.from < 7_200_000)}
-      </span>
-      {passed && (
-        <span
-          className="playing"
-          style={{
-            transform: before
-              ? `translate(calc(${passed.x - 7}px - 100%), ${TOP - 2}px)`
-              : `translate(${passed.x + 7}px, ${TOP - 2}px)`,
-          }}
-        >
-          {passed.text}
-        </span>
-      )}
+      <span ref={band} className="playing-band" style={{ top: TOP - 4, height: BOTTOM - TOP + 6 }} hidden />
+      <span ref={time} className="playing" hidden />
+      <span ref={event} className="playing" hidden />
     </>
   );
+}
+
+/** Shows a text at a place, or hides it where there is none. */
+function put(element: HTMLElement | null, text: string | null, transform: string) {
+  if (!element) return;
+  if (element.hidden !== (text === null)) element.hidden = text === null;
+  if (element.textContent !== (text ?? "")) element.textContent = text;
+  if (text !== null && element.style.transform !== transform) element.style.transform = transform;
 }
 
 function Band({
@@ -264,8 +295,8 @@ const Backdrop = memo(function Backdrop({
           <g key={`${gap.from} ${gap.to} ${gap.devices}`} className="gap">
             <rect x={a} y={TOP - 4} width={Math.max(1, b - a)} height={BOTTOM - TOP + 4} />
             {b - a > 56 && (
-              <text x={(a + b) / 2} y={TOP + 10} textAnchor="middle">
-                {gap.devices} silent
+              <text x={a + 6} y={TOP + 10}>
+                {count(gap.devices)} silent
               </text>
             )}
           </g>

@@ -38,14 +38,21 @@ interface BaseAxis {
   grid?: [top: number, bottom: number];
 }
 
-/** The labels below a picture, each with a vertical grid line where wanted. */
-export function BaseAxis({ ticks, x, y, text = (value) => value, grid }: BaseAxis) {
-  return ticks.map((tick, i) => (
-    <g key={tick}>
-      {grid && <line className="grid" x1={x(tick)} x2={x(tick)} y1={grid[0]} y2={grid[1]} />}
-      <text x={x(tick)} y={y} textAnchor="middle">
-        {text(tick, i)}
-      </text>
-    </g>
-  ));
+/** Pixels of a character, at least. */
+const CHARACTER = 6.5;
+
+/** The labels below a picture, each with a vertical grid line where wanted; one that would begin left of the picture begins with it. */
+export function BaseAxis({ ticks, x, y, text = axisText(ticks), grid }: BaseAxis) {
+  return ticks.map((tick, i) => {
+    const label = text(tick, i);
+    const cut = typeof label === "string" && x(tick) < (label.length * CHARACTER) / 2;
+    return (
+      <g key={tick}>
+        {grid && <line className="grid" x1={x(tick)} x2={x(tick)} y1={grid[0]} y2={grid[1]} />}
+        <text x={cut ? 0 : x(tick)} y={y} textAnchor={cut ? "start" : "middle"}>
+          {label}
+        </text>
+      </g>
+    );
+  });
 }

@@ -15,7 +15,17 @@ export interface Palette {
   node: string;
 }
 
+const read = new Map<Theme, Palette>();
+
+/** The colours of the theme that the page is in; a new object each time. */
 export function readPalette(theme: Theme): Palette {
+  const known = read.get(theme) ?? fromPage(theme);
+  read.set(theme, known);
+  return { ...known };
+}
+
+/** Of the page's own style: it works out all styles on the spot. */
+function fromPage(theme: Theme): Palette {
   const style = getComputedStyle(document.documentElement);
   const token = (name: string) => style.getPropertyValue(`--${name}`).trim();
   return {

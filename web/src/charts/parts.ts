@@ -5,8 +5,19 @@ import { line } from "d3-shape";
 import type { JobParts } from "../api/shapes";
 import { parseTime, type TimeWindow } from "../lib/time";
 
-/** Room for names and values at the left, for means at the right; the step times above leave the same. */
-export const [LEFT, RIGHT, ROW] = [132, 64, 62];
+/** Room beside and above the rows; the step times above leave the same at their sides. */
+export interface Gutters {
+  left: number;
+  right: number;
+  /** Height of a row. */
+  row: number;
+  /** Of it for its name and mean, where these stand above its curve. */
+  head: number;
+}
+
+/** Names at the left and means at the right; on a phone above the curves, which have the width to themselves. */
+export const WIDE: Gutters = { left: 132, right: 64, row: 62, head: 0 };
+export const NARROW: Gutters = { left: 36, right: 8, row: 80, head: 20 };
 /** A line is broken where nothing was counted for so many times the usual distance of two values. */
 const BROKEN = 3;
 
@@ -25,20 +36,21 @@ export interface PartRow {
   factor: number | null;
 }
 
-export function partRows(parts: JobParts, span: TimeWindow, onset: number | null, width: number) {
+export function partRows(parts: JobParts, span: TimeWindow, onset: number | null, width: number, gutters: Gutters) {
+  const { left, right, row: height, head } = gutters;
   const x = scaleLinear()
     .domain([span.from, span.to])
-    .range([LEFT, width - RIGHT]);
+    .range([left, width - right]);
   const middle = parts.ts.map((ts) => (parseTime(ts) ?? 0) + parts.step_s * 500);
   const rows = parts.parts.map((one, i): PartRow => {
     const known = one.values.flatMap((value, at) => (value === null ? [] : [{ at: middle[at] ?? 0, value }]));
     const before = onset === null ? [] : known.filter((k) => k.at < onset).map((k) => k.value);
     const since = onset === null ? known.map((k) => k.value) : known.filter((k) => k.at >= onset).map((k) => k.value);
-    const top = i * ROW;
+    const top = i * height;
     const y = scaleLinear()
       .domain([0, Math.max(...known.map((k) => k.value), 1e-9) * 1.05])
       .nice(2)
-      .range([top + ROW - 10, top + 8]);
+      .range([top + height - 10, top + head + 8]);
     const [low, high] = [quantile(before, 0.1), quantile(before, 0.9)];
     const [now, was] = [mean(since) ?? null, mean(before)];
     return {

@@ -49,6 +49,11 @@ export function changeFactor(now: number, before: number): number {
 export const heatColour = (value: number, theme: Theme): string =>
   Number.isNaN(value) ? NO_COLOUR : (HEAT[theme][heatStep(value)] as string);
 
+/** A line or a disc of the lowest step: in the colour of a cell it is not seen on the page's ground. */
+const CALM_LINE: Record<Theme, string> = { light: "#d9d2c7", dark: "#4f4640" };
+export const heatLineColour = (value: number, theme: Theme): string =>
+  heatStep(value) === 0 ? CALM_LINE[theme] : heatColour(value, theme);
+
 export const changeColour = (factor: number, theme: Theme): string =>
   Number.isNaN(factor) ? NO_COLOUR : (CHANGE[theme][changeStep(factor)] as string);
 

@@ -29,7 +29,7 @@ export function thresholdLayout(
   { width, height }: { width: number; height: number },
 ): ThresholdLayout {
   const known = samples.filter((sample) => Number.isFinite(sample.value));
-  const [left, right, top, bottom] = [44, width - 8, 8, height - 20];
+  const [left, right, top, bottom] = [44, width - 26, 8, height - 20];
   const from = samples[0]?.at ?? 0;
   const to = Math.max(from + 1, samples.at(-1)?.at ?? 1);
   const values = [...known.map((sample) => sample.value), ...thresholds.filter((one): one is number => one !== null)];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Machine } from "./arrange";
 import { mostTraffic, treeOf } from "./tree";
-import { bundlesOf, drawBundles, fillPixels, pixelOf, worstOf } from "./treeBundles";
+import { bundlesOf, colourParts, pixelOf, traced, worstOf } from "./treeBundles";
 import { treeLayout } from "./treePlot";
 
 /** Leaves that are all connected with all spines, both ways; one link is hot. */
@@ -50,11 +50,15 @@ describe("bundles of a tree's links", () => {
     expect(Math.max(...bundles.map(worstOf))).toBe(40);
 
     const pixels = new Uint32Array(900 * 500);
-    const into = { values: pixels, width: 900, height: 500, scale: 1 };
-    drawBundles(into, bundles, (ratio) => (ratio > 30 ? 2 : 1));
+    const lines = traced({ width: 900, height: 500, scale: 1 }, bundles, []);
+    colourParts(pixels, lines, 0, (ratio) => (ratio > 30 ? 2 : 1));
     // The whole line of the hot link lies over the others, from row to row.
     expect(pixels.filter((one) => one === 2).length).toBeGreaterThan(200);
     expect(pixels.filter((one) => one === 1).length).toBeGreaterThan(10_000);
+    // Other colours stand at the same pixels, whatever was there, and the ground beside the lines.
+    const again = pixels.map((_, i) => i);
+    colourParts(again, lines, 7, (ratio) => (ratio > 30 ? 4 : 3));
+    expect(again.every((one, i) => one === (pixels[i] ? (pixels[i] as number) + 2 : 7))).toBe(true);
   });
 
   it("keep each half edge apart where there is room", () => {
@@ -64,10 +68,12 @@ describe("bundles of a tree's links", () => {
 
   it("lie beside rectangles that are never thinner than a pixel, and never out of the picture", () => {
     const values = new Uint32Array(40);
-    const into = { values, width: 10, height: 4, scale: 1 };
-    fillPixels(into, 1.2, 0.9, 0.3, 0.2, 7);
-    fillPixels(into, 8.1, 2, 9, 9, 5);
-    fillPixels(into, -3, -3, 2, 2, 9);
+    const nodes = [
+      { x: 1.2, y: 0.9, w: 0.3, h: 0.2, ratio: 7 },
+      { x: 8.1, y: 2, w: 9, h: 9, ratio: 5 },
+      { x: -3, y: -3, w: 2, h: 2, ratio: 9 },
+    ];
+    colourParts(values, traced({ width: 10, height: 4, scale: 1 }, [], nodes), 0, (ratio) => ratio);
     expect(Array.from(values, (value, i) => [i, value]).filter(([, value]) => value)).toEqual([
       [11, 7],
       [28, 5],
@@ -79,6 +85,9 @@ describe("bundles of a tree's links", () => {
 
   it("have the colours of the picture", () => {
     expect(pixelOf("#010203")).toBe(0xff030201);
+    // A style sheet is shortened when the page is built.
+    expect(pixelOf("#fff")).toBe(0xffffffff);
+    expect(pixelOf("#12a")).toBe(0xffaa2211);
     expect(pixelOf("rgb(16 32 48)")).toBe(0xff302010);
   });
 });

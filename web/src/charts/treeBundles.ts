@@ -1,6 +1,6 @@
 /**
  * Links of a tree too large for a stroke each: half edges whose ends fall into the same columns of pixels are one line with the worst
- * ratio of them (State), drawn into an array of pixels (drawing). Places depend on the layout alone, so a new window costs one pass.
+ * ratio of them (State), drawn into an array of pixels (drawing). Which line is on top of a pixel is worked out once for a layout.
  */
 import type { TreeLayout } from "./treePlot";
 import { ratioOf, type HalfEdge, type Tree } from "./tree";
@@ -59,17 +59,38 @@ export const worstOf = ({ halves }: Bundle): number => {
   return worst;
 };
 
-/** Draws lines of one pixel into an array of pixels (32 bits each), those with the higher ratio over the others. */
-export function drawBundles(
-  { values: pixels, width, height, scale }: Pixels,
-  bundles: readonly Bundle[],
-  colourOf: (ratio: number) => number,
-): void {
-  const ratios = Float64Array.from(bundles, worstOf);
+/** Pixels of a picture, and how many of them are a unit of the layout. */
+export interface Shape {
+  width: number;
+  height: number;
+  scale: number;
+}
+
+/** A rectangle of the layout and its ratio; below 0 where that is unknown. */
+export interface Rectangle {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  ratio: number;
+}
+
+/** Who is seen where: for each pixel the part on top of it, and the ratio of each part. It holds until the tree or the size changes. */
+export interface Traced {
+  /** One more than the part's place in `ratios`; 0 where there is none. */
+  top: Uint32Array;
+  ratios: Float64Array;
+}
+
+/** Lines of one pixel, those with the higher ratio over the others, and rectangles over them. */
+export function traced(shape: Shape, bundles: readonly Bundle[], rectangles: readonly Rectangle[]): Traced {
+  const { width, height, scale } = shape;
+  const top = new Uint32Array(width * height);
+  const ratios = new Float64Array(bundles.length + rectangles.length);
+  bundles.forEach((bundle, i) => (ratios[i] = worstOf(bundle)));
   const order = Uint32Array.from(bundles, (_, i) => i).sort((a, b) => (ratios[a] as number) - (ratios[b] as number));
   for (const i of order) {
     const { x0, y0, x1, y1, down } = bundles[i] as Bundle;
-    const colour = colourOf(ratios[i] as number);
     const [dx, dy] = [(x1 - x0) * scale, (y1 - y0) * scale];
     const steps = Math.max(1, Math.ceil(Math.max(Math.abs(dx), Math.abs(dy))));
     // Both directions of a cable stand beside each other: across the line, the down link above.
@@ -79,33 +100,36 @@ export function drawBundles(
     const [stepX, stepY] = [dx / steps, dy / steps];
     for (let k = 0; k <= steps; k++, px += stepX, py += stepY) {
       const [column, row] = [px | 0, py | 0];
-      if (column >= 0 && column < width && row >= 0 && row < height) pixels[row * width + column] = colour;
+      if (column >= 0 && column < width && row >= 0 && row < height) top[row * width + column] = i + 1;
     }
   }
+  rectangles.forEach((rectangle, i) => {
+    ratios[bundles.length + i] = rectangle.ratio;
+    fill(top, shape, rectangle, bundles.length + i + 1);
+  });
+  return { top, ratios };
 }
 
-export interface Pixels {
-  values: Uint32Array;
-  width: number;
-  height: number;
-  /** Pixels of a unit of the layout. */
-  scale: number;
-}
-
-/** Fills a rectangle of the layout, at least a pixel wide and high where it begins in sight. */
-export function fillPixels(
-  { values, width, height, scale }: Pixels,
-  x: number,
-  y: number,
-  w: number,
-  h: number,
-  colour: number,
-): void {
-  const [left, top] = [Math.round(x * scale), Math.round(y * scale)];
+/** At least a pixel wide and high where the rectangle begins in sight. */
+function fill(top: Uint32Array, { width, height, scale }: Shape, { x, y, w, h }: Rectangle, part: number): void {
+  const [left, above] = [Math.round(x * scale), Math.round(y * scale)];
   const right = Math.min(width, Math.max(left + 1, Math.round((x + w) * scale)));
-  const bottom = Math.min(height, Math.max(top + 1, Math.round((y + h) * scale)));
-  for (let row = Math.max(0, top); row < bottom; row++)
-    for (let column = Math.max(0, left); column < right; column++) values[row * width + column] = colour;
+  const bottom = Math.min(height, Math.max(above + 1, Math.round((y + h) * scale)));
+  for (let row = Math.max(0, above); row < bottom; row++)
+    for (let column = Math.max(0, left); column < right; column++) top[row * width + column] = part;
+}
+
+/** Colours every pixel, `ground` where no part is seen: one look-up a pixel, however many links there are. */
+export function colourParts(
+  values: Uint32Array,
+  { top, ratios }: Traced,
+  ground: number,
+  colourOf: (ratio: number) => number,
+): void {
+  const colours = new Uint32Array(ratios.length + 1);
+  colours[0] = ground;
+  for (let i = 0; i < ratios.length; i++) colours[i + 1] = colourOf(ratios[i] as number);
+  for (let i = 0; i < top.length; i++) values[i] = colours[top[i] as number] as number;
 }
 
 /** `pixelOf` of colours that come again and again. */
@@ -120,10 +144,11 @@ export function rememberedPixels(): (css: string) => number {
   };
 }
 
-/** A colour of CSS as pixels hold it: red lowest, opaque. */
+/** A colour of CSS (#rgb as style sheets are shortened to, #rrggbb, rgb) as pixels hold it: red lowest, opaque. */
 export function pixelOf(css: string): number {
+  const hex = css.length === 4 ? css.replace(/[^#]/g, "$&$&") : css;
   const numbers = css.startsWith("#")
-    ? [1, 3, 5].map((at) => Number.parseInt(css.slice(at, at + 2), 16))
+    ? [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16))
     : (css.match(/\d+/g) ?? []).slice(0, 3).map(Number);
   const [red = 0, green = 0, blue = 0] = numbers;
   return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;

@@ -6,14 +6,27 @@ import type { Machine } from "./arrange";
 import { levelName } from "./arrange";
 import { count } from "../lib/format";
 import { font, type Palette } from "./palette";
-import { changeColour, fractionColour, heatColour, type Theme } from "./scale";
-import { type Bundle, bundlesOf, drawBundles, fillPixels, MOST_STROKES, rememberedPixels } from "./treeBundles";
+import { changeColour, fractionColour, heatColour, heatLineColour, type Theme } from "./scale";
+import {
+  bundlesOf,
+  colourParts,
+  MOST_STROKES,
+  type Rectangle,
+  rememberedPixels,
+  type Shape,
+  traced,
+  type Traced,
+} from "./treeBundles";
 import { mostTraffic, ratioOf, type HalfEdge, type LeafWorst, type Terminal, type Tree } from "./tree";
 
 /** What is drawn: stall cycles per flit, their change between windows, or the congested fraction. */
 export type Measure = "stalls" | "change" | "fraction";
 const COLOURS = { stalls: heatColour, change: changeColour, fraction: fractionColour };
 export const measureColour = (measure: Measure, value: number, theme: Theme): string => COLOURS[measure](value, theme);
+
+/** The same of what is thin, and stands on the page's own ground. */
+const lineColour = (measure: Measure, value: number, theme: Theme): string =>
+  measure === "stalls" ? heatLineColour(value, theme) : measureColour(measure, value, theme);
 
 export interface TreeLayout {
   left: number;
@@ -86,7 +99,7 @@ export function switchAt(layout: TreeLayout, x: number, y: number): number | nul
 
 /** Width of a half edge: its share of the largest traffic, or of the number of cables where nothing is counted. */
 function widthOf(half: HalfEdge, mostFlits: number, widest: number): number {
-  if (half.counted && mostFlits > 0) return Math.max(0.25, Math.min(1.25, half.flits / mostFlits) * widest);
+  if (half.counted && mostFlits > 0) return Math.max(0.5, Math.min(1.25, half.flits / mostFlits) * widest);
   return Math.min(2.2, 0.6 + 0.4 * (half.links - 1));
 }
 
@@ -112,13 +125,14 @@ export function drawTree(
     context.fillStyle = palette.surface;
     context.fillRect(0, 0, layout.width, layout.height);
     drawEach(context, layout, tree, paint);
-    drawNodes(layout, tree, machine, paint, (x, y, w, h, colour) => {
-      context.fillStyle = colour;
+    eachNode(layout, tree, machine, (x, y, w, h, ratio) => {
+      context.fillStyle = ratio < 0 ? palette.lineStrong : measureColour(paint.measure, ratio, palette.theme);
       context.fillRect(x, y, w, h);
     });
   }
   nameNodes(context, layout, tree, machine, palette);
-  drawSwitches(context, layout, tree, paint);
+  if (isBundled(tree) && context instanceof CanvasRenderingContext2D) stampSwitches(context, layout, tree, paint);
+  else drawSwitches(context, layout, tree, paint);
   context.textAlign = "left";
   for (const row of layout.rows) {
     context.font = font(11);
@@ -132,7 +146,7 @@ export function drawTree(
 /** Whether links are drawn in bundles, each with its worst: a slice of the tree shows every one. */
 export const isBundled = (tree: Tree): boolean => 2 * tree.edges.length > MOST_STROKES;
 
-const bundles = new WeakMap<TreeLayout, { tree: Tree; made: Bundle[] }>();
+const lines = new WeakMap<TreeLayout, { tree: Tree; made: Traced; image: ImageData }>();
 
 /** Links and nodes as pixels: tens of thousands of strokes and rectangles would take more than a frame. */
 function drawMany(
@@ -143,18 +157,29 @@ function drawMany(
   paint: TreePaint,
 ): void {
   const { palette, measure } = paint;
-  const old = bundles.get(layout);
-  const made = old?.tree === tree ? old.made : bundlesOf(tree, layout);
-  bundles.set(layout, { tree, made });
   const { width, height } = context.canvas;
-  const image = context.createImageData(width, height);
+  const scale = width / layout.width;
+  const old = lines.get(layout);
+  const { made, image } =
+    old?.tree === tree && old.image.width === width
+      ? old
+      : {
+          made: seen(layout, tree, machine, { width, height, scale }),
+          image: context.createImageData(width, height),
+        };
+  lines.set(layout, { tree, made, image });
   const pixelOf = rememberedPixels();
-  const pixels = { values: new Uint32Array(image.data.buffer), width, height, scale: width / layout.width };
-  pixels.values.fill(pixelOf(palette.surface));
   const unknown = pixelOf(palette.lineStrong);
-  drawBundles(pixels, made, (ratio) => (ratio < 0 ? unknown : pixelOf(measureColour(measure, ratio, palette.theme))));
-  drawNodes(layout, tree, machine, paint, (x, y, w, h, colour) => fillPixels(pixels, x, y, w, h, pixelOf(colour)));
+  colourParts(new Uint32Array(image.data.buffer), made, pixelOf(palette.surface), (ratio) =>
+    ratio < 0 ? unknown : pixelOf(measureColour(measure, ratio, palette.theme)),
+  );
   context.putImageData(image, 0, 0);
+}
+
+function seen(layout: TreeLayout, tree: Tree, machine: Machine, shape: Shape): Traced {
+  const nodes: Rectangle[] = [];
+  eachNode(layout, tree, machine, (x, y, w, h, ratio) => nodes.push({ x, y, w, h, ratio }));
+  return traced(shape, bundlesOf(tree, layout), nodes);
 }
 
 function drawEach(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, paint: TreePaint): void {
@@ -184,7 +209,7 @@ function drawEach(context: CanvasRenderingContext2D, layout: TreeLayout, tree: T
     if (ny < 0 || (Math.abs(ny) < 1e-6 && nx < 0)) [nx, ny] = [-nx, -ny];
     const shift = (side * width) / 2;
     const ratio = ratioOf(half);
-    context.strokeStyle = ratio < 0 ? palette.lineStrong : measureColour(measure, ratio, palette.theme);
+    context.strokeStyle = ratio < 0 ? palette.lineStrong : lineColour(measure, ratio, palette.theme);
     context.globalAlpha = ratio < 0 ? (dense ? 0.35 : 0.7) : 1;
     context.lineWidth = width;
     context.setLineDash(mixed && ratio < 0 ? [2, 3] : []);
@@ -199,13 +224,12 @@ function drawEach(context: CanvasRenderingContext2D, layout: TreeLayout, tree: T
 
 const plural = (name: string, n: number) => (n === 1 ? name : name === "leaf" ? "leaves" : `${name}s`);
 
-/** Nodes under their leaf: a pair of rectangles each where their cables are counted, else a bar. */
-function drawNodes(
+/** Nodes under their leaf: a pair of rectangles each where their cables are counted, else a bar of unknown ratio (below 0). */
+function eachNode(
   layout: TreeLayout,
   tree: Tree,
   machine: Machine,
-  { palette, measure }: TreePaint,
-  fill: (x: number, y: number, width: number, height: number, colour: string) => void,
+  fill: (x: number, y: number, width: number, height: number, ratio: number) => void,
 ): void {
   const leaves = tree.order[0] ?? [];
   let most = 0;
@@ -219,7 +243,7 @@ function drawNodes(
     const bar = (half: HalfEdge, y: number) => {
       if (!half.counted) return;
       const width = Math.max(0.8, most > 0 ? (half.flits / most) * layout.nodeWidth : 0);
-      fill(left, y, width, thick, measureColour(measure, ratioOf(half), palette.theme));
+      fill(left, y, width, thick, ratioOf(half));
     };
     for (let i = 0; i < nodes; i++) {
       const y = layout.nodesTop + i * layout.nodeStep;
@@ -228,7 +252,7 @@ function drawNodes(
         bar(terminal.down, y);
         bar(terminal.up, y + thick);
       } else {
-        fill(left, y, layout.nodeWidth, Math.max(0.8, layout.nodeStep * 0.55), palette.lineStrong);
+        fill(left, y, layout.nodeWidth, Math.max(0.8, layout.nodeStep * 0.55), -1);
       }
     }
   }
@@ -249,32 +273,70 @@ function nameNodes(
   if (tree.terminals.size) context.fillText("down, up", 0, layout.nodesTop + 24);
 }
 
-/** Switches: in their own stall ratio, or all alike where links alone are known. */
-function drawSwitches(
-  context: CanvasRenderingContext2D,
-  layout: TreeLayout,
-  tree: Tree,
-  { palette, measure, ratios }: TreePaint,
+/** How a switch is painted: in its own stall ratio, or all alike where links alone are known. */
+function switchPaint(router: number, { palette, measure, ratios }: TreePaint): { fill: string; stroke: string } {
+  if (measure === "fraction") return { fill: palette.node, stroke: palette.surface };
+  const value = ratios?.[router] ?? NaN;
+  // Unknown is an outline without a fill, as a cell is.
+  return Number.isNaN(value)
+    ? { fill: palette.surface, stroke: palette.ink3 }
+    : { fill: lineColour(measure, value, palette.theme), stroke: palette.surface };
+}
+
+function disc(
+  context: CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D,
+  x: number,
+  y: number,
+  radius: number,
+  { fill, stroke }: { fill: string; stroke: string },
 ): void {
-  for (const router of tree.order.flat()) {
-    const value = ratios?.[router] ?? NaN;
-    context.beginPath();
-    context.arc(
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.fillStyle = fill;
+  context.fill();
+  context.strokeStyle = stroke;
+  context.lineWidth = 1;
+  context.stroke();
+}
+
+function drawSwitches(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, paint: TreePaint): void {
+  for (const router of tree.order.flat())
+    disc(
+      context,
       layout.x[router] as number,
       layout.y[router] as number,
       layout.radius[router] as number,
-      0,
-      2 * Math.PI,
+      switchPaint(router, paint),
     );
-    // Unknown is an outline without a fill, as a cell is.
-    const unknown = Number.isNaN(value);
-    context.fillStyle =
-      measure === "fraction" ? palette.node : unknown ? palette.surface : measureColour(measure, value, palette.theme);
-    context.fill();
-    context.strokeStyle = unknown && measure !== "fraction" ? palette.ink3 : palette.surface;
-    context.lineWidth = 1;
-    context.stroke();
+}
+
+/** Discs of so many switches are drawn once for each colour and size, and then copied: a copy costs a fraction of an arc. */
+function stampSwitches(context: CanvasRenderingContext2D, layout: TreeLayout, tree: Tree, paint: TreePaint): void {
+  const scale = context.canvas.width / layout.width;
+  const stamps = new Map<string, OffscreenCanvas>();
+  context.save();
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  for (const router of tree.order.flat()) {
+    const radius = layout.radius[router] as number;
+    const colours = switchPaint(router, paint);
+    const key = `${radius} ${colours.fill} ${colours.stroke}`;
+    let stamp = stamps.get(key);
+    if (!stamp) {
+      const side = Math.ceil((2 * radius + 2) * scale);
+      stamp = new OffscreenCanvas(side, side);
+      const own = stamp.getContext("2d");
+      own?.scale(scale, scale);
+      if (own) disc(own, side / scale / 2, side / scale / 2, radius, colours);
+      stamps.set(key, stamp);
+    }
+    const half = stamp.width / 2;
+    context.drawImage(
+      stamp,
+      Math.round((layout.x[router] as number) * scale - half),
+      Math.round((layout.y[router] as number) * scale - half),
+    );
   }
+  context.restore();
 }
 
 export const LANES: { key: keyof Omit<LeafWorst, "leaf">; label: string }[] = [

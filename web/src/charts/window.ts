@@ -27,11 +27,29 @@ export interface PanelFigures {
 const ratioOf = (flits: number, stalls: number, coverage: number) =>
   coverage > 0 ? (flits > 0 ? stalls / flits : stalls > 0 ? Infinity : 0) : NaN;
 
-export function routerWindow(sums: Sums, sampled: boolean[], before: Sums | null = null): RouterWindow {
+/** Room for what a window says of every router. */
+export interface Columns {
+  ratio: Float64Array;
+  factor: Float64Array;
+  codes: Uint8Array;
+}
+
+export const emptyColumns = (size: number): Columns => ({
+  ratio: new Float64Array(size),
+  factor: new Float64Array(size),
+  codes: new Uint8Array(size),
+});
+
+/** A window that moves is written into the same columns with each frame: to allot them anew keeps the garbage collector busy. */
+export function routerWindow(
+  sums: Sums,
+  sampled: boolean[],
+  before: Sums | null = null,
+  into: Columns | null = null,
+): RouterWindow {
   const size = sums.flits.length;
-  const ratio = new Float64Array(size);
-  const codes = new Uint8Array(size);
-  const factor = before ? new Float64Array(size) : null;
+  const { ratio, codes, ...columns } = into ?? emptyColumns(size);
+  const factor = before ? columns.factor : null;
   for (let r = 0; r < size; r++) {
     const value = ratioOf(sums.flits[r] as number, sums.stalls[r] as number, sums.coverage[r] as number);
     ratio[r] = value;

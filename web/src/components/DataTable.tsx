@@ -2,6 +2,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import type { Cell } from "../lib/csv";
+import { useMedia } from "../lib/media";
 
 export interface Column<R> {
   key: string;
@@ -56,7 +57,9 @@ export function sorted<R>(rows: R[], column: Column<R> | undefined, descending: 
   });
 }
 
+/** Pixels of a row; on a phone it is as high as a finger needs (touch.css). */
 const ROW = 28;
+const TOUCH_ROW = 44;
 
 interface RowProps<R> {
   row: R;
@@ -123,12 +126,14 @@ export function OrderedTable<R>({
 }: Props<R> & { order: Ordered<R> }) {
   const box = useRef<HTMLDivElement>(null);
   const { rows: ordered, sort, onSort } = order;
+  const row = useMedia("(max-width: 720px)") ? TOUCH_ROW : ROW;
   const virtual = useVirtualizer({
     count: ordered.length,
     getScrollElement: () => box.current,
-    estimateSize: () => ROW,
+    estimateSize: () => row,
     overscan: 12,
   });
+  useEffect(() => virtual.measure(), [virtual, row]);
   const items = virtual.getVirtualItems();
   const last = items.at(-1);
   useEffect(() => {
@@ -140,14 +145,19 @@ export function OrderedTable<R>({
   });
   const pick = useCallback((row: R) => picked.current?.(row), []);
   const currentAt = current === null ? -1 : ordered.findIndex((row) => id(row) === current);
-  const opened = useRef(false);
+  // A table opens at its top; from then on moves of the current row by keys or pointer are followed.
+  const moved = useRef(false);
   useEffect(() => {
-    // A table opens at its top; later moves of the current row are followed.
-    if (!opened.current) {
-      opened.current = currentAt >= 0;
-      return;
-    }
-    if (currentAt >= 0) virtual.scrollToIndex(currentAt, { align: "auto" });
+    const note = () => (moved.current = true);
+    addEventListener("keydown", note, { capture: true, once: true });
+    addEventListener("pointerdown", note, { capture: true, once: true });
+    return () => {
+      removeEventListener("keydown", note, { capture: true });
+      removeEventListener("pointerdown", note, { capture: true });
+    };
+  }, []);
+  useEffect(() => {
+    if (moved.current && currentAt >= 0) virtual.scrollToIndex(currentAt, { align: "auto" });
     // Only a move of the current row scrolls; new rows do not.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [current]);

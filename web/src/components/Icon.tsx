@@ -5,6 +5,9 @@ const CLASS_PATHS: Record<string, string> = {
   blue: "M2.5 9.5l7-7M5.5 2.5h4v4",
   up: "M6 10V2.5M3 5.5l3-3 3 3",
   down: "M6 2v7.5M3 6.5l3 3 3-3",
+  dim0: "M2 6h8",
+  dim1: "M6 2v8",
+  dim2: "M2.5 9.5l7-7",
 };
 const SQUARE = "M3.5 3.5h5v5h-5z";
 

@@ -1,5 +1,5 @@
 /** What stands where data would: an answer on its way, a failure with what the reader can do, or nothing yet. */
-import type { ReactNode } from "react";
+import { useMemo, type ReactNode } from "react";
 import { ApiError } from "../api/client";
 
 /** `page`: the notice is all that the page says, so its title is the page's. */
@@ -78,6 +78,11 @@ export interface QueryState {
   error: Error | null;
   data: unknown;
   refetch: () => unknown;
+}
+
+/** What is known of a query, the same object until its answer changes: a memoised panel is not drawn anew for each step of a fetch. */
+export function useQueryState({ error, data, refetch }: QueryState): QueryState {
+  return useMemo(() => ({ error, data, refetch }), [error, data, refetch]);
 }
 
 /** The first of some queries that was refused, if nothing older can be shown in its stead. */

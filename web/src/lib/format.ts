@@ -47,6 +47,9 @@ export function si(value: number | null | undefined, unit = ""): string {
   return prefix || unit ? `${text} ${prefix}${unit}` : text;
 }
 
+/** "name and size" of "name, size". */
+export const inWords = (list: string): string => list.replace(/, ([^,]+)$/, " and $1");
+
 /** The labels of an axis: on every one the decimals that its finest needs. */
 export function axisText(ticks: number[]): (tick: number) => string {
   const digits =
@@ -103,6 +106,14 @@ export function exactDuration(seconds: number | null | undefined, beside: number
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
   const two = (value: number) => String(value).padStart(2, "0");
   return hours || (beside ?? 0) >= 3600 ? `${hours}:${two(minutes)}:${two(rest)}` : `${two(minutes)}:${two(rest)}`;
+}
+
+/** Seconds lost or saved as the API's sentences have them: 4:12 min, or 1:04:32 h. */
+export function minutesText(seconds: number): string {
+  const whole = Math.round(seconds);
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  const two = (value: number) => String(value).padStart(2, "0");
+  return hours ? `${hours}:${two(minutes)}:${two(rest)} h` : `${minutes}:${two(rest)} min`;
 }
 
 /** "1 router", "12 routers"; irregular plurals are given. */

@@ -8,8 +8,18 @@ describe("words of counters", () => {
     expect(wordsOf({ technology: "ethernet" }).ratio).toBe("pause ratio");
   });
 
+  it("speaks of words on InfiniBand, and of no flit", () => {
+    const words = Object.values(wordsOf({ technology: "infiniband" }));
+    expect(words.join(" ")).not.toMatch(/flit|cycle/);
+    expect(wordsOf({ technology: "infiniband" }).ratio).toBe("stalls per word");
+  });
+
+  it("speaks of bytes on Slingshot, and of no flit", () => {
+    expect(Object.values(wordsOf({ technology: "slingshot" })).join(" ")).not.toMatch(/flit|cycle|pause/);
+  });
+
   it("speaks of flits elsewhere, and where nothing is known", () => {
-    for (const fabric of [{ technology: "infiniband" }, { technology: null }, null])
+    for (const fabric of [{ technology: "opa" }, { technology: null }, null])
       expect(wordsOf(fabric).ratio).toBe("stalls per flit");
   });
 });

@@ -1,4 +1,4 @@
-/** What counters count, and what counts, in the words of a fabric. On Ethernet a stall is the time in which PFC paused a port, in times of a byte (ADR 1280). */
+/** What counters count, and what counts, in the words of a fabric (`flitwatch_domain.counters.units` has the same). On InfiniBand data are words of 4 bytes. On Ethernet a stall is the time in which PFC paused a port, in times of a byte (ADR 1280). */
 export interface Words {
   flits: string;
   perSecond: string;
@@ -21,6 +21,24 @@ const CELLS = {
   unit: "per flit",
 };
 
+const WORDS = {
+  flits: "words",
+  perSecond: "words per second",
+  stalls: "word times stalled",
+  ratio: "stalls per word",
+  amount: "stalls per word",
+  unit: "per word",
+};
+
+const BYTES = {
+  flits: "bytes",
+  perSecond: "bytes per second",
+  stalls: "byte times stalled",
+  ratio: "stalls per byte",
+  amount: "stalls per byte",
+  unit: "per byte",
+};
+
 const ETHERNET = {
   flits: "bytes",
   perSecond: "bytes per second",
@@ -30,13 +48,15 @@ const ETHERNET = {
   unit: "× sending time",
 };
 
+const OF: Record<string, typeof CELLS> = { ethernet: ETHERNET, infiniband: WORDS, slingshot: BYTES };
+
 /** Without a fabric, and without its kind, the words are those of a router's flits. */
 export function wordsOf(fabric: { technology: string | null; kind?: string } | null): Words {
   const paused = fabric?.technology === "ethernet";
   const kind = fabric?.kind ?? "dragonfly";
   const routes = !paused && (kind === "dragonfly" || kind === "torus");
   return {
-    ...(paused ? ETHERNET : CELLS),
+    ...(OF[fabric?.technology ?? ""] ?? CELLS),
     router: routes ? "router" : "switch",
     routers: routes ? "routers" : "switches",
   };

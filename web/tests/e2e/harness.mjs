@@ -77,7 +77,7 @@ export async function start({ groups = 34, only } = {}) {
     const wrong = await attempt(one);
     if (wrong === null) return;
     failed.push(one);
-    console.log(`again ${name}: ${wrong.split("\n")[0]}`);
+    console.log(`again ${name}: ${wrong.split("\n").slice(0, 30).join("\n")}`);
   }
 
   const api = async (path) => (await fetch(`${url}/api/v1${path}`)).json();

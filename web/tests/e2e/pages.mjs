@@ -28,6 +28,9 @@ export async function pagesOf({ api, timed, fabrics }) {
   const jobs = (await api("/jobs?limit=200")).items;
   const job = jobs.find((one) => (one.runs ?? 0) > 0);
   const plain = jobs.find((one) => !one.runs && one.state === "RUNNING") ?? jobs.find((one) => !one.runs);
+  const [own] = job ? (await api(`/jobs/${encodeURIComponent(job.job_id)}`)).runs : [];
+  const alike = own ? (await api(`/runs?exe=${encodeURIComponent(own.exe)}&limit=50`)).items : [];
+  const beside = alike.filter((run) => run.run_id !== own.run_id && run.ranks === own.ranks).slice(0, 2);
   const alert = (await api("/alerts?limit=1")).items[0];
   const others = [
     ...fabrics.filter((one) => one.kind === "fat_tree").slice(0, 2),
@@ -39,6 +42,9 @@ export async function pagesOf({ api, timed, fabrics }) {
     `/fabric/${timed.name}?view=tiles&diff=on${job ? `&job=${encodeURIComponent(job.job_id)}` : ""}`,
     ...others.map((one) => `/fabric/${one.name}`),
     ...[job, plain].filter(Boolean).map((one) => `/jobs/${encodeURIComponent(one.job_id)}`),
+    ...(beside.length
+      ? [`/jobs/${encodeURIComponent(job.job_id)}?compare=${beside.map((run) => run.run_id).join(",")}`]
+      : []),
     ...(alert ? [`/alerts?alert=${alert.alert_id}`] : []),
     "/no-such-page",
   ];

@@ -3,6 +3,7 @@
 import { access } from "./checks/access.mjs";
 import { alerts } from "./checks/alerts.mjs";
 import { accessible } from "./checks/axe.mjs";
+import { connect } from "./checks/connect.mjs";
 import { dates } from "./checks/dates.mjs";
 import { estimates } from "./checks/estimates.mjs";
 import { exports } from "./checks/exports.mjs";
@@ -38,7 +39,7 @@ const inTurn = async (parts) => {
 // What only reads runs beside the rest; the others change what is stored, or stop the fixture's clock, and have the platform to themselves.
 await Promise.all([
   inTurn([accessible, touch, shifts]),
-  inTurn([fabricPage, exports, estimates, hotLinks, layout, dates, home]),
+  inTurn([fabricPage, exports, estimates, hotLinks, layout, dates, home, connect]),
   inTurn([switches, timelapse, moments, refusals, ways, access, search, tour, wall]),
 ]);
 await inTurn([jobPage, alerts, people, recommendations, ownRuns, stale, visits]);

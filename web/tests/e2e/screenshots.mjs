@@ -1,5 +1,6 @@
 // Every page in both themes to docs/screenshots. `npm run screenshots` looks at FLITWATCH_URL, or at the fixture server.
 // `node tests/e2e/screenshots.mjs alerts-dark` writes those whose name and theme fit a regular expression.
+// SCREENSHOTS=folder writes them elsewhere; SIZE=1920x1080 is the size of the desk's window, with the wall's type from 3840 on.
 // A picture is only written once the page is at rest; names come from the page and the theme, so that a change shows in review.
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -8,7 +9,10 @@ import { firstVisit } from "./visit.mjs";
 
 const folder = process.env.SCREENSHOTS ?? fileURLToPath(new URL("../../../docs/screenshots", import.meta.url));
 const wanted = new RegExp(process.argv[2] ?? "");
-const DESK = { width: 1440, height: 900 };
+const [width, height] = (process.env.SIZE ?? "1440x900").split("x").map(Number);
+if (!(width > 0 && height > 0))
+  throw new Error(`SIZE=${process.env.SIZE} is no size of a window: give its width and height, as in SIZE=1920x1080`);
+const DESK = { width, height };
 const PHONE = { width: 390, height: 844 };
 const WALL = { width: 3840, height: 2160 };
 

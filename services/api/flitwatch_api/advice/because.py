@@ -11,6 +11,7 @@ from flitwatch_api.advice.spread import Pattern
 from flitwatch_api.answers import shape
 from flitwatch_db.estimates.advice import Basis, Place
 from flitwatch_domain.congestion import DRIVEN, USUAL
+from flitwatch_domain.counters.units import words_of
 from flitwatch_domain.outlook import LEAST_HOURS
 from flitwatch_domain.residents import stays
 
@@ -68,8 +69,12 @@ def _span(values: list[float], unit: str) -> str:
     return f"{low:.2f} {unit}" if f"{low:.2f}" == f"{high:.2f}" else f"{low:.2f} to {high:.2f} {unit}"
 
 
-def _unit(asked: AdviceQuestion) -> str:
-    return (DRIVEN[asked.kind] if asked.kind else USUAL).unit
+def unit_of(basis: Basis, kind: str, places: Collection[Place]) -> str:
+    """What congestion of a kind is told in: of the usual one in the words of the places' fabric, where it is one."""
+    if kind:
+        return DRIVEN[kind].unit
+    words = {words_of(basis.technologies.get(fabric)) for fabric, _ in places}
+    return words.pop().amount if len(words) == 1 else USUAL.unit
 
 
 def _counters(basis: Basis, asked: AdviceQuestion) -> schemas.AdviceFinding:
@@ -77,7 +82,11 @@ def _counters(basis: Basis, asked: AdviceQuestion) -> schemas.AdviceFinding:
     held = [now[place][0] for place in asked.places if place in now]
     if not held:
         return _one("counters", False, "no counters of the last minutes near these nodes")
-    return _one("counters", True, f"{_span(held, _unit(asked))} now, in {len(held)} of {len(asked.places)} groups")
+    return _one(
+        "counters",
+        True,
+        f"{_span(held, unit_of(basis, asked.kind, asked.places))} now, in {len(held)} of {len(asked.places)} groups",
+    )
 
 
 def _blame(basis: Basis, asked: AdviceQuestion, blamed: list[schemas.Reason]) -> schemas.AdviceFinding:
@@ -93,7 +102,7 @@ def _forecast(basis: Basis, asked: AdviceQuestion) -> schemas.AdviceFinding:
     held = [ahead[place][0] for place in asked.places if place in ahead]
     if not held:
         return _one("forecast", False, f"needs {LEAST_HOURS} hours of counters of a group")
-    return _one("forecast", True, f"{_span(held, _unit(asked))} expected for the next hour")
+    return _one("forecast", True, f"{_span(held, unit_of(basis, asked.kind, asked.places))} expected for the next hour")
 
 
 def _running(basis: Basis, asked: AdviceQuestion) -> schemas.AdviceFinding:

@@ -16,7 +16,6 @@ from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_api.advice.spread import Pattern, pattern
 from flitwatch_api.answers import moment, shape
 from flitwatch_db.estimates.advice import BASIS_QUEUE, Basis
-from flitwatch_domain.congestion import DRIVEN, USUAL
 from flitwatch_domain.hostlist import compress
 from flitwatch_domain.network_noise.routing_modes import advised
 
@@ -240,7 +239,7 @@ def from_congestion(
             f"{total - counted} of {total} candidate nodes are in groups without counters of the last minutes"
         )
     now = sum(ratio * count for ratio, count in fresh) / total
-    unit = (DRIVEN[kind] if kind else USUAL).unit
+    unit = because.unit_of(basis, kind, places)
     if len(runs.times_s) < LEAST_RUNS:
         text = f"needs {LEAST_RUNS} completed runs of {asked.application} on about {asked.nodes} nodes with counters, has {len(runs.times_s)}"
         return _unknown(text, "/api/v1/estimates")
@@ -257,7 +256,7 @@ def from_congestion(
         return Expected(None, usual_s, _reason("unknown", text))
     fabric = next(iter(places))[0]
     text = (
-        f"{now:.2f} {unit} in these nodes' groups; {nearest} of {len(runs.times_s)} past runs of {asked.application}"
+        f"{now:.2f} {unit} in the groups of these nodes; {nearest} of {len(runs.times_s)} past runs of {asked.application}"
         " at the most alike congestion"
     )
     return Expected(slowdown, usual_s, _reason("congestion", text, f"/api/v1/fabrics/{fabric}/stalls?window=10m"))

@@ -16,7 +16,7 @@ class RouterFigures(BaseModel):
     flits: list[float | None]
     stall_cycles: list[float | None]
     ratio: list[float | None] = Field(
-        description=f"Stall cycles per flit: summed stalls over summed flits, which is the time stalled over the time of sending. From {STALLED_AT} on a "
+        description=f"Summed stalls over summed flits, which is the time stalled over the time of sending. From {STALLED_AT} on a "
         "router or port is stalled.",
         json_schema_extra={"x-stall-cuts": list(STALL_CUTS)},
     )

@@ -309,7 +309,10 @@ async def overview(
         p95=p95,
         coverage=(counted / expected).astype(np.float32) if expected > 0 else np.full(len(ts), np.nan),
         counted_share=float(np.mean(~np.isnan(sums["tile_seconds"][past]).all(axis=1))) if past.any() else 0.0,
-        gaps=await _gaps(conn, topology, from_, to),
+        gaps=[
+            shape(schemas.Span, row)
+            for row in await ingest.silences(conn, topology.head.fabric_id, from_, to, MOST_GAPS)
+        ],
         marks=await _marks(conn, topology, seen, from_, to),
     )
 
@@ -342,23 +345,6 @@ def _percentiles(values: NDArray[np.float32]) -> NDArray[np.float32]:
             rows = np.arange(len(ordered))
             out[kind, some] = ordered[rows, low] + (ordered[rows, high] - ordered[rows, low]) * (place - low)
     return out
-
-
-async def _gaps(conn: Connection, topology: Topology, from_: datetime, to: datetime) -> list[schemas.Span]:
-    """Gaps that touch the span, those that overlap joined, with the number of devices."""
-    rows = await ingest.gaps(conn, 5000, topology.head.fabric_id, from_, to)
-    joined: list[schemas.Span] = []
-    devices: list[set[str]] = []
-    for row in sorted(rows, key=lambda r: (r["from"], r["to"])):
-        if joined and row["from"] <= joined[-1].to:
-            joined[-1].to = max(joined[-1].to, row["to"])
-            devices[-1].add(row["device"])
-        else:
-            joined.append(shape(schemas.Span, from_=row["from"], to=row["to"], devices=0))
-            devices.append({row["device"]})
-    for gap, who in zip(joined, devices, strict=True):
-        gap.devices = len(who)
-    return sorted(sorted(joined, key=lambda s: s.devices, reverse=True)[:MOST_GAPS], key=lambda s: s.from_)
 
 
 async def _marks(

@@ -49,6 +49,7 @@ FABRIC_WIDTHS = tuple(sorted(reads.FABRIC_WIDTHS, reverse=True))
 FINE_ROWS = 20_000
 #: So many rows of routers are as quick to read as rows of the fabric.
 FEW_ROWS = 200_000
+NOT_YET = "Some of its hours are not summed up by day yet: `flitwatch db maintain` does so. Ask again later, or for a shorter span."
 #: A window longer than this begins and ends on the hour, and is put together from pairs of hours and days.
 LONG_S = 7 * 86_400
 
@@ -129,14 +130,14 @@ class Cost:
         """Whether one request may cost so much."""
         return self.rows <= most_rows and self.cells <= MAX_CELLS
 
-    def check(self, most_rows: int = MAX_ROWS) -> None:
-        """Refuse what one request may not cost.
+    def check(self, most_rows: int = MAX_ROWS, advice: str = "") -> None:
+        """Refuse what one request may not cost; `advice` is about rows.
 
         Raises
         ------
         TooCostly
         """
-        need(self.rows, most_rows, "MAX_ROWS", "rows")
+        need(self.rows, most_rows, "MAX_ROWS", "rows", advice)
         need(self.cells, MAX_CELLS, "MAX_CELLS", "buckets of routers")
 
 
@@ -200,7 +201,7 @@ def step_for(
         if width is not None and of_fabric:
             return Steps(step, width)
     coarsest = FABRIC_WIDTHS[0] if whole and reach.kept(FABRIC_WIDTHS[0], from_s) else 3600
-    cost_of(reach, routers, coarsest, from_s, to_s).check(most_rows)
+    cost_of(reach, routers, coarsest, from_s, to_s).check(most_rows, NOT_YET if coarsest > 3600 and reach.due_s else "")
     return Steps(longest, coarsest)
 
 

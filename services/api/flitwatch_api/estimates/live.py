@@ -185,7 +185,9 @@ async def outlook(conn: Connection, names: Names, job_id: str, cluster: str | No
         elapsed_s=row["elapsed_s"],
         has_steps=place["runs"] > 0,
         past=[shape(schemas.PastJobs, past) for past in await reads.past_jobs(conn, number, row["elapsed_s"])],
-        run_time=None if start is None or row["end"] is not None else await _run_time(conn, number, row["elapsed_s"]),
+        run_time=None
+        if start is None or row["end"] is not None or row["elapsed_s"] is None
+        else await _run_time(conn, number, row["elapsed_s"]),
         stalls=stalls,
         neighbours=neighbours,
         simulated=row["simulated"],

@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from flitwatch_api.events.hub import Stream, encode, reset_event
+from flitwatch_api.events.hub import RESET, Stream, encode, reset_event
 from flitwatch_api.events.stream_access import StreamAccess
 from flitwatch_api.parameters import MAX_ID
 from flitwatch_api.people.browsers import address_of
@@ -109,7 +109,8 @@ async def _events(
             if item is None:
                 return
             number, kind, text = item
-            tells = number > sent and wants(kind)
+            # A reset goes back: numbers above it are told again, of other events.
+            tells = kind == RESET or (number > sent and wants(kind))
             if not await held.may_continue(tells):
                 return
             if tells:

@@ -8,7 +8,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
@@ -18,6 +18,7 @@ from flitwatch_api import refusals
 from flitwatch_api.answers import dump
 from flitwatch_db import conninfo
 from flitwatch_db.core import event_reads as reads
+from flitwatch_db.core.columns import Connection
 from flitwatch_db.core.events import Event
 from flitwatch_domain.errors import TooMany, Unavailable
 
@@ -44,6 +45,8 @@ PUBLIC: dict[str, frozenset[str]] = {
     }),
     "estimate": frozenset({"kind", "exe", "nodes", "estimate_id"}),
 }  # fmt: skip
+#: The kind by which a client is told to ask for everything anew.
+RESET = "reset"
 RETRY_S = (0.5, 1.0, 2.0, 5.0)
 #: A notification that gets lost (a failover, a pooler that swallows it) delays events by this at most.
 POLL_S = 10.0
@@ -132,7 +135,9 @@ class Hub:
         self.through: dict[int, float] = {}
         self.ports_through: dict[int, float] = {}
         self.last: int | None = None
+        self._last_at: datetime | None = None
         self.listening = False
+        self._learnt = False
         self.dropped = 0
 
     @property
@@ -221,12 +226,40 @@ class Hub:
             await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
             failures += 1
 
-    async def _begin(self, conn: psycopg.AsyncConnection) -> None:
+    async def learn(self, conn: Connection) -> None:
+        """Read how far rows are complete, unless that is known: right after a start, questions come before the listener has begun."""
+        if not self._learnt:
+            await self._read_completeness(conn)
+
+    async def _read_completeness(self, conn: Connection) -> None:
         for fabric_id, (through, ports_through) in (await reads.completeness(conn)).items():
             self._note(self.through, fabric_id, through)
             self._note(self.ports_through, fabric_id, ports_through)
-        if self.last is None:
+        self._learnt = True
+
+    async def _begin(self, conn: psycopg.AsyncConnection) -> None:
+        taken_back = self.last is not None and await reads.emitted_at(conn, self.last) != self._last_at
+        if taken_back:
+            self.through.clear()
+            self.ports_through.clear()
+        await self._read_completeness(conn)
+        if self.last is None or taken_back:
             self.last = await reads.newest(conn)
+            self._last_at = await reads.emitted_at(conn, self.last)
+        if taken_back:
+            self._take_back(self.last)
+
+    def _take_back(self, newest: int) -> None:
+        """Events that were passed on are not in the database: it crashed, or a standby took over, before their commits were safe.
+
+        Their numbers come again for others, and rows that they called complete are written again.
+        """
+        log.warning("the database has lost its newest events; viewers ask anew")
+        for fabric_id, through_s in self.through.items():
+            late = {"fabric_id": fabric_id, "late_from": datetime.fromtimestamp(through_s, UTC).isoformat()}
+            for watcher in self._watchers:
+                watcher(Event(newest, datetime.now(UTC), "counters", late))
+        self._put((newest, RESET, reset_event(newest, "the database lost its newest events")))
 
     async def _follow(self, conn: psycopg.AsyncConnection) -> None:
         while True:
@@ -243,16 +276,18 @@ class Hub:
                 return
 
     def _hand_on(self, event: Event) -> None:
-        self.last = event.event_id
+        self.last, self._last_at = event.event_id, event.at
         payload = event.payload if isinstance(event.payload, dict) else {}
         if event.kind == "counters" and isinstance(payload.get("fabric_id"), int):
             self._note(self.through, payload["fabric_id"], payload.get("through"))
             self._note(self.ports_through, payload["fabric_id"], payload.get("ports_through"))
         for watcher in self._watchers:
             watcher(event)
-        text = encode(event)
+        self._put((event.event_id, event.kind, encode(event)))
+
+    def _put(self, item: tuple[int, str, bytes]) -> None:
         for stream in list(self._streams):
-            stream.put((event.event_id, event.kind, text))
+            stream.put(item)
             if stream.closed:
                 self.dropped += 1
                 self._streams.discard(stream)
@@ -267,4 +302,4 @@ class Hub:
 
 def reset_event(number: int, reason: str) -> bytes:
     """Tells a client that events between are not told: it should ask for everything anew."""
-    return b"id: %d\nevent: reset\ndata: %s\n\n" % (number, orjson.dumps({"reason": reason}))
+    return b"id: %d\nevent: %s\ndata: %s\n\n" % (number, RESET.encode(), orjson.dumps({"reason": reason}))

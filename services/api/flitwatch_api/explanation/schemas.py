@@ -24,7 +24,10 @@ class JobSlowdown(BaseModel):
     since: datetime
     since_low: datetime = Field(description="The interval (95 %) in which it began.")
     since_high: datetime
-    until: datetime | None = Field(description="Null: it was not over while the job was watched.")
+    until: datetime | None = Field(
+        description="The end of its last slow step. It is over once three steps in a row, or two that took 120 s together, were near usual; "
+        "of a run that has ended, once one was. Null: not over so far, or slow to the run's end."
+    )
     from_start: bool = Field(description="The first step was slow already: it began with the job or before.")
     since_by: Literal["counters", "steps"] = Field(description="What tells the onset best.")
     first_step: int | None
@@ -32,7 +35,7 @@ class JobSlowdown(BaseModel):
 
 
 class Stalls(BaseModel):
-    """Stall cycles per flit over equal windows before the onset and after it; null: not counted."""
+    """Time stalled over the time of sending, over equal windows before the onset and after it; null: not counted."""
 
     stall_ratio_before: float | None
     stall_ratio_after: float | None
@@ -159,6 +162,10 @@ class Explanation(BaseModel):
     root: CongestionRoot | None = Field(
         description="Where the congestion on its links begins, by its packet samples or counters of ports in the minute after the onset; null where that is not found."
     )
+    root_from: datetime | None = Field(
+        description="From here to `root_to`, the minute after the onset, the root is looked for; null where too little of it is over, or the job's place is unknown."
+    )
+    root_to: datetime | None
     groups: list[CarryingGroup]
     candidates: list[CandidateJob] = Field(description="The most likely first.")
     candidates_total: int

@@ -124,6 +124,7 @@ class Topologies:
 
     async def complete_s(self, conn: Connection, head: reads.FabricHead) -> int | None:
         """Until when rows are complete: what the writer said last, or the end of the newest row."""
+        await self._hub.learn(conn)
         said = self._hub.through.get(head.fabric_id)
         reach = await self.reach(conn, head)
         if said is None or reach.last_s is None:
@@ -132,8 +133,8 @@ class Topologies:
 
     async def ports_complete_s(self, conn: Connection, head: reads.FabricHead) -> int | None:
         """The same of port counters; a writer that does not say is taken to write them within half a minute."""
-        said = self._hub.ports_through.get(head.fabric_id)
         complete = await self.complete_s(conn, head)
+        said = self._hub.ports_through.get(head.fabric_id)
         if said is not None and complete is not None:
             return int(said)
         heard = head.fabric_id in self._hub.through

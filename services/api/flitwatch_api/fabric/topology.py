@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from flitwatch_db.fabrics.reads import FabricHead
 from flitwatch_domain.errors import BadRequest, NotFound
 from flitwatch_domain.fabric import Fabric, Technology
+from flitwatch_domain.importers.slingshot import MOST_PORT, jack_name
 
 #: Classes whose sums stand in columns of the router tables.
 COLUMN_CLASSES = ("green", "black", "blue")
@@ -110,12 +111,14 @@ class Topology:
         return found
 
     def port_name(self, router: int, port: int) -> str:
-        """A port as its vendor names it: an Aries tile by row and column, an Ethernet switch's port by its own name."""
+        """A port as its vendor names it: an Aries tile by row and column, a Slingshot port by its jack, an Ethernet switch's by its own name."""
         names = self.fabric.attributes.get("port_names")
         if isinstance(names, list) and router < len(names) and 0 <= port < len(names[router]):
             return str(names[router][port])
         if self.fabric.technology is Technology.CRAY_XC and 0 <= port < 48:
             return f"{port // 8}_{port % 8}"
+        if self.fabric.technology is Technology.SLINGSHOT and not self.fabric.simulated and 0 <= port <= MOST_PORT:
+            return jack_name(port)
         return str(port)
 
     def link_class(self, link: int) -> str:

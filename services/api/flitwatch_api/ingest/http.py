@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -32,13 +32,17 @@ async def status(request: Request, platform: ThePlatform, conn: Reader) -> Respo
     return answer(
         {
             "now": now,
-            "topics": await topics(conn, platform.log_ends, now),
+            "topics": shown.topics(request, await topics(conn, platform.log_ends, now)),
             "schemas": await reads.schemas(conn),
             "dead_letters": {
                 "total": await reads.dead_letter_total(conn),
+                "last_hour": await reads.dead_letters_since(conn, now - timedelta(hours=1)),
                 "recent": shown.dead_letters(request, await reads.dead_letters(conn, LISTED)),
             },
-            "gaps": await reads.gaps(conn, LISTED),
+            "gaps": await reads.gaps(conn, LISTED, now),
+            "gap_total": await reads.gap_total(conn),
+            "silent_devices": await reads.silent_devices(conn, now),
+            "silent": await reads.silent(conn, now, LISTED),
             "position_age_s": await reads.position_age_s(conn, now),
         }
     )

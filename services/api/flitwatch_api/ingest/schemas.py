@@ -20,6 +20,10 @@ class Topic(BaseModel):
     duplicates: int
     late: int
     dead: int
+    unplaced: int = Field(
+        description="Records of counters that no fabric has a place for: kept as they came, and in no figure."
+    )
+    unplaced_because: str | None = Field(description="Why, of the newest such port; null where none is known.")
 
 
 class LdmsSchema(BaseModel):
@@ -30,6 +34,9 @@ class LdmsSchema(BaseModel):
     digest: str
     kind: str
     columns: int
+    unknown: list[str] = Field(
+        description="Columns beside counters that no counter of the catalogue names: their values are not kept."
+    )
     first_seen: datetime
     last_seen: datetime
     records: int
@@ -45,6 +52,15 @@ class Gap(BaseModel):
     from_: datetime = Field(alias="from")
     to: datetime
     reason: str
+    open: bool = Field(description="Whether the device is still silent: the gap reaches to within a minute of now.")
+
+
+class Silence(BaseModel):
+    """Devices that are silent now, by schema and the minute since when."""
+
+    schema_: str = Field(alias="schema")
+    from_: datetime = Field(alias="from")
+    devices: int
 
 
 class DeadLetter(BaseModel):
@@ -62,9 +78,10 @@ class DeadLetter(BaseModel):
 
 
 class DeadLetters(BaseModel):
-    """All of them, and the newest."""
+    """How many there are, and the newest."""
 
     total: int
+    last_hour: int
     recent: list[DeadLetter]
 
 
@@ -75,7 +92,10 @@ class Status(BaseModel):
     topics: list[Topic]
     schemas: list[LdmsSchema]
     dead_letters: DeadLetters
-    gaps: list[Gap]
+    gaps: list[Gap] = Field(description="The newest.")
+    gap_total: int = Field(description="All that are kept.")
+    silent_devices: int = Field(description="Devices with an open gap, each once.")
+    silent: list[Silence] = Field(description="The largest groups of them.")
     position_age_s: float | None = Field(description="Since the writer last moved a position.")
 
 

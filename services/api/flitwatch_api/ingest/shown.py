@@ -16,6 +16,16 @@ def dead_letters(request: Request, rows: list[Row]) -> list[schemas.DeadLetter]:
     return [shape(schemas.DeadLetter, row) for row in readable(request, rows)]
 
 
+def topics(request: Request, rows: list[schemas.Topic]) -> list[schemas.Topic]:
+    """Topics, with the reason why counters have no place as the caller may read it: it names hosts, which may be a job's."""
+    said = [{"reason": one.unplaced_because, "where": ""} for one in rows]
+    texts = [row["reason"] for row in readable(request, [row for row in said if row["reason"] is not None])]
+    return [
+        one if one.unplaced_because is None else one.model_copy(update={"unplaced_because": texts.pop(0)})
+        for one in rows
+    ]
+
+
 def readable(request: Request, rows: list[Row]) -> list[Row]:
     """Rows with `reason`, `where` and maybe `source` as the caller may read them; noted in the same way."""
     cut = [public(row) for row in rows]

@@ -23,7 +23,7 @@ class JobHead(BaseModel):
     submit: datetime | None
     start: datetime | None
     end: datetime | None
-    elapsed_s: float | None = Field(description="Until now for a job that runs.")
+    elapsed_s: float | None = Field(description="Until now for a job that runs; null where nobody knows its end.")
     nodes: int | None
     groups: list[int]
     fabric_id: int | None = Field(description="The fabric that holds most of its nodes' endpoints.")

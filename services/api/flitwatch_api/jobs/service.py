@@ -79,7 +79,7 @@ async def detail(
     if row is None:
         raise NotFound(
             f"there is no job {job_id[:60]!r}" + (f" of cluster {cluster[:60]!r}" if cluster else ""),
-            advice="Write the id as the scheduler prints it (42, 3_4, 10+1); /api/v1/jobs?q= finds jobs by part of it.",
+            advice="Write the id as the scheduler prints it (42, 3_4, 10+1, 13.server); /api/v1/jobs?q= finds jobs by part of it.",
         )
     number = row["job_pk"]
     place = (await reads.places(conn, [number]))[number]

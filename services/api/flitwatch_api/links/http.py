@@ -40,7 +40,7 @@ async def hot_links(
     src_group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links from this group.")] = None,
     dst_group: Annotated[int | None, Query(ge=0, le=2**31 - 1, description="Links to this group.")] = None,
 ) -> Response:
-    """Links with the most stalls per flit, and the jobs that use them with their estimated shares."""
+    """Links that stall most for what they send, and the jobs that use them with their estimated shares."""
     topology = await platform.topologies.get(conn, fabric)
     asked = await ask(platform, conn, topology, at, window, of_ports=True)
     wanted = service.LinkFilter(link_class, link, router, src_group, dst_group)

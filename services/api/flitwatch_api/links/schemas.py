@@ -33,7 +33,7 @@ class HotLink(BaseModel):
     dst_port: int | None
     flits: float | None
     stall_cycles: float | None
-    ratio: float | None = Field(description="Stall cycles per flit.")
+    ratio: float | None = Field(description="Stalls over flits: the time stalled over the time of sending.")
     jobs: list[LinkUser] = Field(description="The largest share first; shares of at least 1 %.")
     jobs_more: int = Field(description="Further jobs with such a share.")
     explained: float | None = Field(
@@ -48,7 +48,7 @@ class HotLinks(BaseModel):
     at: datetime | None
     window_s: int | None
     links_counted: int = Field(description="Counted links that meet the filter.")
-    items: list[HotLink] = Field(description="Most stall cycles per flit first.")
+    items: list[HotLink] = Field(description="Greatest ratio of stalls first.")
     detour: float | None = Field(
         description="Estimated part of traffic between groups that went through a third group; null without shares."
     )

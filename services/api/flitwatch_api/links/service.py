@@ -17,9 +17,8 @@ from flitwatch_api.names import Names
 from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.jobs import traffic
-from flitwatch_domain.cray import BYTES_PER_FLIT
+from flitwatch_domain.counters.units import COUNT_BYTES
 from flitwatch_domain.errors import BadRequest, NotFound
-from flitwatch_domain.fabric import Technology
 from flitwatch_domain.link_shares import LEAST_SHARE, DragonflyRoutes, JobTraffic, Shares, shares
 
 #: Jobs whose shares are looked for, the largest first.
@@ -220,11 +219,12 @@ async def _shares(
 
 
 def _carried(topology: Topology, counted: _Counted) -> NDArray[np.float64] | None:
-    """Bytes by link, NaN where not counted; None where the length of a flit is not known."""
-    if topology.fabric.technology is not Technology.CRAY_XC:
+    """Bytes by link, NaN where not counted; None where what a count is worth is not known."""
+    count_bytes = COUNT_BYTES.get(topology.fabric.technology)
+    if count_bytes is None:
         return None
     carried = np.full(len(topology.fabric.links), np.nan)
-    carried[counted.link] = counted.flits * BYTES_PER_FLIT
+    carried[counted.link] = counted.flits * count_bytes
     return carried
 
 

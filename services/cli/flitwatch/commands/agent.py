@@ -10,13 +10,13 @@ from pathlib import Path
 
 import click
 
-from flitwatch.console import FiniteRange, emit, fail, json_option, log_to_stderr
+from flitwatch.console import FiniteRange, Group, emit, fail, json_option, log_to_stderr
 from flitwatch.metrics import metrics_option
 from flitwatch_domain.trials import RECORD
 from flitwatch_ops.watched import own_heartbeat
 
 
-@click.group()
+@click.group(cls=Group)
 def agent() -> None:
     """Keep a scheduler's side fresh with advice."""
 
@@ -78,7 +78,7 @@ def agent() -> None:
 @click.option(
     "--trial",
     type=FiniteRange(0, 1, min_open=True, max_open=True),
-    help="With --act: give advice to this share of the jobs only, drawn at random, and none at submission.",
+    help="As --act, but only for this share of the jobs, drawn at random; the others are left alone, and nobody is advised at submission.",
 )
 @click.option(
     "--trial-file",
@@ -111,20 +111,18 @@ def slurm(
 ) -> None:
     """Write the advice file of job_submit.lua and, with --act, delay and place pending jobs. Run it as SlurmUser beside slurmctld."""
     from flitwatch_domain.errors import FlitwatchError
-    from flitwatch_slurm import advice_file, cluster, pending_jobs
+    from flitwatch_slurm import advice_file
     from flitwatch_slurm.agent import Agent
     from flitwatch_slurm.pending_jobs import Limits
     from flitwatch_slurm.questions import Api
     from flitwatch_slurm.trial import Trial
 
-    if trial is not None and not act:
-        raise click.UsageError("--trial needs --act: at submission a job has no number yet, by which it could be drawn")
     log_to_stderr(logging.INFO)
     if release:
-        emit({"released": pending_jobs.release_all(cluster.pending(), "an operator ended it")}, as_json)
+        emit({"released": Agent(Api(api_url), path.absolute()).release("an operator ended it")}, as_json)
         return
     advice_file.check_folder(path.absolute().parent)
-    limits = Limits(hold, max(4 * interval, 60.0), most_delay, most_jobs, exclude) if act else None
+    limits = Limits(hold, max(4 * interval, 60.0), most_delay, most_jobs, exclude) if act or trial is not None else None
     token = _token(token_file) if token_file else ""
     held = None
     if trial is not None:
@@ -137,14 +135,16 @@ def slurm(
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    while not stop.is_set():
-        own_heartbeat().beat()
-        try:
-            logging.info("%s", ", ".join(f"{count} {name}" for name, count in one.cycle().items()))
-        except FlitwatchError as problem:
-            logging.warning("no advice: %s", problem)
-        own_heartbeat().wait(stop, interval)
-    one.stop()
+    try:
+        while not stop.is_set():
+            own_heartbeat().beat()
+            try:
+                logging.info("%s", ", ".join(f"{count} {name}" for name, count in one.cycle().items()))
+            except FlitwatchError as problem:
+                logging.warning("no advice: %s", problem)
+            own_heartbeat().wait(stop, interval)
+    finally:
+        one.stop()
 
 
 @agent.command()

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from flitwatch.console import Moment, database_options, emit, fail, json_option
+from flitwatch.console import Group, Moment, database_options, emit, fail, json_option
 
 
-@click.group()
+@click.group(cls=Group)
 def alerts() -> None:
     """Ask about alerts and try rules."""
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -63,12 +63,15 @@ DRAIN_S = 300.0
     show_default=True,
     help="Kafka and TimescaleDB, or the embedded database with its log.",
 )
+@click.option(
+    "--writers", type=click.IntRange(1, 4), default=1, show_default=True, help="Writers that share the topics."
+)
 @json_option
-def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json: bool) -> None:
+def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, writers: int, as_json: bool) -> None:
     """Send a machine's counters at the pace of its clocks, and count every row at the end.
 
     492 counters a router and second, replayed from records encoded before. The lag runs from the moment at which a record was due to the end of the
-    transaction that holds it. Exits with 1 if a row is missing, double or wrong.
+    transaction that holds it. `share` is each writer's part of the records. Exits with 1 if a row is missing, double or wrong.
     """
     from flitwatch_db import connect
     from flitwatch_db.fabrics import store as fabrics
@@ -85,8 +88,8 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
         with connect(running.url) as conn:
             fabrics.save(conn, fabric)
         compared = baseline(order)
-        figures = _carried(running, order, registry, shown)
-        counted = checked(running.url, order)
+        figures = _carried(running, order, registry, shown, writers)
+        counted = checked(running.url, order, figures["first_s"])
     result = {
         **_summary(order, figures),
         **counted,
@@ -96,6 +99,7 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json
         "format": form,
         "sets": sets,
         "stack": stack,
+        "writers": writers,
         "cores": os.cpu_count(),
         "load_1m": round(os.getloadavg()[0], 2),
     }
@@ -125,7 +129,7 @@ class _Figures(TypedDict):
 
     sent: LoadReport
     watched: dict[str, dict[str, float | None]]
-    writer: WriterReport
+    writers: list[WriterReport]
     drain_s: float
     first_s: int
 
@@ -148,6 +152,8 @@ class _Summary(TypedDict):
     load_late_max_s: float
     processes: dict[str, dict[str, float | None]]
     commits: int
+    share: list[float]
+    core_us_per_record: float
 
 
 class _Compared(TypedDict):
@@ -159,30 +165,41 @@ class _Compared(TypedDict):
     ratio: float
 
 
-def _carried(running: Servers, order: Order, registry: Path, shown: Any) -> _Figures:
-    """Run load and writer; return what they and the watch report."""
+def _carried(running: Servers, order: Order, registry: Path, shown: Any, writers: int) -> _Figures:
+    """Run load and writers; return what they and the watch report."""
     from flitwatch_research.ingest_bench.checks import carried_at
     from flitwatch_research.ingest_bench.load import load, sent, told
     from flitwatch_research.ingest_bench.watch import Watch
 
-    with load(order) as pipe, _writer(running, registry) as (process, port):
+    with ExitStack() as stack:
+        pipe = stack.enter_context(load(order))
+        begun = [stack.enter_context(_writer(running, registry)) for _ in range(writers)]
+        processes = [process for process, _ in begun]
         told(pipe, READY_S)
-        _await_topics(port, len(order.sets))
-        watch = Watch({**running.processes, "writer": process.pid})
+        for _, port in begun:
+            _await_topics(port, len(order.sets))
+        watch = Watch(
+            {**running.processes, **{name: p.pid for name, p in zip(_names(writers), processes, strict=True)}}
+        )
         first_s = int(time.time()) + 2
         pipe.send(first_s)
         task = shown.add_task("sending", total=order.seconds)
         while not pipe.poll(1.0):
             shown.update(task, completed=min(order.seconds, time.time() - first_s))
-            if process.poll() is not None:
-                fail("the writer ended before the load did")
+            if any(process.poll() is not None for process in processes):
+                fail("a writer ended before the load did")
         done = sent(pipe, READY_S)
         drained_s = carried_at(running.url, order, DRAIN_S) - done["ended_at"]
         watched = watch.stop()
-        process.send_signal(signal.SIGTERM)
-        out, _ = process.communicate(timeout=DRAIN_S)
+        for process in processes:
+            process.send_signal(signal.SIGTERM)
+        reports = [json.loads(process.communicate(timeout=DRAIN_S)[0]) for process in processes]
         pipe.send("done")
-    return {"sent": done, "watched": watched, "writer": json.loads(out), "drain_s": drained_s, "first_s": first_s}
+    return {"sent": done, "watched": watched, "writers": reports, "drain_s": drained_s, "first_s": first_s}
+
+
+def _names(writers: int) -> list[str]:
+    return ["writer", *(f"writer{number}" for number in range(2, writers + 1))]
 
 
 @contextmanager
@@ -218,20 +235,23 @@ def _await_topics(port: int, count: int) -> None:
 
 
 def _summary(order: Order, figures: _Figures) -> _Summary:
-    sent, writer, watched = figures["sent"], figures["writer"], figures["watched"]
+    sent, writers, watched = figures["sent"], figures["writers"], figures["watched"]
+    ours = [watched[name] for name in _names(len(writers))]
+    carried = max(1, sum(writer["records"] for writer in writers))
+    spent_s = sum(found["cpu_s"] or 0.0 for found in watched.values())
     elapsed_s = order.seconds + max(0.0, figures["drain_s"])
     values = sent["records"] * len(order.sets[0].metrics)
     return {
         "values_per_s": round(values / elapsed_s),
         "records_per_s": round(sent["records"] / elapsed_s),
         "bytes_per_s": round(sent["bytes"] / elapsed_s),
-        "lag_s": _rounded(writer["lag_s"]),
-        "lag_max_s": _rounded(writer["lag_max_s"]),
+        "lag_s": _most([writer["lag_s"] for writer in writers]),
+        "lag_max_s": _most([writer["lag_max_s"] for writer in writers]),
         "drain_s": round(figures["drain_s"], 2),
-        "rss_mb": watched["writer"]["rss_mb"],
-        "rss_slope_mb_per_min": watched["writer"]["rss_slope_mb_per_min"],
-        "stages": writer["stages"],
-        "waits": writer["waits"],
+        "rss_mb": _most([one["rss_mb"] for one in ours]),
+        "rss_slope_mb_per_min": _most([one["rss_slope_mb_per_min"] for one in ours]),
+        "stages": _sums([writer["stages"] for writer in writers]),
+        "waits": _sums([writer["waits"] for writer in writers]),
         "cpu_cores": {
             **{name: round((found["cpu_s"] or 0.0) / elapsed_s, 3) for name, found in watched.items()},
             "load": round(sent["cpu_s"] / elapsed_s, 3),
@@ -239,18 +259,27 @@ def _summary(order: Order, figures: _Figures) -> _Summary:
         "load_cpu_s": sent["cpu_s"],
         "load_late_max_s": sent["late_max_s"],
         "processes": watched,
-        "commits": writer["commits"],
+        "commits": sum(writer["commits"] for writer in writers),
+        "share": [round(writer["records"] / carried, 3) for writer in writers],
+        "core_us_per_record": round(1e6 * spent_s / max(1, sent["records"]), 1),
     }
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
+def _most(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(max(known), 3) if known else None
+
+
+def _sums(reports: list[dict[str, float]]) -> dict[str, float]:
+    names = dict.fromkeys(name for report in reports for name in report)
+    return {name: round(sum(report.get(name, 0.0) for report in reports), 3) for name in names}
 
 
 def _ratio(compared: Baseline, figures: _Figures) -> _Compared:
     """The writer's decoding, deltas included, against the library's decoding alone."""
-    writer = figures["writer"]
-    ours = writer["values"] / max(writer["stages"]["decode"], 1e-9)
+    writers = figures["writers"]
+    decode_s = sum(writer["stages"]["decode"] for writer in writers)
+    ours = sum(writer["values"] for writer in writers) / max(decode_s, 1e-9)
     return {
         **compared,
         "decode_and_deltas_per_s_per_core": round(ours),

@@ -89,6 +89,11 @@ def _user(one: Entry, reasons: list[str]) -> MeasuredVerdict:
     }
 
 
+def _by_strength(user: MeasuredVerdict) -> tuple[bool, bool, float]:
+    """Who is named, then who comes near it, then those of whom there is no number."""
+    return user["verdict"] != "named", user["q"] is None, user["q"] or 0.0
+
+
 def show(result: MeasuredBlame) -> None:
     """The same for people: who is named, then the strongest of the rest."""
     from rich.console import Console
@@ -99,7 +104,7 @@ def show(result: MeasuredBlame) -> None:
     table = Table(title=f"{result['runs']} runs, {result['mean_time_s']:.1f} s on average", caption=CAVEAT)
     for heading in ("user", "verdict", "q", "extra s in an exposed run (95 %)", "exposed runs", "why"):
         table.add_column(heading, justify="left" if heading in ("user", "verdict", "why") else "right")
-    for user in result["users"][:15]:
+    for user in sorted(result["users"], key=_by_strength)[:15]:
         q, effect = "–", "–"
         interval = user["effect_interval_s"]
         if user["q"] is not None and user["effect_s"] is not None and interval is not None:

@@ -9,12 +9,13 @@ import click
 from flitwatch.commands.collect_ethernet import gnmi, sonic
 from flitwatch.commands.collect_infiniband import infiniband
 from flitwatch.commands.collect_prometheus import prometheus
+from flitwatch.commands.collect_slingshot import slingshot
 from flitwatch.commands.collect_ufm import ufm
 from flitwatch.commands.following import CollectorOptions, finish, following, say, session
-from flitwatch.console import FiniteRange
+from flitwatch.console import FiniteRange, Group
 
 
-@click.group()
+@click.group(cls=Group)
 def collect() -> None:
     """Follow a producer and publish what it writes to the log, until stopped.
 
@@ -108,5 +109,6 @@ def sacct(
 collect.add_command(gnmi)
 collect.add_command(infiniband)
 collect.add_command(prometheus)
+collect.add_command(slingshot)
 collect.add_command(sonic)
 collect.add_command(ufm)

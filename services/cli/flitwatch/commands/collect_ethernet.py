@@ -19,6 +19,7 @@ from flitwatch.commands.following import (
     finish,
     following,
     keep_topology,
+    leave,
     needs_extra,
     say,
     topology_session,
@@ -210,3 +211,4 @@ def _collect(
         )
         if unwired is not None:
             raise unwired
+        leave(found.bad + len(found.tally.unknown), common)

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.commands.following import CollectorOptions, figures, finish, following, needs_extra, say, session
+from flitwatch.commands.following import (
+    CollectorOptions,
+    figures,
+    following,
+    leave,
+    needs_extra,
+    refused_of,
+    say,
+    say_unknown,
+    session,
+)
+from flitwatch.console import emit
 
 if TYPE_CHECKING:
     from flitwatch_ingest.exporters.http import Door
@@ -51,7 +62,8 @@ def prometheus(
     """Take counters from Prometheus (remote write 1.0 and 2.0), from OpenTelemetry (OTLP metrics over HTTP), or by scraping exporters.
 
     Remote write comes to /api/v1/write, OTLP to /v1/metrics. A table says which metric is which counter, and which labels say whose port it counts;
-    `--map` extends it. What the table does not know is counted, and its first sample goes to the dead letters.
+    `--map` extends it. What the table does not know is counted, and its first sample goes to the dead letters. The report at the end names it, and with --once
+    the exit status is 3 then.
     """
     from flitwatch_domain.errors import BadRequest, Cancelled, Unavailable
 
@@ -84,12 +96,16 @@ def prometheus(
         scraper = Scraper(urls, intake, say) if urls else None
         stack.enter_context(figures(DoorCollector(intake, door, scraper)))
 
+        told = 0
+
         def look(_: bool) -> bool:
+            nonlocal told
             try:
                 if scraper:
                     scraper.look()
             except Unavailable as away:
                 say(f"what was read is lost, and is counted with the next reading: {away.message}")
+            told = say_unknown(intake, told)
             return False
 
         if common.once and scraper:
@@ -100,7 +116,9 @@ def prometheus(
                 say(f"listening at {host}:{port}")
             with suppress(Cancelled):
                 ask_again(stop, publisher.heartbeat, common.interval_s or 15.0, look)
-    finish(publisher, common.as_json)
+    report = {"published": publisher.published, "rejected": publisher.rejected, **refused_of(intake)}
+    emit(report, common.as_json)
+    leave(len(intake.refused), common)
 
 
 def _address(listen: str) -> tuple[str, int]:

@@ -17,11 +17,13 @@ from flitwatch.commands.following import (
     discovery_option,
     fabric_option,
     figures,
-    finish,
     following,
     keep_topology,
+    leave,
     needs_extra,
+    refused_of,
     say,
+    say_unknown,
     topology_session,
 )
 from flitwatch.console import emit
@@ -71,7 +73,8 @@ def ufm(
     """Take topology and port counters of an InfiniBand subnet from UFM: no tool on the subnet, nothing on the nodes.
 
     The topology goes into the database; with --log alone, import it with `flitwatch import fabric`. A sample that comes again counts once: UFM says when it
-    was taken. A body that cannot be read is a dead letter, and UFM is asked again in the next round.
+    was taken. A body that cannot be read is a dead letter, and UFM is asked again in the next round. The report at the end names the metrics that no row of the
+    table has, and with --once the exit status is 3 then; --map gives them rows, or calls them unused.
     """
     from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, Unavailable
 
@@ -121,23 +124,26 @@ def ufm(
         if common.once:
             found = discover() if server else None
             taken = scraper.look().results if pages else Counter[str]()
-            emit(
-                {
-                    "fabric": name if found else None,
-                    "switches": len(found.routers) if found else 0,
-                    "endpoints": len(found.endpoints) if found else 0,
-                    "samples": dict(taken),
-                    "pages_read": sum(count for (_, result), count in scraper.scrapes.items() if result == "read"),
-                    "pages_failed": sum(count for (_, result), count in scraper.scrapes.items() if result == "failed"),
-                    "published": publisher.published,
-                    "rejected": publisher.rejected,
-                    "seconds": round(time.monotonic() - begun, 3),
-                },
-                common.as_json,
-            )
+            report = {
+                "fabric": name if found else None,
+                "switches": len(found.routers) if found else 0,
+                "endpoints": len(found.endpoints) if found else 0,
+                "samples": dict(taken),
+                "pages_read": sum(count for (_, result), count in scraper.scrapes.items() if result == "read"),
+                "pages_failed": sum(count for (_, result), count in scraper.scrapes.items() if result == "failed"),
+                "published": publisher.published,
+                "rejected": publisher.rejected,
+                **refused_of(intake),
+                "seconds": round(time.monotonic() - begun, 3),
+            }
+            emit(report, common.as_json)
+            leave(len(intake.refused), common)
             return
 
+        told = 0
+
         def look(due: bool) -> bool:
+            nonlocal told
             discovered = False
             try:
                 discovered = bool(server and due and discover())
@@ -147,8 +153,10 @@ def ufm(
                 say(problem.message)
             except Unavailable as away:
                 say(f"the log does not answer; what UFM counts on comes with the next reading: {away.message}")
+            told = say_unknown(intake, told)
             return discovered
 
         with suppress(Cancelled):
             ask_again(stop, publisher.heartbeat, common.interval_s or 30.0, look, discovery_s)
-    finish(publisher, common.as_json)
+    report = {"published": publisher.published, "rejected": publisher.rejected, **refused_of(intake)}
+    emit(report, common.as_json)

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from flitwatch.commands.backup import backup, restore, verify
-from flitwatch.console import OutPath, database_options, emit, json_option, progress, stderr
+from flitwatch.console import Group, OutPath, database_options, emit, json_option, log_to_stderr, progress, stderr
 from flitwatch_ops.platform import database
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def _gigabytes(context: click.Context, option: click.Parameter, value: float | N
     return value
 
 
-@click.group()
+@click.group(cls=Group)
 def db() -> None:
     """Migrate, inspect and maintain the database."""
 
@@ -132,18 +132,26 @@ def maintain(keeps: tuple[str, ...], log_gb: float | None, db_url: str | None, e
     "--draw", is_flag=True, help="Only draw the passwords, with no database: to put them where secrets are kept."
 )
 @click.option(
+    "--wait",
+    is_flag=True,
+    help="Wait, rather than end, while the database does not answer or is of a newer version on which this one cannot run.",
+)
+@click.option(
     "--viewer",
     help="Also a login of this name that only reads; its password is FLITWATCH_VIEWER_PASSWORD, without which it is not made.",
 )
 @click.option("--db", "db_url", envvar="FLITWATCH_DB", help="PostgreSQL URL with a login that may create roles.")
 @json_option
-def logins(folder: Path, own: bool, draw: bool, viewer: str | None, db_url: str | None, as_json: bool) -> None:
+def logins(
+    folder: Path, own: bool, draw: bool, wait: bool, viewer: str | None, db_url: str | None, as_json: bool
+) -> None:
     """Migrate a server of yours and give each service a login of its own; prints the URL (without a password) that each service takes.
 
     The embedded database does so by itself. Run it again whenever you like: passwords that the folder holds stay.
     """
     from flitwatch_db import migrations
     from flitwatch_db.core import logins as ours
+    from flitwatch_ops.platform import wait_until_migrated
 
     if draw:
         ours.write(folder, ours.draw(folder, ours.LOGINS))
@@ -152,7 +160,11 @@ def logins(folder: Path, own: bool, draw: bool, viewer: str | None, db_url: str 
     if db_url is None:
         raise click.UsageError("name the server: --db URL (the embedded database has its services' logins by itself)")
     password = os.environ.get("FLITWATCH_VIEWER_PASSWORD")
-    migrations.migrate(db_url)
+    if wait:
+        log_to_stderr()
+        wait_until_migrated(db_url)
+    else:
+        migrations.migrate(db_url)
     emit(dict(ours.set_up(db_url, folder, own, (viewer, password) if viewer and password else None)), as_json)
 
 
@@ -239,6 +251,35 @@ def erase(
         for line in stays:
             stderr.print(line, markup=False, soft_wrap=True)
     emit({"deleted": yes, "rows": found} | said, as_json)
+
+
+@db.command()
+@click.argument("name")
+@click.option("--yes", is_flag=True, help="Remove; without it the rows are only counted.")
+@database_options
+@json_option
+def remove_fabric(name: str, yes: bool, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Remove fabric NAME with its topology, counters, gaps, routes, alerts and recommendations, for instance one that was imported under a wrong name.
+
+    Jobs that lie on it find their place anew, on another fabric that knows their nodes or on none. Refused while counters still come, while tables for it are
+    staged for OpenSM, or while a task works on it. Archives, backups and the audit log stay, and so do alert rules and silences, which are named. Importing
+    the name again begins with nothing. The audit log keeps who did it.
+    """
+    from flitwatch_db import connect
+    from flitwatch_db.fabrics import removal, store
+    from flitwatch_db.people import audit
+
+    with database(db_url, ephemeral) as url, connect(url, role="owner", autocommit=True) as conn:
+        fabric = store.get(conn, name).name
+        found = removal.held(conn, fabric)
+        if yes:
+            # Before it begins: a removal that is interrupted has removed something too.
+            audit.by_command(conn, "db remove-fabric", fabric, rows=found.rows, jobs=found.jobs)
+            with progress() as bar:
+                found = removal.remove(conn, fabric, _shown(bar, "removing"))
+    for line in found.left:
+        stderr.print(line, markup=False, soft_wrap=True)
+    emit({"fabric": fabric, "removed": yes, "rows": found.rows, "jobs": found.jobs, "left": found.left}, as_json)
 
 
 def _archives_of(by_itself: Any, named: tuple[Path, ...]) -> list[Path]:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import functools
 import re
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, cast
 
 import click
 
-from flitwatch.console import FiniteRange, emit, json_option, stderr
+from flitwatch.console import SOME_REFUSED, FiniteRange, emit, json_option, stderr
 from flitwatch.metrics import metrics_option
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
     from flitwatch_domain.fabric import Fabric
     from flitwatch_ingest.collectors import Checkpoint, Publisher
+    from flitwatch_ingest.exporters import Intake
+
+#: Refused metrics in a report, and those of them that a person is told.
+_MOST_LISTED, _MOST_TOLD = 1000, 8
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -207,6 +212,62 @@ def keep_topology(fabric: Fabric, cluster: str | None, database: str | None) -> 
 def say(text: str) -> None:
     """Tell a person on standard error."""
     stderr.print(text, markup=False, highlight=False)
+
+
+class RefusedMetric(TypedDict):
+    """A metric, a page of metrics or a record that was not taken, and why."""
+
+    what: str
+    reason: str
+
+
+class RefusedMetrics(TypedDict):
+    """The first of what was not taken, and of the counters that are kept as they came because no catalogue has them; and how many in all."""
+
+    refused: list[RefusedMetric]
+    refused_total: int
+    unknown_counters: list[str]
+    unknown_counters_total: int
+
+
+def refused_of(intake: Intake) -> RefusedMetrics:
+    """The report's keys about what was not taken, and what no catalogue has; a person is told the first."""
+    names: dict[str, list[str]] = {}
+    for what, reason in intake.refused.items():
+        names.setdefault(reason, []).append(what)
+    for reason, found in names.items():
+        say(f"not taken: {_first(found)}: {reason}")
+    if intake.unknown:
+        say(
+            f"kept as they came, and in no figure, because the catalogue does not know them: {_first(list(intake.unknown))}"
+        )
+    listed = list(intake.refused.items())[:_MOST_LISTED]
+    return {
+        "refused": [{"what": what, "reason": reason} for what, reason in listed],
+        "refused_total": len(intake.refused),
+        "unknown_counters": list(intake.unknown)[:_MOST_LISTED],
+        "unknown_counters_total": len(intake.unknown),
+    }
+
+
+def say_unknown(intake: Intake, told: int) -> int:
+    """Name the counters after the first `told` that no catalogue has; return how many there are."""
+    names = list(intake.unknown)
+    if len(names) > told:
+        say(f"kept as they came, and in no figure, because the catalogue does not know them: {_first(names[told:])}")
+    return len(names)
+
+
+def _first(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - _MOST_TOLD} more" if len(names) > _MOST_TOLD else ""
+    return f"{', '.join(names[:_MOST_TOLD])}{more}"
+
+
+def leave(refused: int, common: CollectorOptions) -> None:
+    """End a collector: one look ends as an import does, with `SOME_REFUSED` where something was refused."""
+    if common.once and refused:
+        sys.exit(SOME_REFUSED)
 
 
 def finish(publisher: Publisher, as_json: bool) -> None:

@@ -13,9 +13,10 @@ from flitwatch.commands.imports.routes import routes
 from flitwatch.commands.imports.runs import runs
 from flitwatch.commands.imports.sacct import sacct
 from flitwatch.commands.imports.schedulers import clustercockpit, flux, pbs, swf
+from flitwatch.console import Group
 
 
-@click.group("import")
+@click.group("import", cls=Group)
 def import_() -> None:
     """Import fabrics, counters, accounting and runs from files.
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
-from flitwatch.commands.loop_staging import apply, rollback
+from flitwatch.commands.loop_staging import apply, rollback, verify
 from flitwatch.console import (
     LOCAL,
     TIME_LIMIT_S,
     FiniteRange,
+    Group,
     Moment,
     OutPath,
     database_options,
@@ -22,11 +23,11 @@ from flitwatch.console import (
 )
 
 #: Options of the one loop that say nothing to the other.
-_SIMULATED = ("topology", "sls", "vls", "epochs", "megabytes", "iterations", "slots", "mtu")
-_MEASURED = ("window", "to_s", "db_url", "ephemeral")
+_SIMULATED = ("topology", "epochs", "megabytes", "iterations", "slots", "mtu")
+_MEASURED = ("window", "to_s", "lmc", "splits", "groups", "db_url", "ephemeral")
 
 
-@click.group()
+@click.group(cls=Group)
 def loop() -> None:
     """Run the closed loop from counters to routes."""
 
@@ -102,6 +103,21 @@ def loop() -> None:
     help="Count MTU/2 x packets + bytes/2 instead of bytes, so that many small messages count beside few large ones.",
 )
 @click.option("--out", type=OutPath(), help="Write the new tables here.")
+@click.option(
+    "--lmc",
+    type=click.IntRange(0, 7),
+    default=0,
+    show_default=True,
+    help="With --fabric: tables for 2^LMC LIDs an adapter, traffic spread evenly over them.",
+)
+@click.option("--groups", type=OutPath(), help="With --fabric: write groups of ports for adaptive routing here.")
+@click.option(
+    "--splits",
+    type=click.IntRange(1, 7),
+    default=2,
+    show_default=True,
+    help="With --groups: choose groups among 2^N ways to each endpoint.",
+)
 @database_options
 @json_option
 @click.pass_context
@@ -124,6 +140,9 @@ def run(
     reconstruct_s: float,
     mtu: float | None,
     out: Path | None,
+    lmc: int,
+    groups: Path | None,
+    splits: int,
     db_url: str | None,
     ephemeral: bool,
     as_json: bool,
@@ -135,6 +154,13 @@ def run(
     counters cannot tell, the verdict is "cannot tell" with the reason, and there are no tables. Every link must be counted: switches and adapters
     (`flitwatch collect infiniband --adapters`).
 
+    With --fabric and --sl the recommendation also gives every pair one of so many service levels (--vl: on so many lanes), so that the counters by service level
+    of a later window tell pairs apart. Where the counters cannot tell and levels may help, the verdict is "measure": the levels with the tables as they are. Programs
+    that ask OpenSM for their path take the level that it names.
+
+    With --groups the same optimiser lays 2^splits ways to each endpoint: the ports that a switch uses on them are its group, and the file says how to split the
+    traffic. No program loads the file; the busiest link that it predicts stands beside those of the tables.
+
     With --pattern: simulate ftree and adaptive routing, reconstruct the traffic blindly from counters, optimise, and simulate the new routes.
     """
     if (pattern is None) == (fabric is None):
@@ -142,7 +168,12 @@ def run(
     _only(context, _MEASURED if fabric is None else _SIMULATED, "--pattern" if fabric is None else "--fabric")
     if fabric is not None:
         limits = optimise_s, max(reconstruct_s, 1.0)
-        _measured(fabric, window, to_s, basis, limits, seed, out, db_url, ephemeral, as_json)
+        given = {name for name in ("sls", "vls") if _given(context, name)}
+        if given == {"vls"}:
+            raise click.UsageError("--vl says the lanes of --sl: give that too.")
+        levels = (sls, vls if "vls" in given else min(sls, vls)) if given else (0, 0)
+        wanted = lmc, *levels, 0 if groups is None else splits
+        _measured(fabric, window, to_s, basis, limits, seed, wanted, out, groups, db_url, ephemeral, as_json)
         return
     assert pattern is not None
     from flitwatch_domain.topology_spec import fabric_of
@@ -179,14 +210,17 @@ def run(
 def _only(context: click.Context, others: tuple[str, ...], with_: str) -> None:
     """A usage error for an option of the other loop."""
     for parameter in context.command.params:
-        given = context.get_parameter_source(str(parameter.name)) is click.core.ParameterSource.COMMANDLINE
-        if given and parameter.name in others:
+        if parameter.name in others and _given(context, str(parameter.name)):
             raise click.UsageError(f"{parameter.opts[0]} does not go with {with_}.")
 
 
+def _given(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
 def _measured(
-    name: str, window: str, to_s: float, basis: str, limits_s: tuple[float, float], seed: int, out: Path | None,
-    db_url: str | None, ephemeral: bool, as_json: bool,
+    name: str, window: str, to_s: float, basis: str, limits_s: tuple[float, float], seed: int,
+    wanted: tuple[int, int, int, int], out: Path | None, groups: Path | None, db_url: str | None, ephemeral: bool, as_json: bool,
 ) -> None:  # fmt: skip
     from flitwatch_db import connect
     from flitwatch_db.estimates import recommendations
@@ -200,7 +234,7 @@ def _measured(
         width_s = seconds(window)
     except ValueError as problem:
         raise BadRequest(f"--window: {problem}") from None
-    asked = stored.StoredRun(name, to_s - width_s, to_s, basis, *limits_s, seed)
+    asked = stored.StoredRun(name, to_s - width_s, to_s, basis, *limits_s, seed, *wanted)
     with platform.database(db_url, ephemeral) as url, connect(url) as conn, stderr.status("starting") as status:
 
         def report(done: int, stages: int, what: str) -> None:
@@ -213,10 +247,23 @@ def _measured(
             number = recommendations.save(conn, stored.recommendation(made))
     written = made.routes if made.verdict == "load" else None
     if out is not None and written is not None:
-        lft.write(out, found.fabric, written.ports)
+        lft.write(out, found.fabric, written.ports, written.lmc)
     lfts = None if out is None or written is None else str(out)
-    emit({"recommendation": number, **made.summary(), "lft": lfts}, as_json)
+    if groups is not None and made.groups is not None and made.routes is not None:
+        from flitwatch_routing import port_groups
+
+        static = made.routes.ports[:, :: 1 << made.routes.lmc]
+        loads = made.summary()["max_load_bytes"]
+        said = [
+            f"Busiest link between switches, in bytes of the window: {name} {loads[name]:.6g}"
+            for name in ("before", "after", "groups", "least_possible")
+        ]  # type: ignore[literal-required]
+        text = "".join(line + "\n" for line in port_groups.lines(found.fabric, made.groups, static, said))
+        groups.write_text(text)
+    grouped = None if groups is None or made.groups is None else str(groups)
+    emit({"recommendation": number, **made.summary(), "lft": lfts, "groups": grouped}, as_json)
 
 
 loop.add_command(apply)
 loop.add_command(rollback)
+loop.add_command(verify)

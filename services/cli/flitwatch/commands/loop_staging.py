@@ -1,4 +1,4 @@
-"""`flitwatch loop apply` and `loop rollback`: a recommendation's tables into OpenSM's folder, and out of it again."""
+"""`flitwatch loop apply`, `loop verify` and `loop rollback`: a recommendation into OpenSM's folder, held against what was loaded, and out of it again."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from flitwatch_db.estimates.recommendations import StagedRoutes
     from flitwatch_domain.fabric import Fabric
     from flitwatch_routing.lft import Dump
-    from flitwatch_routing.staging import OpensmFolder
+    from flitwatch_routing.staging import Change, OpensmFolder
 
+#: OpenSM without QoS writes no SL-to-VL tables, not even the ones that a switch begins with.
+_LANES_STAY = " Paths are on level 0 and lane 0 again. OpenSM leaves the SL-to-VL tables of the other levels as they are until a switch restarts."
 _NEXT = "Restart OpenSM with `opensm -F {}`; nothing is loaded before that."
 
 
@@ -40,10 +42,13 @@ def apply(
     """Stage the tables of recommendation ID (`flitwatch loop run --fabric`) for OpenSM's file engine.
 
     Writes the tables beside opensm.conf, then exchanges opensm.conf for one that names them, in one step: a crash leaves the old one or the new one. What is
-    written is read back and compared. Refused where the tables in opensm-lfts.dump are not those that the recommendation was made from. One virtual lane and
-    one LID an adapter do: the tables are free of deadlocks without more, so SL-to-VL tables and path SLs stay as they are. OpenSM is not restarted. The audit
-    log keeps who approved it.
+    written is read back and compared. Refused where the tables in opensm-lfts.dump are not those that the recommendation was made from. Of a run with --sl the
+    service levels come too: a policy file with the level of each pair, and SL-to-VL tables; refused where the site has levels of its own. Of a run with --lmc
+    adapters get several LIDs, and other ones than now: connections break. The tables are free of deadlocks on one lane, so on any. OpenSM is not
+    restarted. The audit log keeps who approved it.
     """
+    import numpy as np
+
     from flitwatch_db import connect
     from flitwatch_db.estimates import recommendations
     from flitwatch_db.fabrics import store as fabrics
@@ -51,6 +56,7 @@ def apply(
     from flitwatch_ops import platform
     from flitwatch_routing import lft
     from flitwatch_routing.difference import difference
+    from flitwatch_routing.lft import Dump
     from flitwatch_routing.staging import OpensmFolder
 
     if dry_run and yes:
@@ -59,16 +65,21 @@ def apply(
         asked = recommendations.staging(conn, number)
         tables = _wanted(number, asked)
         fabric = fabrics.load(conn, asked.fabric)
+        change = _change(fabric, tables, asked)
         opensm = OpensmFolder(folder)
         loaded = _loaded(fabric, opensm, asked)
-        made = _sound(fabric, tables)
-        plan = opensm.plan(number)
-        found = difference(fabric, loaded, made)
+        made = _sound(fabric, tables, asked.lmc)
+        plan = opensm.plan(number, change)
+        same_ways = Dump(np.repeat(loaded.ports, 1 << asked.lmc, axis=1), loaded.unknown, loaded.switch_ports)
+        found = difference(fabric, same_ways, made)
         said: dict[str, Any] = {
             "recommendation": number,
             "fabric": asked.fabric,
             "folder": str(opensm.path),
             "tables": str(plan.tables),
+            "policy": None if plan.policy is None else str(plan.policy),
+            "lids_each": 1 << asked.lmc,
+            "service_levels": asked.sls,
             "entries": found.entries,
             "entries_changed": found.changed,
             "switches_changed": found.switches,
@@ -85,14 +96,14 @@ def apply(
         recommendations.note_staged(conn, number, str(opensm.path))
         conn.commit()
         try:
-            opensm.apply(number, tables)
+            opensm.apply(number, change)
         except FlitwatchError:
             # Where another command staged it meanwhile it stays noted, so that `rollback` takes it back.
             if not opensm.staged(number):
                 recommendations.note_rolled_back(conn, number)
                 conn.commit()
             raise
-        back = lft.read_dump(plan.tables, fabric)
+        back = lft.read_dump(plan.tables, fabric, asked.lmc)
         if lft.digest(back.ports) != lft.digest(made.ports):
             opensm.rollback(number)
             recommendations.note_rolled_back(conn, number)
@@ -108,7 +119,8 @@ def apply(
 def rollback(number: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     """Take back what `flitwatch loop apply ID` staged: opensm.conf is byte for byte as it was before.
 
-    Refused where opensm.conf was changed since. OpenSM is not restarted. The audit log keeps who did it.
+    Refused where opensm.conf was changed since. OpenSM is not restarted. The audit log keeps who did it. Where service levels were staged all paths are on level 0
+    and lane 0 again; SL-to-VL tables of other levels stay in the switches, because OpenSM without QoS writes none.
     """
     from flitwatch_db import connect
     from flitwatch_db.estimates import recommendations
@@ -131,27 +143,111 @@ def rollback(number: int, db_url: str | None, ephemeral: bool, as_json: bool) ->
             "recommendation": number,
             "folder": str(opensm.path),
             "restored": restored,
-            "next": _NEXT.format(opensm.path / "opensm.conf"),
+            "next": _NEXT.format(opensm.path / "opensm.conf") + (_LANES_STAY if asked.sls else ""),
         },
         as_json,
     )
+
+
+@click.command()
+@click.argument("number", type=click.IntRange(1, 2**63 - 1), metavar="ID")
+@database_options
+@json_option
+def verify(number: int, db_url: str | None, ephemeral: bool, as_json: bool) -> None:
+    """Compare what OpenSM loaded with what `flitwatch loop apply ID` staged: after its restart, by the dumps that it wrote.
+
+    Reads opensm-lfts.dump, and opensm-sl2vl.dump where service levels were staged, in the folder that `apply` was given. Status 1 where they differ. Levels of
+    paths stand in no dump: ask OpenSM for one with `saquery PR --src-to-dst LID:LID`.
+    """
+    from flitwatch_db import connect
+    from flitwatch_db.estimates import recommendations
+    from flitwatch_db.fabrics import store as fabrics
+    from flitwatch_domain.errors import Conflict
+    from flitwatch_ops import platform
+    from flitwatch_routing import lft
+    from flitwatch_routing.difference import difference
+    from flitwatch_routing.staging import OpensmFolder
+
+    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
+        asked = recommendations.staging(conn, number)
+        if asked.lfts is None or asked.staged_in is None or asked.rolled_back_at is not None:
+            raise Conflict(
+                f"recommendation {number} is not staged", advice=f"`flitwatch loop apply {number}` stages it."
+            )
+        fabric = fabrics.load(conn, asked.fabric)
+    opensm = OpensmFolder(Path(asked.staged_in))
+    if not opensm.staged(number):
+        raise Conflict(f"{opensm.path} was changed since recommendation {number} was staged")
+    found = difference(fabric, _sound(fabric, asked.lfts, asked.lmc), lft.read_dump(opensm.loaded, fabric, asked.lmc))
+    lanes = _other_lanes(fabric, opensm, asked) if asked.sls else None
+    loaded = found.changed == 0 and found.unknown_endpoints == 0 and not lanes
+    emit(
+        {
+            "recommendation": number,
+            "folder": str(opensm.path),
+            "loaded": loaded,
+            "entries": found.entries,
+            "entries_different": found.changed,
+            "unknown_endpoints": found.unknown_endpoints,
+            "lanes_different": lanes,
+        },
+        as_json,
+    )
+    if not loaded:
+        raise click.exceptions.Exit(1)
+
+
+def _other_lanes(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoutes) -> int:
+    """Links of which no lanes were loaded, or other ones than were staged."""
+    import numpy as np
+
+    from flitwatch_domain.importers.text import read_utf8
+    from flitwatch_routing.lft import guids
+    from flitwatch_routing.service_levels import levels_of, loaded_lanes
+
+    wanted = tuple(levels_of(fabric, asked.sls, asked.vls, asked.seed).lanes())
+    held: dict[tuple[int, int], set[tuple[int, ...]]] = {}
+    for (device, _, out), lanes in loaded_lanes(read_utf8(opensm.lanes), str(opensm.lanes)).items():
+        held.setdefault((device, out), set()).add(lanes)
+    switches, ports = guids(fabric)
+    links, routers = fabric.links, len(fabric.routers)
+    between = np.flatnonzero(links.src < routers).tolist()
+    senders = [(switches[links.src[one]], int(links.src_port[one])) for one in between] + [(guid, 0) for guid in ports]
+    return sum(held.get(one) != {wanted} for one in senders)
+
+
+def _change(fabric: Fabric, tables: bytes, asked: StagedRoutes) -> Change:
+    """What is staged of a recommendation."""
+    from flitwatch_routing.service_levels import levels_of, policy
+    from flitwatch_routing.staging import Change
+
+    if not asked.sls:
+        return Change(tables, asked.lmc)
+    levels = levels_of(fabric, asked.sls, asked.vls, asked.seed)
+    return Change(tables, asked.lmc, levels, "".join(f"{line}\n" for line in policy(fabric, levels)).encode())
 
 
 def _wanted(number: int, asked: StagedRoutes) -> bytes:
     """The tables, if this is a recommendation that may be staged at all."""
     from flitwatch_domain.errors import Conflict
 
-    why = ""
+    why, advice = "", "`flitwatch loop run --fabric` makes one."
     if asked.simulated:
         why = "was made from a simulation"
     elif not asked.authorised:
         why = "is a what-if of its author, not made for the site"
     elif asked.state != "recommended":
-        why = "was refused"
+        why = f"was refused. {asked.reason.rstrip('.')}"
+        # Without tables to judge there may be some in other counters; tables that were judged are no better a second time.
+        advice = (
+            f"Mend what it names, or choose another window, with traffic that tells more: `flitwatch loop run --fabric {asked.fabric} --window ...`."
+            if asked.reason.startswith("Cannot tell")
+            else "The loaded tables stay: there is nothing to stage."
+        )
     elif asked.lfts is None or asked.loaded_digest is None:
         why = "has no tables that were made from measured counters"
     if why:
-        raise Conflict(f"recommendation {number} {why}", advice="`flitwatch loop run --fabric` makes one.")
+        raise Conflict(f"recommendation {number} {why}", advice=advice)
     if asked.staged_at is not None and asked.rolled_back_at is None:
         raise Conflict(
             f"recommendation {number} is staged in {asked.staged_in} since {asked.staged_at.isoformat()}",
@@ -175,7 +271,7 @@ def _loaded(fabric: Fabric, opensm: OpensmFolder, asked: StagedRoutes) -> Dump:
     return loaded
 
 
-def _sound(fabric: Fabric, tables: bytes) -> Dump:
+def _sound(fabric: Fabric, tables: bytes, lmc: int) -> Dump:
     """The new tables; Conflict where they would not carry all traffic of the fabric as it is now."""
     from flitwatch_domain.errors import Conflict
     from flitwatch_routing import lft
@@ -186,8 +282,8 @@ def _sound(fabric: Fabric, tables: bytes) -> Dump:
     with tempfile.NamedTemporaryFile(suffix=".lfts") as file:
         file.write(tables)
         file.flush()
-        made = lft.read_dump(Path(file.name), fabric)
-    known = check(fabric, made.ports)
+        made = lft.read_dump(Path(file.name), fabric, lmc)
+    known = check(fabric, made.ports, lmc=lmc)
     if not known.valid or made.switch_ports is None or len(unreached(fabric, made.switch_ports)):
         where = known.where[0] if known.where else "a switch has no way to the LID of another"
         raise Conflict(f"the tables do not lead everywhere on the fabric as it is now: {where}")
@@ -200,7 +296,16 @@ def _ask(said: dict[str, Any]) -> None:
     """Let a person at a terminal approve; refuse where there is none."""
     if not sys.stdin.isatty():
         raise click.UsageError("Nobody approved this: give --yes, or --dry-run to see what would change.")
-    for name in ("folder", "tables", "entries_changed", "switches_changed", "configuration"):
+    for name in (
+        "folder",
+        "tables",
+        "policy",
+        "lids_each",
+        "service_levels",
+        "entries_changed",
+        "switches_changed",
+        "configuration",
+    ):
         stderr.print(f"{name}: {said[name]}", markup=False, highlight=False)
     click.confirm("Stage these tables", abort=True, err=True)
 

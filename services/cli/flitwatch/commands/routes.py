@@ -12,6 +12,7 @@ from flitwatch.console import (
     LOCAL,
     TIME_LIMIT_S,
     FiniteRange,
+    Group,
     OutPath,
     emit,
     json_option,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from flitwatch_routing.optimise import Routes
 
 
-@click.group()
+@click.group(cls=Group)
 def routes() -> None:
     """Optimise, check and exchange static routes."""
 
@@ -71,7 +72,7 @@ _lmc_option = click.option(
 @click.option(
     "--formulation",
     type=click.Choice(["basic", "partitioned", "combined"]),
-    help="Of --engine milp: Basic MCF (the default), Partitioned Binary, or the first with the second's routes to beat.",
+    help="Of --engine milp: Basic MCF (the default), Partitioned Binary, or both side by side, the first taking the second's routes.",
 )
 @click.option("--fewest-worst", is_flag=True, help="Then lower the number of links that carry as much as the busiest.")
 @click.option(
@@ -120,6 +121,7 @@ def optimise(
     from flitwatch_routing.optimise import optimise as find
     from flitwatch_routing.patterns import traffic
     from flitwatch_routing.switch_lids import repaired, towards_switches
+    from flitwatch_routing.traces.read import accounts
     from flitwatch_routing.weighting import weighting
 
     fabric = fabric_of(topology)
@@ -177,6 +179,9 @@ def optimise(
             "proven": found.proven, "wall_s": found.wall_s, "worst_links": found.worst_links,
             **{f"{one}_gap": None if load is None else gap(load, found.z_ar) for one, load in others.items()},
             "moves": found.moves, "weighting": weighting(mtu), "lft": None if out is None else str(out),
+            **({} if engine != "milp" else {"progress": [
+                {"seconds": one.seconds, "z": one.z, "ar_gap": gap(one.z, found.z_ar)} for one in found.progress
+            ]}),
             **({} if len(demands) == 1 else {"slots": [
                 {"z": one.z, "z_ar": one.z_ar, "ar_gap": one.ar_gap, "bound_gap": one.bound_gap} for one in found.slots
             ]}),
@@ -184,6 +189,7 @@ def optimise(
                 "changed_entries": int((found.ports != before).sum()), "changed_switches": int((found.ports != before).any(axis=1).sum()),
                 "entries": int(np.count_nonzero(before >= 0)),
             }),
+            **({"traces": told} if (told := accounts(names)) else {}),
             **({} if not (note := _note(found, before is not None, within, limit_s)) else {"note": note}),
         },
         as_json,
@@ -196,6 +202,8 @@ def _note(found: Routes, loaded: bool, within: float, limit_s: float) -> str:
         return "the bounds took all the time and nothing was searched: give it more"
     if not found.z:
         return "no traffic crosses from switch to switch: all routes are as good"
+    if found.detours:
+        return f"{found.detours} pairs of leaf and endpoint have no way up and then down: theirs goes up again, and may deadlock (`flitwatch routes check`)"
     if loaded and found.bound_gap is not None and found.bound_gap > within / 100 + 1e-6:
         return f"the busiest link is {100 * found.bound_gap:.2f} % above the bound, not within {within:g} %: give it more time, or lay tables anew"
     return ""
@@ -230,6 +238,7 @@ def check(
     from flitwatch_routing.forwarding import check as follow
     from flitwatch_routing.patterns import traffic
     from flitwatch_routing.switch_lids import unreached
+    from flitwatch_routing.traces.read import accounts
     from flitwatch_routing.weighting import weighting
 
     fabric = fabric_of(topology)
@@ -266,6 +275,7 @@ def check(
                 {"max_load": load, "z_ar": one.z_ar, "ar_gap": gap(load, one.z_ar)} for load, one in zip(largest, least, strict=True)
             ]} if len(least) > 1 else {}),
             **({"weighting": weighting(mtu)} if demands else {}),
+            **({"traces": told} if (told := accounts(names)) else {}),
         },
         as_json,
     )  # fmt: skip

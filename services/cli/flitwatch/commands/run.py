@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import click
 
-from flitwatch.console import emit, fail, json_option
+from flitwatch.console import emit, fail, json_option_with
 from flitwatch.program_run import monitor, program
 from flitwatch.program_run.reports import Head, Report, kept, of_job, send_kept
 from flitwatch.program_run.step_lines import PatternSteps, StepFile
@@ -71,7 +71,7 @@ class Pattern(click.ParamType):
     metavar="NAME",
     help="Address and token of [profile.NAME] in ~/.config/flitwatch/config.toml; without it and --url, [profile.default].",
 )
-@json_option
+@json_option_with("Print one JSON object on standard output; with COMMAND as the last line on standard error.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def run(
     application: str | None,
@@ -88,6 +88,9 @@ def run(
 
     COMMAND keeps its terminal, its signals and its exit status. Steps come from lines `STEP SECONDS` that it appends to the file FLITWATCH_STEPS (the C header
     and `flitwatch_client.steps` do that), or, with --step-pattern, from its standard output. What cannot be sent is kept, and said once.
+
+    Standard output belongs to COMMAND. With --json one object says what became of the report: the last line on standard error, once COMMAND has ended.
+    There is none where the run cannot be reported at all.
     """
     if header:
         path = _header()
@@ -98,7 +101,7 @@ def run(
     elif not command:
         raise click.UsageError("name the program to run: flitwatch run -- ./app")
     else:
-        _run(command, application, step_pattern, api_url, token_file, profile)
+        _run(command, application, step_pattern, api_url, token_file, profile, as_json)
 
 
 def _header() -> str:
@@ -132,6 +135,7 @@ def _run(
     api_url: str | None,
     token_file: Path | None,
     profile: str | None,
+    as_json: bool,
 ) -> NoReturn:
     if shutil.which(command[0]) is None:
         program.exec_program(command)  # says so, and ends as a shell would: there is no run to report
@@ -147,7 +151,7 @@ def _run(
         if found:
             ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         monitor.start(
-            lambda ended: monitor.watch(ended, report, steps, found, theirs),
+            lambda ended: monitor.watch(ended, report, steps, found, theirs, as_json),
             (theirs.fileno(),) if theirs else (),
         )
     except (FlitwatchError, click.ClickException, OSError, RuntimeError) as problem:

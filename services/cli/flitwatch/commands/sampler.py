@@ -12,13 +12,13 @@ from typing import TypedDict
 import click
 
 from flitwatch.commands.following import log_options, say, session
-from flitwatch.console import FiniteRange, database_options, emit, fail, json_option
+from flitwatch.console import FiniteRange, Group, database_options, emit, fail, json_option
 from flitwatch.metrics import metrics_option
 
 DEFAULT_CONTROL = Path("/run/flitwatch/sampler.sock")
 
 
-@click.group()
+@click.group(cls=Group)
 def sampler() -> None:
     """Decode marked packets on a receiving host and publish what they tell of the links."""
 

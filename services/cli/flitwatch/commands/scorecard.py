@@ -11,6 +11,7 @@ import click
 import orjson
 
 from flitwatch.console import emit, executor_option, json_option, stderr
+from flitwatch_domain.errors import BadInput
 
 if TYPE_CHECKING:
     from flitwatch_research.scorecard.pieces import Piece
@@ -58,7 +59,9 @@ EXTRA = ("blame_pooled", "long", "ablation", "timings")
 @click.option("--processes", type=click.IntRange(1, 64), help="Processes side by side.  [default: one for each core]")
 @executor_option
 @click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), help="Write scorecard.json and scorecard.md here."
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write scorecard.json and scorecard.md here. With --part the other parts stay as a card of the same seeds and users there has them.",
 )
 @json_option
 def scorecard(
@@ -85,18 +88,19 @@ def scorecard(
     for world in worlds:
         world_of(f"@{world}")
     begun = time.perf_counter()
+    wanted = parts or PARTS
+    earlier = _earlier(out, seeds, users, pooled_users) if parts and not worlds else {}
+    stays = [name for name in (*PARTS, *EXTRA) if name not in wanted and earlier.get(name)]
     card: dict[str, Any] = {
         "simulated": True,
-        "command": _command(),
+        "command": _command([*wanted, *stays]),
         "seeds": seeds,
         "users": users,
         "pooled_users": pooled_users,
     }
     made_of = (*PARTS, *EXTRA)
     card |= {name: [] for name in made_of}
-    pieces = [
-        one for one in _pieces(seeds, worlds or tuple(WORLDS), users, pooled_users) if one.part in (parts or PARTS)
-    ]
+    pieces = [one for one in _pieces(seeds, worlds or tuple(WORLDS), users, pooled_users) if one.part in wanted]
     card["lacking"] = []
     if kept:
         card["lacking"] = [[one.part, *_of(one)] for one in pieces if not one.kept.exists()]
@@ -120,6 +124,12 @@ def scorecard(
         card[name].sort(key=lambda row: (row["scenario"], row["seed"]))
     if "timings" in parts:
         card["timings"] = _timings(kept, users)
+    for name in stays:
+        card[name] = earlier[name]
+        card["lacking"] += [one for one in earlier["lacking"] if one[0] == name]
+        if name in card["effort"]:
+            card["effort"][name] = earlier["effort"][name]
+        tell(f"{name}: as the card in {out} has it")
     card["wall_s"] = time.perf_counter() - begun
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
@@ -150,16 +160,33 @@ def _timings(kept: bool, users: int) -> list[TimeBound]:
     return found
 
 
-def _command() -> str:
-    """What makes this card: the command with the options that are not the default, but for where and how the card is written."""
+def _earlier(folder: Path | None, seeds: int, users: int, pooled_users: int) -> dict[str, Any]:
+    """The card in the folder, where it is of all worlds and of the same seeds and users; else nothing."""
+    place = folder / "scorecard.json" if folder is not None else None
+    if place is None or not place.is_file():
+        return {}
+    try:
+        card = orjson.loads(place.read_bytes())
+    except orjson.JSONDecodeError as damaged:
+        raise BadInput(
+            f"is not JSON: {damaged}", where=str(place), advice="Remove it, or write to another folder"
+        ) from damaged
+    alike = {"seeds": seeds, "users": users, "pooled_users": pooled_users}
+    same = {name: card.get(name) for name in alike} == alike and "--world" not in card["command"]
+    return card if same else {}
+
+
+def _command(parts: list[str]) -> str:
+    """What makes a card of these parts: the command with the options that are not the default, but for where and how the card is written."""
     context = click.get_current_context()
     told = [
         f"{option.opts[0]} {value}"
         for option in context.command.params
-        if option.name not in ("out", "as_json", "kept", "processes", "executor")
+        if option.name not in ("out", "as_json", "kept", "processes", "executor", "parts")
         and (given := context.params[str(option.name)]) != option.get_default(context)
         for value in (given if isinstance(given, tuple) else (given,))
     ]
+    told += [f"--part {name}" for name in (*PARTS, *EXTRA) if name in parts] if set(parts) != set(PARTS) else []
     return " ".join(["flitwatch scorecard", *told])
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import click
 
-from flitwatch.console import LOCAL, emit, json_option, progress
+from flitwatch.console import LOCAL, Group, emit, json_option, progress
 
 #: subcommands that live in modules of their own: name -> (module under flitwatch.commands, attribute)
 ELSEWHERE = {"packet": ("sim_packet", "packet")}
 
 
-class SimGroup(click.Group):
+class SimGroup(Group):
     """Imports a subcommand's module only when it is named."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -1,4 +1,4 @@
-"""`flitwatch sim packet`: packets, credits and adaptive routing on a dragonfly or a tree."""
+"""`flitwatch sim packet`: packets, credits and adaptive routing on a dragonfly, a tree or a torus."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from flitwatch.console import LOCAL, emit, json_option, progress
     type=LOCAL,
     required=True,
     metavar="SPEC",
-    help="theta, edison, quartz1, xgft:h;m;w[;p], slingshot, dragonfly:G,R,C or file:PATH.",
+    help="theta, edison, quartz1, xgft:h;m;w[;p], slingshot, dragonfly:G,R,C, torus:20,20,20 or file:PATH.",
 )
 @click.option(
     "--routing",
     type=LOCAL,
     required=True,
-    help="minimal, valiant, adaptive0 .. adaptive3 (dragonfly); ftree, hw-adaptive, lft:FILE (tree).",
+    help="minimal, valiant, adaptive0 .. adaptive3 (dragonfly); ftree, hw-adaptive, spray (any way up for each packet), lft:FILE (tree); dor, valiant (torus); dor, lft:FILE (HyperX).",
 )
 @click.option(
     "--traffic",
@@ -55,7 +55,7 @@ from flitwatch.console import LOCAL, emit, json_option, progress
     type=LOCAL,
     default=None,
     metavar="F",
-    help="CSV pattern,ranks,bytes,placement: several jobs instead of --traffic's one.",
+    help="CSV pattern,ranks,bytes,placement[,class]: several jobs instead of --traffic's one.",
 )
 @click.option(
     "--seed",
@@ -69,7 +69,13 @@ from flitwatch.console import LOCAL, emit, json_option, progress
     default=1,
     show_default=True,
     type=click.IntRange(1, 1024),
-    help="Runs with seeds SEED, SEED + 1, ..., as many at a time as there are cores. One run uses one core.",
+    help="Runs with seeds SEED, SEED + 1, ..., as many at a time as there are cores.",
+)
+@click.option(
+    "--threads",
+    default=None,
+    type=click.IntRange(1, 4),
+    help="Divide each run over so many threads: the answer is the same for any number. It differs a little from that of a run in one piece, the default.",
 )
 @click.option(
     "--nic-protocol",
@@ -90,6 +96,22 @@ from flitwatch.console import LOCAL, emit, json_option, progress
     show_default=True,
     help="The oracles are slow, conventional-event engines that check the fast one.",
 )
+@click.option(
+    "--congestion-control",
+    type=click.Choice(["none", "pairs", "dcqcn"]),
+    default="none",
+    show_default=True,
+    help="pairs: Slingshot's back-pressure on the pairs that feed a congested node; dcqcn: of RoCE, with ECN's marks and a lossless fabric.",
+)
+@click.option(
+    "--traffic-class",
+    "traffic_classes",
+    multiple=True,
+    metavar="NAME:min=S[,max=S][,priority=N]",
+    help="A class with buffers of its own and a share of every link: at least min, at most max, the highest priority first. May be repeated.",
+)
+@click.option("--job-class", default=None, metavar="NAME", help="Traffic class of what --traffic sends.")
+@click.option("--background-class", default=None, metavar="NAME", help="Traffic class of the background.")
 @click.option(
     "--links-csv",
     default=None,

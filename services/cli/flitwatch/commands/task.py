@@ -9,13 +9,13 @@ from typing import Any
 import click
 import orjson
 
-from flitwatch.console import database_options, emit, fail, json_option, progress
+from flitwatch.console import Group, database_options, emit, fail, json_option, progress
 from flitwatch_ops.platform import database
 
 POLL_S = 0.2
 
 
-@click.group()
+@click.group(cls=Group)
 def task() -> None:
     """Start, watch and cancel tasks."""
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from flitwatch.commands.users import gate
-from flitwatch.console import FiniteRange, database_options, emit, json_option
+from flitwatch.console import FiniteRange, Group, database_options, emit, json_option
 from flitwatch_domain.access import SCOPES
 
 
-@click.group()
+@click.group(cls=Group)
 def tokens() -> None:
     """Make, list and revoke API tokens; requests carry them as `Authorization: Bearer fwt_...`."""
 

@@ -30,10 +30,10 @@ HELP = "q quit   s order   m next machine   r read again"
 )
 @click.option(
     "--sort",
-    type=click.Choice(list(SORTS)),
+    type=click.Choice(SORTS),
     default="ratio",
     show_default=True,
-    help="Order of the lists: stalls per flit, stall cycles or flits. Links are always the hottest by stalls per flit.",
+    help="Order of the lists: the ratio of stalls to data sent, stalls, or data sent, in the fabric's own units. Links are always the hottest by their ratio.",
 )
 @click.option("--most", type=click.IntRange(1, 100), default=10, show_default=True, help="Rows of each list.")
 @click.option(
@@ -124,8 +124,7 @@ class _Reader:
     def key(self, key: str) -> None:
         """Do what a key asks for."""
         if key == "s":
-            names = list(SORTS)
-            self._sort = names[(names.index(self._sort) + 1) % len(names)]
+            self._sort = SORTS[(SORTS.index(self._sort) + 1) % len(SORTS)]
         elif key == "m":
             machines = self.found["fabrics"]
             at = machines.index(self._machine) if self._machine in machines else -1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.console import LOCAL, OutPath, database_options, emit, json_option
+from flitwatch.console import LOCAL, Group, OutPath, database_options, emit, json_option
 
 if TYPE_CHECKING:
     from flitwatch_domain.fabric import Fabric
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FORMATS = ("slurm-tree", "slurm-block", "slurm-yaml", "flux", "pbs")
 
 
-@click.group()
+@click.group(cls=Group)
 def topology() -> None:
     """Describe a topology."""
 
@@ -29,7 +29,8 @@ def show(spec: str, as_json: bool) -> None:
     SPEC is xgft:h;m1,..;w1,..[;p1,..], torus:20,20,20, theta, edison, quartz1 or file:PATH. Hops are links from endpoint
     to endpoint, both terminal links included.
 
-    Further forms are hyperx (extents, then endpoints of each router and cables of each pair) and rails (rails, nodes of a group, groups, spines).
+    Further forms are hyperx (extents, then endpoints of each router and cables of each pair), rails (rails, nodes of a group, groups, spines),
+    planes (planes, then the xgft of one, whose endpoints are nodes), dragonfly, cori and slingshot.
     A text that is none is answered with all of them.
     """
     from flitwatch_simulation import topologies
@@ -88,6 +89,9 @@ def export(
 
     tree = schedulers.switch_tree(_chosen(spec, fabric, db_url, ephemeral))
     made = schedulers.text(tree, form)
+    if tree.nameless:
+        more = f" and {len(tree.nameless) - 1} more" if len(tree.nameless) > 1 else ""
+        click.echo(f"warning: {tree.nameless[0]}{more}: names no node, so it is left out", err=True)
     if out is not None:
         out.write_text(made)
     elif not as_json:

@@ -13,6 +13,7 @@ from flitwatch.console import (
     LOCAL,
     TIME_LIMIT_S,
     FiniteRange,
+    Group,
     OutPath,
     emit,
     json_option,
@@ -35,7 +36,7 @@ def _network_options(function: F) -> F:
     return click.option("--topology", type=LOCAL, required=True, help="quartz1 | xgft:h;m;w | file:PATH")(function)
 
 
-@click.group()
+@click.group(cls=Group)
 def traffic() -> None:
     """Measure and reconstruct traffic matrices."""
 
@@ -71,7 +72,7 @@ def trace(path: Path, out: Path | None, packet_bytes: int, as_json: bool) -> Non
     from flitwatch_routing.traces import read as traces
 
     dag = traces.read_trace(path)
-    src, dst, size, packets = traces.matrix(dag, packet_bytes)
+    src, dst, size, packets = traces.matrix(dag, packet_bytes, str(path))
     if out is not None:
         with out.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
@@ -128,6 +129,7 @@ def counters(
     from flitwatch_routing.reconstruction import files
     from flitwatch_routing.reconstruction.lanes import Lanes
     from flitwatch_routing.reconstruction.study import study
+    from flitwatch_routing.traces.read import accounts
 
     fabric, ports = _routed(topology, lfts)
     measured = study(fabric, ports, name, sls, vls, epochs, seed, noise).measured
@@ -145,6 +147,7 @@ def counters(
             "epochs": epochs,
             "packets": measured.packets is not None,
             "simulated": True,
+            **({"traces": told} if (told := accounts([name])) else {}),
         },
         as_json,
     )

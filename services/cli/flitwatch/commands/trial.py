@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from flitwatch.console import database_options, emit, json_option
+from flitwatch.console import Group, database_options, emit, json_option
 from flitwatch_domain.trials import RECORD
 
 if TYPE_CHECKING:
     from flitwatch_ml.trial_report import TrialReport
 
 
-@click.group()
+@click.group(cls=Group)
 def trial() -> None:
     """Say what a randomised trial of advice shows."""
 
@@ -74,5 +74,5 @@ def _lines(made: TrialReport) -> list[str]:
     saved = made["node_hours_saved"]
     if saved["a_job"] is not None and saved["interval"] is not None:
         low, high = saved["interval"]
-        said.append(f"node-hours saved for each advised job: {saved['a_job']:.2f} ({low:.2f} to {high:.2f})")
+        said.append(f"node-hours saved for each advised job: {saved['a_job']:.3g} ({low:.3g} to {high:.3g})")
     return [*said, *(f"warning: {line}" for line in made["warnings"]), CAVEAT]

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import FiniteRange, emit, json_option, progress
+from flitwatch.console import FiniteRange, Group, emit, json_option, progress
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
 
@@ -19,7 +19,7 @@ from flitwatch_domain.units import EARLIEST_S, LATEST_S
 FINE_S = 14_400
 
 
-@click.group()
+@click.group(cls=Group)
 def twin() -> None:
     """Run the cluster twin: a simulated machine that speaks the producers' formats."""
 

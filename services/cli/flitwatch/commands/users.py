@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from flitwatch.console import database_options, emit, json_option
+from flitwatch.console import Group, database_options, emit, json_option
 
 ROLES = ("viewer", "user", "operator", "admin", "service")
 
@@ -31,7 +31,7 @@ def read_password(name: str) -> str:
     return sys.stdin.readline().rstrip("\n")
 
 
-@click.group()
+@click.group(cls=Group)
 def users() -> None:
     """Make, list and change accounts; passwords are asked for, or read from standard input."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -69,9 +70,14 @@ def _detach(keep: tuple[int, ...]) -> None:
 
 
 def watch(
-    ended: int, report: Report, steps: StepFile, pattern: PatternSteps | None, pieces: socket.socket | None
+    ended: int,
+    report: Report,
+    steps: StepFile,
+    pattern: PatternSteps | None,
+    pieces: socket.socket | None,
+    as_json: bool = False,
 ) -> None:
-    """Gather and send until the program has ended, then once more."""
+    """Gather and send until the program has ended, then once more; `as_json` adds what became of the run as the last line."""
     stopped: list[Any] = []
     signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
     poll = select.poll()
@@ -98,6 +104,12 @@ def watch(
     if not report.is_sent:
         said = _send(report, said)
     _say(report, steps, pattern, said)
+    if pattern is not None and not pattern.matched and not reading:
+        print("flitwatch: no line of the program's standard output matches --step-pattern", file=sys.stderr)
+    if as_json:
+        # Standard output belongs to the program.
+        print(json.dumps(report.told()), file=sys.stderr)
+    sys.stderr.flush()
 
 
 def _read(pieces: socket.socket, pattern: PatternSteps, report: Report) -> bool:
@@ -138,4 +150,3 @@ def _say(report: Report, steps: StepFile, pattern: PatternSteps | None, said: bo
         print("flitwatch: send it with: flitwatch run --send-kept", file=sys.stderr)
     elif said:
         print("flitwatch: the run is reported now", file=sys.stderr)
-    sys.stderr.flush()

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from flitwatch.program_run.step_lines import Step
 from flitwatch.rest import Place, refused
@@ -34,9 +34,10 @@ class Head:
 
 
 def of_job(environment: Mapping[str, str]) -> tuple[str | None, list[str]]:
-    """The job that this process belongs to, as its scheduler prints it, and its nodes where they are known."""
+    """The job that this process belongs to, by the id under which jobs are kept, and its nodes where they are known."""
     from flitwatch_domain.errors import BadInput
     from flitwatch_domain.hostlist import expand
+    from flitwatch_domain.jobs import kept_job_id
 
     job, nodes = None, list[str]()
     if "SLURM_JOB_ID" in environment:
@@ -45,12 +46,31 @@ def of_job(environment: Mapping[str, str]) -> tuple[str | None, list[str]]:
         with contextlib.suppress(BadInput):
             nodes = expand(environment.get("SLURM_JOB_NODELIST", ""))
     elif "PBS_JOBID" in environment:
-        job = environment["PBS_JOBID"]
+        job = kept_job_id(environment["PBS_JOBID"]).job_id
         with contextlib.suppress(KeyError, OSError, ValueError):
             nodes = list(dict.fromkeys(Path(environment["PBS_NODEFILE"]).read_text().split()))
     elif "FLUX_JOB_ID" in environment:
         job = environment["FLUX_JOB_ID"]
     return job, nodes
+
+
+class ReportOutcome(TypedDict):
+    """What became of a run.
+
+    Attributes
+    ----------
+    run_id : int or None     None where the API did not take the run
+    steps : int              that were read
+    problem : str or None    why not all of it is sent
+    kept : str or None       the file that holds what is not sent
+    """
+
+    application: str
+    job_id: str | None
+    run_id: int | None
+    steps: int
+    problem: str | None
+    kept: str | None
 
 
 class Report:
@@ -75,6 +95,7 @@ class Report:
         self._head, self._place, self.file = head, place, file
         self._run_id: int | None = None
         self._unsent: dict[int, float] = {}
+        self._numbers: set[int] = set()
         self.problem: str | None = None
         self.refused = False
 
@@ -82,10 +103,23 @@ class Report:
         """Take steps; one that comes again replaces itself."""
         for step in steps:
             self._unsent[step.number] = step.seconds
+            self._numbers.add(step.number)
 
     @property
     def is_sent(self) -> bool:
         return self._run_id is not None and not self._unsent
+
+    def told(self) -> ReportOutcome:
+        """What became of the run so far."""
+        kept = str(self.file) if self.file.exists() else None
+        return {
+            "application": self._head.application,
+            "job_id": self._head.job_id,
+            "run_id": self._run_id,
+            "steps": len(self._numbers),
+            "problem": self.problem,
+            "kept": kept,
+        }
 
     def send(self, timeout_s: float) -> bool:
         """Send what is there; False: not all of it, `problem` says why, and the file keeps it."""
@@ -100,7 +134,8 @@ class Report:
         except (ClientError, FlitwatchError, OSError) as problem:
             said = refused(self._place, problem) if isinstance(problem, Refused) else problem
             self.problem = " ".join(str(said).split()).removesuffix(".")
-            self.refused = getattr(problem, "status", None) in NEVER
+            # What is wrong with the token's file is no answer of the API, though its error has a status too.
+            self.refused = isinstance(problem, Refused) and problem.status in NEVER
             self.keep()
             return False
         self.problem = None

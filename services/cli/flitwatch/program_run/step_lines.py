@@ -100,18 +100,21 @@ class PatternSteps:
     ----------
     unknown : int
         Steps whose time could not be told.
+    matched : int
+        Lines that match.
     """
 
     def __init__(self, pattern: Any) -> None:
         self._pattern, self._lines = pattern, _Lines()
         self._next, self._since_s = 0, -1.0
-        self.unknown = 0
+        self.unknown = self.matched = 0
 
     def of(self, at_s: float, piece: bytes) -> list[Step]:
         """Steps of a piece of output that was printed at that time, by the monotonic clock in seconds."""
         matches = [
             match for line in self._lines.of(piece) if (match := self._pattern.search(line.decode("utf-8", "replace")))
         ]
+        self.matched += len(matches)
         found: list[Step] = []
         for match in matches:
             groups = match.groupdict()

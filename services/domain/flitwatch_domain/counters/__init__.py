@@ -19,7 +19,7 @@ from flitwatch_domain.counters.ethernet import ETHERNET
 from flitwatch_domain.counters.features import Feature, Meaning, feature_of
 from flitwatch_domain.counters.kinds import CounterKind, CounterUse, Scope
 from flitwatch_domain.counters.modern import INFINIBAND, OMNI_PATH, SLINGSHOT
-from flitwatch_domain.counters.units import COUNT_BYTES, STALL_CUTS, STALLED_AT
+from flitwatch_domain.counters.units import COUNT_BYTES, STALL_CUTS, STALLED_AT, UNKNOWN_WAITS
 
 __all__ = [
     "ARIES",
@@ -37,6 +37,7 @@ __all__ = [
     "STALLED_AT",
     "STALL_CUTS",
     "TABLE_II",
+    "UNKNOWN_WAITS",
     "CounterKind",
     "CounterUse",
     "DeviationCounter",

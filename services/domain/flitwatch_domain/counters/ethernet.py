@@ -24,7 +24,7 @@ def _port(
     endpoint: str | None = None,
     array: str | None = None,
     lane: str | None = None,
-    stall_ns: int = 0,
+    stall_units: int = 0,
 ) -> CounterKind:
     router = _ROUTER[array] if array else None
     return CounterKind(
@@ -38,7 +38,7 @@ def _port(
         endpoint_column=endpoint,
         port_array=array,
         lane_array=lane,
-        stall_ns=stall_ns,
+        stall_units=stall_units,
     )
 
 
@@ -56,8 +56,8 @@ ETHERNET: tuple[CounterKind, ...] = (
     _port("SAI_PORT_STAT_IF_OUT_ERRORS", "port_tx_errors", "packets", "Packets not sent because of an error.", endpoint="errors"),
     _port("SAI_PORT_STAT_IF_IN_DISCARDS", "port_rx_discards", "packets", "Packets received and dropped."),
     _port("SAI_PORT_STAT_IF_OUT_DISCARDS", "port_tx_discards", "packets", "Packets dropped instead of sent.", endpoint="errors"),
-    _port("SAI_PORT_STAT_PFC_{tc}_RX_PAUSE_DURATION_US", "port_tx_paused_us", "us", _PAUSED, endpoint="tx_wait_cycles", array=_STALLS, lane=_STALLS, stall_ns=1000),
-    _port("EST_PORT_STAT_PFC_{tc}_RX_PAUSE_DURATION_US", "port_tx_estimated_paused_us", "us", _PAUSED + " SONiC estimates it where the device does not count it.", endpoint="tx_wait_cycles", array=_STALLS, lane=_STALLS, stall_ns=1000),
+    _port("SAI_PORT_STAT_PFC_{tc}_RX_PAUSE_DURATION_US", "port_tx_paused_us", "us", _PAUSED, endpoint="tx_wait_cycles", array=_STALLS, lane=_STALLS, stall_units=1000),
+    _port("EST_PORT_STAT_PFC_{tc}_RX_PAUSE_DURATION_US", "port_tx_estimated_paused_us", "us", _PAUSED + " SONiC estimates it where the device does not count it.", endpoint="tx_wait_cycles", array=_STALLS, lane=_STALLS, stall_units=1000),
     _port("SAI_PORT_STAT_PFC_{tc}_RX_PKTS", "port_rx_pause_frames", "packets", "Frames received that pause the priority, or let it go on."),
     _port("SAI_PORT_STAT_PFC_{tc}_TX_PKTS", "port_tx_pause_frames", "packets", "Frames sent that pause the priority, or let it go on."),
     _port("SAI_PORT_STAT_ECN_MARKED_PACKETS", "port_marked_packets", "packets", "Packets that this port marked as congested."),

@@ -44,9 +44,10 @@ class CounterKind:
         Factor from counts to the endpoint column's unit.
     port_scale : float
         Factor from counts to the unit of the router's column, the port's array and the lane's.
-    stall_ns : int
-        Nanoseconds of a count that tells how long a port was stalled; 0: it tells no time. It is booked as the data that the port could
-        have sent meanwhile, by its rate, so that stalls over data is the time stalled over the time of sending (ADR 1280).
+    stall_units : int
+        Of a count that tells how long a port was stalled: nanoseconds on Ethernet, ticks of the device on InfiniBand; 0: it tells no time, or every port's are
+        alike. It is booked as the data that the port could have sent meanwhile (`counters.units.stall_worth`), so that stalls over data is the time stalled over the
+        time of sending (ADR 1280, ADR 1440).
     """
 
     name: str
@@ -62,7 +63,7 @@ class CounterKind:
     endpoint_scale: float = 1.0
     lane_array: str | None = None
     port_scale: float = 1.0
-    stall_ns: int = 0
+    stall_units: int = 0
 
     @property
     def feeds(self) -> bool:

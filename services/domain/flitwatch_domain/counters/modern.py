@@ -1,4 +1,4 @@
-"""Counters of InfiniBand, Omni-Path and Slingshot as their LDMS samplers (ibmad, opa2, slingshot_metrics) and perfquery name them."""
+"""Counters of InfiniBand, Omni-Path and Slingshot as their LDMS samplers (ibmad, opa2, slingshot_metrics), perfquery and the fabric manager name them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ from dataclasses import replace
 
 from flitwatch_domain.counters.kinds import CounterKind, Scope
 from flitwatch_domain.fabric import Technology
-
-#: 8 bytes on Quantum switches and later (NVIDIA's ibdiagnet user manual, "Congestion assessment on InfiniBand links"). Switch-IB and older count ticks of 32
-#: bytes a lane, sixteen times as long, which nothing in the counters says: their stalls come out too small.
-TICK_WORDS = 2
 
 
 def _port(
@@ -23,7 +19,7 @@ def _port(
     array: str | None = None,
     lane: str | None = None,
     scale: float = 1.0,
-    port_scale: float = 1.0,
+    stall_units: int = 0,
 ) -> CounterKind:
     return CounterKind(
         name,
@@ -37,18 +33,18 @@ def _port(
         port_array=array,
         endpoint_scale=scale,
         lane_array=lane,
-        port_scale=port_scale,
+        stall_units=stall_units,
     )
 
 
-#: IBTA PortCounters and PortCountersExtended. Data counters count words of 4 bytes. A tick of a wait is the time of `TICK_WORDS` words: waits are booked
-#: in times of a word, so that stalls over words is the time stalled over the time of sending (ADR 1280).
+#: IBTA PortCounters and PortCountersExtended. Data counters count words of 4 bytes. How long a tick of a wait is differs between devices
+#: (`counters.units.stall_worth`): waits are booked in times of a word, so that stalls over words is the time stalled over the time of sending (ADR 1280).
 INFINIBAND: tuple[CounterKind, ...] = (
     _port("port_xmit_data", "port_tx_words", "4 bytes", "Words sent on all virtual lanes.", router="rt_flits", endpoint="tx_bytes", array="flits", scale=4),
     _port("port_rcv_data", "port_rx_words", "4 bytes", "Words received on all virtual lanes.", endpoint="rx_bytes", scale=4),
     _port("port_xmit_packets", "port_tx_packets", "packets", "Packets sent.", router="rt_packets", endpoint="tx_packets", array="packets"),
     _port("port_rcv_packets", "port_rx_packets", "packets", "Packets received.", endpoint="rx_packets"),
-    _port("port_xmit_wait", "port_tx_wait_ticks", "ticks", "Ticks in which data was ready but no credit let it leave.", router="rt_stall_cycles", endpoint="tx_wait_cycles", array="stall_cycles", scale=TICK_WORDS, port_scale=TICK_WORDS),
+    _port("port_xmit_wait", "port_tx_wait_ticks", "ticks", "Ticks in which data was ready but no credit let it leave.", router="rt_stall_cycles", endpoint="tx_wait_cycles", array="stall_cycles", stall_units=1),
     _port("port_unicast_xmit_packets", "port_tx_unicast_packets", "packets", "Unicast packets sent."),
     _port("port_unicast_rcv_packets", "port_rx_unicast_packets", "packets", "Unicast packets received."),
     _port("port_multicast_xmit_packets", "port_tx_multicast_packets", "packets", "Multicast packets sent."),
@@ -65,7 +61,7 @@ INFINIBAND: tuple[CounterKind, ...] = (
     _port("local_link_integrity_errors", "port_integrity_errors", "events", "Times local errors exceeded the threshold."),
     _port("excessive_buffer_overrun_errors", "port_overrun_errors", "events", "Times consecutive flow-control periods overran."),
     _port("xmt_data_sl{sl}", "port_tx_sl_words", "4 bytes", "Words sent at the service level.", lane="sl_flits"),
-    _port("port_vl_xmit_wait{vl}", "port_tx_vl_wait_ticks", "ticks", "Ticks in which data of the virtual lane was ready but no credit let it leave.", lane="stall_cycles", port_scale=TICK_WORDS),
+    _port("port_vl_xmit_wait{vl}", "port_tx_vl_wait_ticks", "ticks", "Ticks in which data of the virtual lane was ready but no credit let it leave.", lane="stall_cycles", stall_units=1),
     _port("vl15_dropped", "port_vl15_dropped_packets", "packets", "Management packets dropped for want of buffers."),
 )  # fmt: skip
 
@@ -94,7 +90,7 @@ OMNI_PATH: tuple[CounterKind, ...] = (
             unit="8 bytes" if entry.unit == "4 bytes" else entry.unit,
             canonical=entry.canonical.replace("_words", "_flits"),
             endpoint_scale=8.0 if entry.unit == "4 bytes" else 1.0,
-            port_scale=1.0,
+            stall_units=0,
         )
         for entry in INFINIBAND
     ),
@@ -112,8 +108,19 @@ def _cassini(
     return CounterKind(name, canonical, unit, scope, technology, text, endpoint_column=column, lane_array=lane)
 
 
-#: Cassini NICs of Slingshot; `{tc}` is the traffic class.
+def _rosetta(name: str, canonical: str, unit: str, text: str, array: str) -> CounterKind:
+    column = {"flits": "rt_flits", "packets": "rt_packets"}[array]
+    scope, technology = Scope.PORT, Technology.SLINGSHOT
+    return CounterKind(name, canonical, unit, scope, technology, text, router_column=column, port_array=array)
+
+
+#: Of Slingshot: ports of Rosetta switches by the objects of RFC 2863 that RFC 3635 asks of Ethernet, one of them spelt as the fabric manager spells it; and
+#: Cassini NICs, where `{tc}` is the traffic class.
 SLINGSHOT: tuple[CounterKind, ...] = (
+    _rosetta("IfHCOutOctets", "port_tx_bytes", "bytes", "Bytes sent, frames' headers among them.", "flits"),
+    _rosetta("IfHCOutUcastPkts", "port_tx_unicast_packets", "packets", "Unicast packets sent.", "packets"),
+    _rosetta("IfHCOutMulticastPkts", "port_tx_multicast_packets", "packets", "Multicast packets sent.", "packets"),
+    _rosetta("IfHCOutBroadcastPckts", "port_tx_broadcast_packets", "packets", "Broadcast packets sent.", "packets"),
     _cassini("hni_sts_tx_ok_octets", "nic_tx_bytes", "bytes", "Bytes sent in good frames.", "tx_bytes"),
     _cassini("hni_sts_rx_ok_octets", "nic_rx_bytes", "bytes", "Bytes received in good frames.", "rx_bytes"),
     _cassini("hni_pkts_sent_by_tc_{tc}", "nic_tx_packets", "packets", "Packets sent in the traffic class.", "tx_packets", "packets"),

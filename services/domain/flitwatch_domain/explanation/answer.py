@@ -31,8 +31,6 @@ Row = dict[str, Any]
 
 #: Completed jobs like this one from which on its elapsed time can be called long.
 LEAST_JOBS = 3
-#: Where counters say when it began, they say so to within so many seconds.
-REFINED_S = 10.0
 #: A job is named where it holds at least this share of the score, and so many times the next one's.
 LEAST_SCORE, LEAST_LEAD = 0.6, 2.0
 #: A job that ran before is named by its change alone only where next to nothing else changed.
@@ -67,7 +65,7 @@ class JobProgress:
 
 def elapsed_factor(job: Row, past: PastRunTimes | None, now_s: float) -> float | None:
     """A job's time over the usual time of its like; of one that runs only once it is above; None where that says nothing."""
-    if past is None or job["start_s"] is None:
+    if past is None or job["start_s"] is None or _end_is_lost(job):
         return None
     elapsed = (job["end_s"] if job["end_s"] is not None else now_s) - job["start_s"]
     over = job["state"] == "COMPLETED"
@@ -77,6 +75,11 @@ def elapsed_factor(job: Row, past: PastRunTimes | None, now_s: float) -> float |
     factor = float(elapsed / past.usual_s)
     # Jobs of one name differ in what they compute: beyond a tenth above usual, it must be longer than nine in ten of them.
     return factor if factor < LEAST_SLOWDOWN or elapsed > spread else 1.0
+
+
+def _end_is_lost(job: Row) -> bool:
+    """Whether a job may be over, and no record says since when."""
+    return job["end_s"] is None and job["state"] == "UNKNOWN"
 
 
 def explanation(
@@ -101,6 +104,7 @@ def explanation(
         found = None
     named = candidates[0] if verdict == "named" else None
     onset = None if found is None else _onset(found, scene, named)
+    window = None if scene is None or found is None else scene.root_window(now_s)
     made: Finding = {
         "job_pk": job["job_pk"], "job_id": job["job_id"], "cluster": job["cluster"], "user": job["user"], "account": job["account"], "name": job["name"],
         "state": job["state"], "nodes": job["nodes"], "start": _at_if_known(job["start_s"]), "end": _at_if_known(job["end_s"]), "simulated": job["simulated"],
@@ -108,7 +112,9 @@ def explanation(
         "title": words.title(job, verdict, found, onset, named), "detail": words.detail(verdict, reasons, found, scene, named),
         "slowdown": None if found is None or onset is None else _slowdown(found, scene, onset),
         "routers": None if scene is None or found is None else {"routers": len(np.unique(scene.router)), **_count(scene.own)},
-        "links": [_link(one) for one in links] if slow else [], "root": root if slow else None, "groups": _groups(scene) if slow and scene is not None else [],
+        "links": [_link(one) for one in links] if slow else [], "root": root if slow else None,
+        "root_from": None if window is None else _at(window[0]), "root_to": None if window is None else _at(window[1]),
+        "groups": _groups(scene) if slow and scene is not None else [],
         "candidates": [_candidate(one, one is named) for one in candidates[:MOST_CANDIDATES]], "candidates_total": len(candidates),
         "named": None if named is None else named.job.job_id,
         "remedies": remedies.remedies(job, found, named, now_s, None if scene is None else scene.rose),
@@ -119,11 +125,14 @@ def explanation(
 def _not_told(job: Row, watched: JobProgress, found: Slowdown | None, now_s: float) -> list[str]:
     """Why nothing can be said of a job whose slowness was not found; empty where it is not slow."""
     if job["start_s"] is None:
-        return ["it has not begun, as far as the scheduler's records say"]
+        lost = job["state"] == "UNKNOWN"
+        return ["no record says when it ran" if lost else "it has not begun, as far as the scheduler's records say"]
     steps = watched.steps
     if steps is None:
         if elapsed_factor(job, watched.past, now_s) is not None:
             return []
+        if _end_is_lost(job):
+            return ["it records no steps, and no record says when it ended"]
         if watched.past is None:
             return [
                 f"it records no steps, and fewer than {LEAST_JOBS} completed jobs of its name and size say what is usual"

@@ -24,7 +24,7 @@ def chain(made: Finding) -> list[ChainSentence]:
     if slow is None:
         return []
     told: list[tuple[Part, str]] = [
-        ("steps", _steps(slow)),
+        ("steps", _steps(slow, over=made["end"] is not None)),
         ("links", _links(made)),
         ("jobs", _jobs(made)),
         ("since", _since(slow)),
@@ -54,9 +54,9 @@ def help_text(remedy: Remedy) -> str:
     return f"{remedy['text']} Minutes saved are unknown: {remedy['why_unknown']}."
 
 
-def _steps(slow: JobSlowdown) -> str:
+def _steps(slow: JobSlowdown, over: bool) -> str:
     percent = f"{round((slow['factor'] - 1) * 100)} %"
-    lost = f"{minutes_and_seconds(slow['lost_s'])} lost{' so far' if slow['until'] is None else ''}"
+    lost = f"{minutes_and_seconds(slow['lost_s'])} lost{' so far' if slow['until'] is None and not over else ''}"
     if slow["basis"] == "counters":
         return f"The job takes {percent} longer than jobs of its name and size; {lost}."
     which = (

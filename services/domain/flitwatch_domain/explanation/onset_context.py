@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.explanation.candidates import NeighbourJob
 from flitwatch_domain.explanation.carriers import UNCOUNTED, Count, LinkCount, RouterCounts
+
+#: Counters of ports come in grids of so many seconds; the root is looked for in the first minute after the onset, and not in less than two of them.
+GRID_S, WINDOW_S, LEAST_WINDOW_S = 10, 60.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -53,3 +57,9 @@ class OnsetContext:
         """Whether stalls rose on the job's routers or where their links lead; None where neither was counted on both sides."""
         known = [count.rose for count in (self.own, self.onward) if count.rose is not None]
         return any(known) if known else None
+
+    def root_window(self, now_s: float) -> tuple[float, float] | None:
+        """The minute after the onset, or what there is of it, in which the root is looked for: epoch seconds [from, to); None where that is too little."""
+        to_s = min(math.ceil(self.high_s / GRID_S) * GRID_S + WINDOW_S, now_s, self.end_s)
+        length_s = min(WINDOW_S, math.floor((to_s - self.high_s) / GRID_S) * GRID_S)
+        return None if length_s < LEAST_WINDOW_S else (to_s - length_s, to_s)

@@ -151,6 +151,7 @@ class Finding(TypedDict):
     reasons : why nobody can tell; empty otherwise
     links : those that gained most stalls first
     root : where the congestion on its links begins; None where that is not found
+    root_from, root_to : the minute after the onset in which it is looked for; None where too little of it is over, or the place is unknown
     candidates : the most likely first;  named : the id of the job that is named
     """
 
@@ -174,6 +175,8 @@ class Finding(TypedDict):
     routers: OwnRouters | None
     links: list[CarryingLink]
     root: Mapping[str, Any] | None
+    root_from: datetime | None
+    root_to: datetime | None
     groups: list[CarryingGroup]
     candidates: list[CandidateJob]
     candidates_total: int

@@ -22,10 +22,16 @@ LEAST_SIGMA = 0.02
 LEAST_STEPS = 3
 #: Where steps take so much longer, two of them are no accident: of long steps, a third would come too late.
 TWO_STEPS = 1.5
+#: Steps in a row near the usual time after which a slow stretch is over, while the run goes on: one or two come within an incident.
+OVER_STEPS = 3
+#: Where steps take long, two that take so many seconds together are enough: three would say it too late.
+OVER_S = 120.0
 #: Earlier runs from which on the usual time of a step is known.
 LEAST_RUNS = 3
 #: Log-likelihood below the best that an onset may have and still lie in the interval (95 %: half of chi-square with one degree of freedom).
 INTERVAL_DROP = 1.92
+#: Where counters say when a stretch began, they say so to within so many seconds.
+REFINED_S = 10.0
 #: A shift of the mean of counters by so many standard errors is one.
 COUNTER_Z = 6.0
 
@@ -40,12 +46,14 @@ class Steps:
     time_s : float64 (n,)
     start_s : float            epoch seconds at which the first step began
     earlier_s : float64 (runs, most)   times of the same application on as many nodes by step number, NaN where a run has none
+    ended : bool               no step is to come
     """
 
     step: NDArray[np.int64]
     time_s: Floats
     start_s: float
     earlier_s: Floats
+    ended: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class Slowdown:
     factor : time over usual time, of the stretch
     lost_s : seconds beyond the usual time so far
     low_s, onset_s, high_s : epoch seconds; the interval in which it began, 95 %
-    end_s : float or None       when it was over; None: it was not while the run was watched
+    end_s : float or None       when its last slow step ended; None: it is not over, as `is_over` says
     from_start : bool           the first step was slow already: the onset is the beginning of the run or earlier
     first_step, last_step : int or None
     runs : int                  earlier runs compared with
@@ -172,6 +180,22 @@ def onset_steps(log_ratio: Floats, first: int, last: int, sigma: float) -> tuple
     return low, high
 
 
+def is_over(after: NDArray[np.bool_], after_s: Floats, ended: bool) -> bool:
+    """Whether a slow stretch is over, by the steps (n,) that follow it: which of them were near usual, and their times.
+
+    Several in a row must have been: one that is near usual among slow ones ends nothing, and one slow step after several begins nothing
+    again. Of a run that has ended, any step is enough: no later one can show that the stretch went on.
+    """
+    if ended:
+        return len(after) > 0
+    row, row_s = 0, 0.0
+    for near, taken_s in zip(after.tolist(), after_s.tolist(), strict=True):
+        row, row_s = (row + 1, row_s + taken_s) if near else (0, 0.0)
+        if row >= OVER_STEPS or (row > 1 and row_s >= OVER_S):
+            return True
+    return False
+
+
 def of_steps(steps: Steps) -> Slowdown | None:
     """The slow stretch of a run, or None. Without enough earlier runs it is held against the run's own median step."""
     if len(steps.step) < LEAST_STEPS:
@@ -192,7 +216,9 @@ def of_steps(steps: Steps) -> Slowdown | None:
     line = timeline(steps, usual)
     known = np.isfinite(own[first : last + 1])
     taken, due = steps.time_s[first : last + 1][known].sum(), own[first : last + 1][known].sum()
-    over = last < len(steps.step) - 1
+    log_factor = float(np.nan_to_num(ratio[first : last + 1]).mean())
+    near = np.nan_to_num(ratio[last + 1 :]) < log_factor / 2
+    over = is_over(near, steps.time_s[last + 1 :], steps.ended)
     to_come = usual[int(steps.step[-1]) + 1 :]
     guessed = float(line.guessed_s[first])
     # A step is slow where any of it was, so the change lies within it or within the step before.
@@ -246,3 +272,8 @@ def rise(series: Series, low_s: float, high_s: float) -> float | None:
     noise = max(noise, float(rest.std()), 0.02)
     shifted = (after[best] - before[best]) / (noise * math.sqrt(1 / count[best] + 1 / (len(at) - count[best])))
     return float(at[best + 1]) if shifted >= COUNTER_Z and after[best] - before[best] >= math.log(1.2) else None
+
+
+def narrowed(low_s: float, high_s: float, at_s: float) -> tuple[float, float]:
+    """The interval of an onset, epoch seconds, where counters rose at `at_s` within it."""
+    return max(low_s, at_s - REFINED_S), min(high_s, at_s + REFINED_S)

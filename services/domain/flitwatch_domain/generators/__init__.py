@@ -10,7 +10,7 @@ from flitwatch_domain.generators.dragonfly import (
 )
 from flitwatch_domain.generators.hyperx import dimension_order, hyperx
 from flitwatch_domain.generators.torus import torus
-from flitwatch_domain.generators.tree import quartz1, rails, xgft
+from flitwatch_domain.generators.tree import planes, quartz1, rails, xgft
 
 __all__ = [
     "cori_like",
@@ -19,6 +19,7 @@ __all__ = [
     "edison_like",
     "hyperx",
     "most_blue_routers",
+    "planes",
     "quartz1",
     "rails",
     "slingshot_like",

@@ -105,33 +105,7 @@ def xgft(
     bandwidth_bps : float
         Of every cable.
     """
-    cables = [Fraction(1)] * h if p is None else [Fraction(value).limit_denominator(64) for value in p]
-    if h < 1 or len(m) != h or len(w) != h or len(cables) != h or min([*m, *w]) < 1 or min(cables) < 1:
-        raise BadRequest(
-            f"XGFT(h={h}; m={list(m)}; w={list(w)}; p={None if p is None else list(p)}) is not possible",
-            advice="Give h positive numbers for m and w, and cables of at least 1.",
-        )
-    if w[0] != 1 or cables[0] != 1:
-        raise BadRequest("endpoints with several parents are not supported", advice="Use w[0] = 1 and p[0] = 1.")
-    counts = [prod(w[:level]) * prod(m[level:]) for level in range(1, h + 1)]
-    links = prod(m) + sum(n * up * copies for n, up, copies in zip(counts, w[1:], cables[1:], strict=False))
-    if links > MOST_CABLES:
-        raise TooCostly(
-            f"the tree has {float(links):.3g} cables, more than {MOST_CABLES:,}", advice="Choose a smaller one."
-        )
-    starts = np.concatenate([[0], np.cumsum(counts)])
-    ups = []
-    for level in range(2, h + 1):
-        # A vertex of level l - 1 is (a_h .. a_l, b_(l-1) .. b_1); its parents differ in digit l: b_l instead of a_l.
-        lower = np.arange(counts[level - 2])
-        roots = prod(w[: level - 1])
-        high, low = lower // roots, lower % roots
-        subtree, child = high // m[level - 1], high % m[level - 1]
-        child_of = np.repeat(lower, w[level - 1])
-        b = np.tile(np.arange(w[level - 1]), lower.size)
-        parent = (np.repeat(subtree, w[level - 1]) * w[level - 1] + b) * roots + np.repeat(low, w[level - 1])
-        copies = _copies(cables[level - 1], np.repeat(child, w[level - 1]) + b)
-        ups.append((np.repeat(starts[level - 2] + child_of, copies), np.repeat(starts[level - 1] + parent, copies)))
+    counts, ups, cables = _xgft_cables(h, m, w, p)
     level_of = np.repeat(np.arange(h), counts)
     groups = [np.arange(n) // (n // m[-1]) if h > 2 and at < h - 1 else np.full(n, -1) for at, n in enumerate(counts)]
     if h <= 2:
@@ -151,6 +125,111 @@ def xgft(
         bandwidth_bps,
         attributes,
     )
+
+
+def _xgft_cables(
+    h: int, m: Sequence[int], w: Sequence[int], p: Sequence[float] | None, most_cables: int = MOST_CABLES
+) -> tuple[list[int], list[tuple[Ints, Ints]], list[Fraction]]:
+    """Switches by level, (lower switch, upper switch) of each cable level by level, and cables of a pair by level; raises as `xgft`."""
+    cables = [Fraction(1)] * h if p is None else [Fraction(value).limit_denominator(64) for value in p]
+    if h < 1 or len(m) != h or len(w) != h or len(cables) != h or min([*m, *w]) < 1 or min(cables) < 1:
+        raise BadRequest(
+            f"XGFT(h={h}; m={list(m)}; w={list(w)}; p={None if p is None else list(p)}) is not possible",
+            advice="Give h positive numbers for m and w, and cables of at least 1.",
+        )
+    if w[0] != 1 or cables[0] != 1:
+        raise BadRequest("endpoints with several parents are not supported", advice="Use w[0] = 1 and p[0] = 1.")
+    counts = [prod(w[:level]) * prod(m[level:]) for level in range(1, h + 1)]
+    links = prod(m) + sum(n * up * copies for n, up, copies in zip(counts, w[1:], cables[1:], strict=False))
+    if links > most_cables:
+        raise TooCostly(
+            f"a tree has {float(links):.3g} cables, more than {most_cables:,}",
+            advice="Choose a smaller one.",
+        )
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    ups = []
+    for level in range(2, h + 1):
+        # A vertex of level l - 1 is (a_h .. a_l, b_(l-1) .. b_1); its parents differ in digit l: b_l instead of a_l.
+        lower = np.arange(counts[level - 2])
+        roots = prod(w[: level - 1])
+        high, low = lower // roots, lower % roots
+        subtree, child = high // m[level - 1], high % m[level - 1]
+        child_of = np.repeat(lower, w[level - 1])
+        b = np.tile(np.arange(w[level - 1]), lower.size)
+        parent = (np.repeat(subtree, w[level - 1]) * w[level - 1] + b) * roots + np.repeat(low, w[level - 1])
+        copies = _copies(cables[level - 1], np.repeat(child, w[level - 1]) + b)
+        ups.append((np.repeat(starts[level - 2] + child_of, copies), np.repeat(starts[level - 1] + parent, copies)))
+    return counts, ups, cables
+
+
+def planes(
+    count: int,
+    h: int,
+    m: Sequence[int],
+    w: Sequence[int],
+    p: Sequence[float] | None = None,
+    *,
+    bandwidth_bps: float = 400e9,
+) -> Fabric:
+    """Equal fat trees side by side, and every node with a NIC in each: no cable joins two of them.
+
+    An accelerator reaches a plane that is not its own NIC's through its node, as in DeepSeek-V3's network of eight planes (Zhao et al., ISCA 2025) and
+    NCCL's PXN. So each node is a switch of its own below the leaves, with `count` endpoints and a cable to one leaf of each plane.
+    Routes by destination (d-mod-k) take the plane of the destination's NIC; adaptive ones and sprays take any.
+
+    Parameters
+    ----------
+    count : int
+        Planes, and NICs of a node.
+    h, m, w, p
+        XGFT(h; m; w) of one plane, as in `xgft`; its endpoints are the nodes.
+    bandwidth_bps : float
+        Of every cable, and of an accelerator within its node: it sends what its NIC can.
+
+    Raises
+    ------
+    BadRequest, TooCostly
+        There is no such fabric, or it has more than `MOST_CABLES` cables.
+    """
+    if count < 1:
+        raise BadRequest(f"{count} planes are not possible", advice="Give one plane or more.")
+    sizes, ups, _ = _xgft_cables(h, m, w, p, max(MOST_CABLES // count - prod(m), 0))
+    nodes, switches = prod(m), sum(sizes)
+    node, plane = np.repeat(np.arange(nodes), count), np.tile(np.arange(count), nodes)
+    # Planes follow one another on every level, so that levels stay in order.
+    first = nodes + np.concatenate([[0], np.cumsum(sizes)])[:-1] * count
+    level_of = np.repeat(np.arange(h), sizes)
+    within = np.arange(switches) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+
+    def in_plane(switch: Ints, one: Ints | int) -> Ints:
+        at = level_of[switch]
+        return np.asarray(first[at] + one * np.asarray(sizes)[at] + within[switch])
+
+    cables = [(node, in_plane(node // m[0], plane))]
+    for low, high in ups:
+        pairs = [(in_plane(low, one), in_plane(high, one)) for one in range(count)]
+        cables.append((np.concatenate([pair[0] for pair in pairs]), np.concatenate([pair[1] for pair in pairs])))
+    text = ";".join(
+        [str(count), str(h), ",".join(map(str, m)), ",".join(map(str, w))]
+        + ([",".join(f"{one:g}" for one in p)] if p else [])
+    )
+    names = [f"node{n}" for n in range(nodes)]
+    names += [
+        f"{_level_name(at, h)}{one}.{n}" for at, size in enumerate(sizes) for one in range(count) for n in range(size)
+    ]
+    groups = [np.full(nodes, -1), *(np.repeat(np.arange(count), size) for size in sizes)]
+    tree = _tree(
+        "planes-" + re.sub(r"[;,]", "-", text),
+        f"planes:{text}",
+        names,
+        np.repeat(np.arange(h + 1), [nodes, *(size * count for size in sizes)]),
+        np.concatenate(groups),
+        node,
+        cables,
+        bandwidth_bps,
+        {"planes": count, "adapters": [f"mlx5_{one}" for one in plane.tolist()]},
+    )
+    return _of_nodes(tree, node)
 
 
 def rails(rails: int, nodes: int, groups: int, spines: int, *, bandwidth_bps: float = 400e9) -> Fabric:
@@ -196,6 +275,11 @@ def rails(rails: int, nodes: int, groups: int, spines: int, *, bandwidth_bps: fl
         bandwidth_bps,
         {"rails": rails, "adapters": [f"mlx5_{one}" for one in rail.tolist()]},
     )
+    return _of_nodes(tree, node)
+
+
+def _of_nodes(tree: Fabric, node: Ints) -> Fabric:
+    """The same tree with endpoints that share nodes, by the number of each one's node."""
     ends = replace(tree.endpoints, node=np.array([f"n{one}" for one in node.tolist()]))
     return replace(tree, endpoints=ends)
 

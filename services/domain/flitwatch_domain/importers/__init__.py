@@ -9,7 +9,7 @@ Open
 - `interconnect` for Cray's `rtr --interconnect`;
 - `ibnetdiscover` for InfiniBand sections and cables, `ibdevices` for what they become, `ibnames` for names from node descriptions, `ibtree` for
   levels, pods and link classes;
-- `slingshot` for the fabric manager's links, and the groups that they show; `ufm` for UFM's links, ports and systems;
+- `slingshot` for the fabric manager's links, and the groups that they show, `slingshot_template` for its template; `ufm` for UFM's links, ports and systems;
 - `neighbours` for files with LLDP neighbours of Ethernet switches, `sonic` for tables of SONiC's databases, `lldp` for the fabric that they make;
 - `dragonview` for snapshots of a Cray XC's links with their counters;
 - `table` for CSV tables with typed rows, `yaml_text` for YAML;

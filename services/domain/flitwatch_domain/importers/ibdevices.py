@@ -9,7 +9,9 @@ End = tuple[str, int]
 
 @dataclass
 class Device:
-    """A switch or channel adapter; `ports` is the number of ports it has, 0 unknown."""
+    """A switch or channel adapter; `ports` is the number of ports it has, 0 unknown; `device_id` that of its
+    chip, 0 unknown; `model` as its vendor sells it.
+    """
 
     guid: str
     is_switch: bool
@@ -17,6 +19,8 @@ class Device:
     ports: int = 0
     description: str = ""
     defined: bool = True
+    device_id: int = 0
+    model: str = ""
     port_guid: dict[int, str] = field(default_factory=dict)
     lid: dict[int, int] = field(default_factory=dict)
     lmc: dict[int, int] = field(default_factory=dict)

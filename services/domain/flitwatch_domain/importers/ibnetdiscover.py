@@ -55,11 +55,13 @@ def _read(text: str, where: str, warnings: Warnings) -> tuple[dict[str, Device],
     devices: dict[str, Device] = {}
     cables: dict[End, Cable] = {}
     current: Device | None = None
+    device_id = 0
     for number, raw in numbered_lines(text):
         here = f"{where}:{number}"
         line = TERMINAL.sub("", raw)
         if match := SECTION.match(line):
             current = _open_section(devices, match, number, here)
+            current.device_id, device_id = device_id, 0
         elif match := _PORT.match(line):
             if current is None:
                 raise BadInput("a port stands before any switch or adapter", where=here)
@@ -68,10 +70,20 @@ def _read(text: str, where: str, warnings: Warnings) -> tuple[dict[str, Device],
             raise BadInput(
                 f"cannot read {line.strip()[:80]!r}", where=here, advice="Expected a line of ibnetdiscover's output."
             )
-        elif not (ATTRIBUTE.match(line) or _IGNORED.match(line)):
+        elif match := ATTRIBUTE.match(line):
+            if match.group(1).lower() == "devid":
+                device_id = _device_id(match.group(2))
+        elif not _IGNORED.match(line):
             # The tool's own messages, a prompt, the first line of `script`: what surrounds the output when it was captured.
             warnings.add("lines that are none of ibnetdiscover's output", number, f"skipped {line.strip()[:80]!r}")
     return devices, cables
+
+
+def _device_id(text: str) -> int:
+    try:
+        return int(text, 16)
+    except ValueError:
+        return 0
 
 
 def _open_section(devices: dict[str, Device], match: re.Match[str], number: int, here: str) -> Device:

@@ -1,6 +1,6 @@
 """From switches and cables, of InfiniBand or Ethernet, to a fabric: levels, pods and link classes.
 
-A leaf is a switch with many hosts, or one whose upward neighbours are a leaf's; levels count the distance from the leaves; a pod is what hangs
+A leaf is a switch with many hosts, one that lies beyond the cores, or one whose upward neighbours are a leaf's; levels count the distance from the leaves; a pod is what hangs
 together once the top level is taken away. Where switches of one level are cabled to one another the fabric is a graph without levels.
 """
 
@@ -36,6 +36,10 @@ _HOST, _UP, _DOWN, _LINK = range(4)
 _SURE_LEAF = 0.5
 #: A switch shares at least this share of its neighbours with a sure leaf to be one itself.
 _SAME_NEIGHBOURS = 0.75
+#: So far from the sure leaves, two levels up and two down, a switch is a leaf too: of management, with few hosts or none.
+_BEYOND_CORES = 4
+#: The largest unicast LID (InfiniBand specification, volume 1, section 4.1.1). A port that no subnet manager brought up has 65535.
+_MOST_LID = 0xBFFF
 #: Up to this share of cables within a level is taken for exceptions to a tree.
 _LEVEL_CABLES = 0.05
 
@@ -98,6 +102,14 @@ def assemble(
         CLASSES,
     )
     known = [adapters[row[1][0]] for row in hosts]
+    lids = [devices[row[1][0]].lid.get(row[1][1], 0) for row in hosts]
+    for (_, (guid, port), *_), lid in zip(hosts, lids, strict=True):
+        if lid > _MOST_LID:
+            warnings.add(
+                "adapters without a LID",
+                devices[guid].line,
+                f"port {port} of H-{guid} has LID {lid}, which is none: no subnet manager brought it up",
+            )
     return Fabric(
         name=name,
         kind=kind,
@@ -119,9 +131,11 @@ def assemble(
             "adapter_ports": [row[1][1] for row in hosts],
             "adapter_count": len(adapters),
             "switch_lids": [devices[guid].lid.get(0, 0) for guid in order],
-            "lids": [devices[row[1][0]].lid.get(row[1][1], 0) for row in hosts],
+            "lids": [lid if lid <= _MOST_LID else 0 for lid in lids],
             "lmc": [devices[row[1][0]].lmc.get(row[1][1], 0) for row in hosts],
             "descriptions": [devices[guid].description for guid in order],
+            "device_ids": [devices[guid].device_id for guid in order],
+            "models": [devices[guid].model for guid in order],
             "roles": "by name: aggregation units serve, storage servers do I/O, all others compute",
         },
         warnings=warnings.texts(),
@@ -142,6 +156,11 @@ def _levels(count: int, between: list[tuple[int, int, int, int, float]], tenants
         neighbours[b].add(a)
     leaves = set(np.flatnonzero(tenants >= _SURE_LEAF * tenants.max()).tolist())
     distance = _distances(neighbours, leaves, count)
+    beyond = set(np.flatnonzero(distance >= _BEYOND_CORES).tolist())
+    # Without a host among them they may be the cores of a tree of five levels.
+    if tenants[list(beyond)].any():
+        leaves |= beyond
+        distance = _distances(neighbours, leaves, count)
     sure = [neighbours[leaf] for leaf in leaves]
     for switch in np.flatnonzero((distance == 2) | (distance < 0)).tolist():
         up = neighbours[switch]

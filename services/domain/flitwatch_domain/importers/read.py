@@ -6,17 +6,24 @@ from pathlib import Path
 
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.importers import ibnetdiscover, interconnect, neighbours, slingshot, ufm
+from flitwatch_domain.importers import ibnetdiscover, interconnect, neighbours, slingshot, slingshot_template, ufm
 from flitwatch_domain.importers.text import numbered_lines, read_text
 
 #: What `--format` takes.
 FORMATS = ("auto", "cray", "ibnetdiscover", "lldp", "slingshot", "ufm")
 
+
+def _slingshot(text: str, where: str, name: str) -> Fabric:
+    """The fabric manager's links or its template."""
+    parse = slingshot_template.parse if slingshot_template.looks_like(text) else slingshot.parse
+    return parse(text, where, name)
+
+
 _PARSERS = {
     "cray": interconnect.parse,
     "ibnetdiscover": ibnetdiscover.parse,
     "lldp": neighbours.parse,
-    "slingshot": slingshot.parse,
+    "slingshot": _slingshot,
     "ufm": ufm.parse,
 }
 
@@ -27,7 +34,7 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
     Parameters
     ----------
     path : str or Path
-        Output of Cray's `rtr --interconnect`, of `ibnetdiscover`, Slingshot's links (`fmctl get links`), UFM's (`GET /ufmRest/resources/links`),
+        Output of Cray's `rtr --interconnect`, of `ibnetdiscover`, Slingshot's links (`fmctl get links`) or its template, UFM's links (`GET /ufmRest/resources/links`),
         or LLDP neighbours of Ethernet switches; of these also a folder with a file a switch, which is called as the switch.
     format : str
         One of `FORMATS`; `auto` looks at the first lines.
@@ -58,7 +65,7 @@ def _of_folder(folder: Path, name: str) -> Fabric:
 
 def detect(text: str, where: str) -> str:
     """The format of a topology's text: one of `FORMATS`."""
-    if slingshot.DOCUMENTS.match(text):
+    if slingshot.DOCUMENTS.match(text) or slingshot_template.looks_like(text):
         return "slingshot"
     if ufm.DOCUMENT.match(text):
         return "ufm"
@@ -81,9 +88,9 @@ def detect(text: str, where: str) -> str:
         if seen > 10_000:
             break
     raise BadInput(
-        "is neither a Cray interconnect file nor ibnetdiscover output nor a list of Slingshot's or UFM's links, nor LLDP neighbours",
+        "is neither a Cray interconnect file nor ibnetdiscover output nor Slingshot's template nor a list of its or UFM's links, nor LLDP neighbours",
         where=where,
-        advice="Give what `ibnetdiscover`, Cray's `rtr --interconnect` or `fmctl get links` printed, what UFM answers to GET /ufmRest/resources/links, or what `sonic-db-dump -n APPL_DB -y` or `lldpctl -f json` prints.",
+        advice="Give what `ibnetdiscover`, Cray's `rtr --interconnect` or `fmctl get links` printed, the fabric manager's fabric_template.json, what UFM answers to GET /ufmRest/resources/links, or what `sonic-db-dump -n APPL_DB -y` or `lldpctl -f json` prints.",
     )
 
 

@@ -1,14 +1,16 @@
 """Slingshot topologies as the fabric manager names its links: `x3000c0r41j11p1-x3000c0r42j18p1`, a line each or in the documents of `/fabric/links`.
 
-Names follow HPE's component names: switch `xNNNNcCrR` (also with `bB`), its port `jJpP`; NIC `xNNNNcCsSbBnNhH`, a node's `xNNNNcCsSbBnN`. The form of
-lines and documents is that of `fmctl get links` and of REST answers in HPE's congestion guide. Nothing there says which switches make a group.
+Names follow HPE's component names: switch `xNNNNcCrR` (also with `bB`), its port `jJpP` by the jack and `aAlL` by the link of its chip; NIC
+`xNNNNcCsSbBnNhH`, a node's `xNNNNcCsSbBnN`. The form of lines and documents is that of `fmctl get links` and of REST answers in HPE's congestion guide.
+Nothing there says which switches make a group.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +19,20 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import CountedAt, Endpoints, Fabric, FabricKind, LinkClass, Links, Routers, Technology
 from flitwatch_domain.importers.text import Warnings, numbered_lines
 
-_SWITCH_PORT = r"(x[0-9]{1,5}c[0-9]{1,2}r[0-9]{1,3})(?:b[0-9]{1,2})?j([0-9]{1,2})p([0-9])"
+_SWITCH = r"(x[0-9]{1,5}c[0-9]{1,2}r[0-9]{1,3})(?:b[0-9]{1,2})?"
+_SWITCH_PORT = _SWITCH + r"j([0-9]{1,3})p([0-9])"
 _NIC = r"(x[0-9]{1,5}c[0-9]{1,2}s[0-9]{1,3}b[0-9]{1,2}n[0-9]{1,2})h([0-9]{1,2})"
 _END = re.compile(f"(?:{_SWITCH_PORT}|{_NIC})$")
+_LOCATION = re.compile(_SWITCH + r"(?:j([0-9]{1,3})p([0-9])|a([0-9]{1,2})l([0-9]{1,3}))")
 #: A link's name, alone or behind its place in the REST interface.
 LINE = re.compile(r"\s*(?:/fabric/links/)?(x\w+)-(x\w+)\s*$")
 #: The beginning of the documents.
 DOCUMENTS = re.compile(r'\s*\{\s*"(document\w+|totalCount)"')
-#: Jacks of two ports; Rosetta has 64 ports of 200 Gb/s.
-JACK_PORTS, MOST_PORT, BANDWIDTH_BPS = 2, 63, 200e9
+#: Jacks of two ports; Rosetta has 64 ports of 200 Gb/s. Switches in a rack have jacks 1 to 32; on a blade's those to the nodes are numbered from 100, as
+#: x2011c6r1j100p0 in notes on Frontier's operation. Of a jack beyond 131 we know nothing.
+JACK_PORTS, BANDWIDTH_BPS = 2, 200e9
+_JACKS, _TO_NODES = 32, 100
+MOST_PORT = 2 * JACK_PORTS * _JACKS - 1
 #: Switches of a group have most of their neighbours in common: the part of those of either that both have.
 COMMON = 0.5
 CLASSES = (LinkClass.GREEN, LinkClass.BLUE, LinkClass.TERMINAL, LinkClass.LINK)
@@ -38,23 +45,17 @@ End = tuple[str, int]
 def parse(text: str, where: str, name: str) -> Fabric:
     """A fabric from the fabric manager's list of links; BadInput names the line that cannot be read or contradicts another.
 
-    Ports are numbered 2 x (jack - 1) + port, so that jack and port can be told from the number; this is not the number of the switch's chip.
+    Ports are numbered 2 x (jack - 1) + port, and from 64 on behind jack 100, so that jack and port can be told from the number; this is not the number
+    of the switch's chip.
     """
-    cables = list(_cables(text, where))
+    cables = list(cables_of(_names(text, where)))
     if not cables:
         raise BadInput("lists no link", where=where)
     warnings = Warnings(where)
     switches = sorted({end[0] for cable in cables for end in cable if _is_switch(end)}, key=_in_order)
-    if not switches:
-        raise BadInput("lists no switch", where=where)
-    nics = {b: a for a, b in cables if not _is_switch(b)}
-    ends = sorted(nics, key=lambda nic: (_in_order(nic[0]), nic[1]))
     number = {switch: router for router, switch in enumerate(switches)}
-    owner = np.array([number[nics[nic][0]] for nic in ends], np.int64)
-    port = np.array([nics[nic][1] for nic in ends], np.int64)
-    between = [(a, b) for a, b in cables if _is_switch(b)]
-    src, dst = (np.array([number[cable[side][0]] for cable in between], np.int64) for side in (0, 1))
-    out, into = (np.array([cable[side][1] for cable in between], np.int64) for side in (0, 1))
+    between = [(number[a[0]], number[b[0]]) for a, b in cables if _is_switch(b)]
+    src, dst = (np.array([pair[side] for pair in between], np.int64) for side in (0, 1))
     group = groups(len(switches), src, dst)
     if group is None and (group := _cabinets(switches, src, dst)) is not None:
         warnings.add(
@@ -66,6 +67,27 @@ def parse(text: str, where: str, name: str) -> Fabric:
         warnings.add(
             "groups", 1, "the switches do not fall into groups that are each joined all to all: shown as a graph"
         )
+    return fabric_of(name, where, switches, group, cables, warnings)
+
+
+def fabric_of(
+    name: str,
+    where: str,
+    switches: list[str],
+    group: NDArray[np.int64] | None,
+    cables: list[tuple[End, End]],
+    warnings: Warnings,
+    attributes: dict[str, Any] | None = None,
+) -> Fabric:
+    """The fabric of switches, in the order of their places in a group, and cables, the switch's end first; `group` is None where nobody knows it."""
+    number = {switch: router for router, switch in enumerate(switches)}
+    nics = {b: a for a, b in cables if not _is_switch(b)}
+    ends = sorted(nics, key=lambda nic: (_in_order(nic[0]), nic[1]))
+    owner = np.array([number[nics[nic][0]] for nic in ends], np.int64)
+    port = np.array([nics[nic][1] for nic in ends], np.int64)
+    between = [(a, b) for a, b in cables if _is_switch(b)]
+    src, dst = (np.array([number[cable[side][0]] for cable in between], np.int64) for side in (0, 1))
+    out, into = (np.array([cable[side][1] for cable in between], np.int64) for side in (0, 1))
     local = _LINK if group is None else np.where(group[src] == group[dst], _GREEN, _BLUE)
     vertex = len(switches) + np.arange(len(ends))
     kinds = np.concatenate([np.broadcast_to(local, len(between)), np.full(len(ends), _TERMINAL)])
@@ -89,13 +111,55 @@ def parse(text: str, where: str, name: str) -> Fabric:
         links=links,
         counted_at=CountedAt.SENDER,
         source=where,
+        attributes=attributes or {},
         warnings=warnings.texts(),
     )
 
 
 def port_name(switch: str, port: int) -> str:
     """The vendor's name of a port by our number."""
-    return f"{switch}j{port // JACK_PORTS + 1}p{port % JACK_PORTS}"
+    return switch + jack_name(port)
+
+
+def jack_name(port: int) -> str:
+    """The vendor's name of a port within its switch, such as j13p0."""
+    jack = port // JACK_PORTS
+    return f"j{jack + 1 if jack < _JACKS else jack - _JACKS + _TO_NODES}p{port % JACK_PORTS}"
+
+
+def _port_number(jack: int, port: int) -> int | None:
+    """Our number of a jack's port; None where no switch has it."""
+    if port >= JACK_PORTS:
+        return None
+    if 1 <= jack <= _JACKS:
+        return JACK_PORTS * (jack - 1) + port
+    return JACK_PORTS * (_JACKS + jack - _TO_NODES) + port if 0 <= jack - _TO_NODES < _JACKS else None
+
+
+class Location(NamedTuple):
+    """What a component name says of a switch's port: our number, or the link of the switch's chip, such as a0l50."""
+
+    switch: str
+    port: int | None = None
+    link: str = ""
+
+
+def location_of(name: str) -> Location | None:
+    """The switch's port that a component name is; None where it is none."""
+    match = _LOCATION.fullmatch(name)
+    if match is None:
+        return None
+    switch, jack, port, chip, link = match.groups()
+    if jack is None:
+        return Location(switch, link=f"a{int(chip)}l{int(link)}")
+    number = _port_number(int(jack), int(port))
+    return None if number is None else Location(switch, number)
+
+
+def switch_of(name: str) -> str | None:
+    """The switch that a component name is, without its controller and a network port: x3000c0r41 of x3000c0r41b0:8080."""
+    match = re.fullmatch(_SWITCH + r"(?::[0-9]{1,5})?", name)
+    return match.group(1) if match else None
 
 
 def groups(switches: int, src: NDArray[np.int64], dst: NDArray[np.int64]) -> NDArray[np.int64] | None:
@@ -136,10 +200,10 @@ def _places(group: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
     return {"group": group, "row": row, "col": column, "coords": np.column_stack([group, row, column])}
 
 
-def _cables(text: str, where: str) -> Iterator[tuple[End, End]]:
-    """Each cable once, the switch's end first."""
+def cables_of(names: Iterable[tuple[str, str, str]]) -> Iterator[tuple[End, End]]:
+    """Each cable once, the switch's end first, of where it stands and the names of its ends."""
     used: dict[End, tuple[End, str]] = {}
-    for here, one, other in _names(text, where):
+    for here, one, other in names:
         a, b = _end(one, here), _end(other, here)
         if not _is_switch(a):
             a, b, one, other = b, a, other, one
@@ -193,9 +257,11 @@ def _end(text: str, here: str) -> End:
     switch, jack, port, node, nic = match.groups()
     if switch is None:
         return node, int(nic)
-    number = JACK_PORTS * (int(jack) - 1) + int(port)
-    if int(port) >= JACK_PORTS or not 0 <= number <= MOST_PORT:
-        raise BadInput(f"{text} is beyond the 32 jacks of two ports that a switch has", where=here)
+    number = _port_number(int(jack), int(port))
+    if number is None:
+        raise BadInput(
+            f"{text} is beyond the jacks of two ports that a switch has: 1 to 32, and 100 to 131", where=here
+        )
     return switch, number
 
 

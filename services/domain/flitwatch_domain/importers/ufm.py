@@ -65,6 +65,9 @@ def parse(text: str, where: str, name: str) -> Fabric:
         )
     if not any(device.is_switch for device in devices.values()):
         raise BadInput("lists no switch", where=where)
+    models = _models(systems)
+    for guid, device in devices.items():
+        device.model = models.get(guid, "")
     return ibtree.assemble(devices, cables, ibnames.endpoint_names(devices, warnings), where, name, warnings)
 
 
@@ -90,6 +93,16 @@ def _parts(text: str, where: str) -> list[list[Record]]:
 def _by_name(ports: Iterable[Record]) -> dict[str, Record]:
     """Ports by their name, `<GUID>_<number>`."""
     return {str(port.get("name", "")).lower(): port for port in ports}
+
+
+def _models(systems: Iterable[Record]) -> dict[str, str]:
+    """The model of a switch, such as MSB7700, by its GUID: the system's, or that of its ports (`<GUID>_<number>`)."""
+    found: dict[str, str] = {}
+    for system in systems:
+        names = [port.get("name") if isinstance(port, dict) else port for port in system.get("ports") or []]
+        for name in (system.get("guid"), system.get("system_guid"), *names):
+            found[_guid(str(name).partition("_")[0])] = str(system.get("model") or "")[:100]
+    return found
 
 
 def _kinds(systems: Iterable[Record]) -> dict[str, bool]:

@@ -16,8 +16,10 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, NodeRole
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-#: What stands for an adapter without a description, and words that Slurm keeps for itself.
-_NO_HOST = re.compile(r"H-[0-9a-fA-F]{16}|ALL|DEFAULT", re.IGNORECASE)
+#: What stands for an adapter whose description names no node.
+_NAMELESS = re.compile(r"H-[0-9a-fA-F]{16}")
+#: Words that Slurm keeps for itself.
+_KEPT = re.compile(r"ALL|DEFAULT", re.IGNORECASE)
 #: topology.yaml(5) takes no longer names.
 _LONGEST_SWITCH = 64
 _OTHER = re.compile(r"[^A-Za-z0-9._-]+")
@@ -58,7 +60,9 @@ class SwitchTree:
     roots : tuple of int
         More than one where parts of the fabric are not joined; no job can span two.
     left_out : int
-        Nodes that run no jobs: I/O and service nodes.
+        Nodes that run no jobs: I/O and service nodes, and those of `nameless`.
+    nameless : tuple of str
+        Adapters whose description names no node, as the import called them.
     """
 
     fabric: str
@@ -67,6 +71,7 @@ class SwitchTree:
     switches: tuple[Switch, ...]
     roots: tuple[int, ...]
     left_out: int
+    nameless: tuple[str, ...] = ()
 
     def leaves(self) -> list[Switch]:
         """Switches with nodes."""
@@ -81,14 +86,14 @@ def switch_tree(fabric: Fabric) -> SwitchTree:
     BadRequest
         For a torus, which is no tree.
     BadInput
-        Where no compute node is attached, or a node's name is none that schedulers can read.
+        Where no compute node with a name is attached, or a node's name is none that schedulers can read.
     """
     if fabric.kind is FabricKind.TORUS:
         raise BadRequest(
             f"{fabric.name} is a torus, and schedulers' switch trees cannot hold one",
             advice="Slurm places jobs on a torus by topology/3d_torus, which needs no file.",
         )
-    attached, left_out = _attached(fabric)
+    attached, left_out, nameless = _attached(fabric)
     parts = _Parts(len(fabric.routers))
     for routers in attached.values():
         parts.join(routers)
@@ -108,11 +113,12 @@ def switch_tree(fabric: Fabric) -> SwitchTree:
         tuple(tree.switches),
         tuple(sorted(set(tree.top.values()))),
         left_out,
+        nameless,
     )
 
 
-def _attached(fabric: Fabric) -> tuple[dict[str, list[int]], int]:
-    """Routers of each compute node, in natural order of the nodes' first endpoints; and how many other nodes there are."""
+def _attached(fabric: Fabric) -> tuple[dict[str, list[int]], int, tuple[str, ...]]:
+    """Routers of each compute node, in natural order of the nodes' first endpoints; how many other nodes there are, and those without a name."""
     ends, compute = fabric.endpoints, ROLES.index(NodeRole.COMPUTE)
     found: dict[str, list[int]] = {}
     others = {str(node) for node, role in zip(ends.node, ends.role, strict=True) if role != compute}
@@ -121,13 +127,17 @@ def _attached(fabric: Fabric) -> tuple[dict[str, list[int]], int]:
             found.setdefault(str(node), []).append(router)
     if not found:
         raise BadInput(f"{fabric.name} has no compute node", advice="Import the fabric with its nodes.")
-    odd = next((node for node in found if not _NODE_NAME.fullmatch(node) or _NO_HOST.fullmatch(node)), None)
+    nameless = tuple(node for node in found if _NAMELESS.fullmatch(node))
+    named = {node: routers for node, routers in found.items() if node not in nameless}
+    wrong = [node for node in named if not _NODE_NAME.fullmatch(node) or _KEPT.fullmatch(node)]
+    # One adapter without a name, of a spare or a storage server, is no reason to refuse a machine; a fabric of such alone is.
+    odd = next(iter(wrong if named else nameless), None)
     if odd is not None:
         raise BadInput(
             f"{odd[:80]!r} is no host's name as a scheduler has it",
             advice="Give the nodes of the fabric the scheduler's names, and import it again.",
         )
-    return found, len(others - found.keys())
+    return named, len(others - found.keys()) + len(nameless), nameless
 
 
 class _Parts:

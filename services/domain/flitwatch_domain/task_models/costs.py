@@ -120,7 +120,8 @@ def _packet(args: dict[str, Any]) -> Needs:
         {"pattern": args.get("traffic"), "ranks": args.get("ranks"), "bytes": args.get("bytes")}
     ]
     scale = max(float(args.get("message_scale", 1.0)), 1.0)
-    needs = {"nodes": nodes, "simulations": 1.0, "messages": 0.0, "packets": 0.0}
+    threads = float(args.get("threads") or 1)
+    needs = {"nodes": nodes, "threads": threads, "simulations": 1.0, "messages": 0.0, "packets": 0.0}
     ranks_in_all, longest_s = 0.0, 0.0
     for one in jobs:
         ranks = min(float(one.get("ranks") or nodes), nodes)

@@ -5,18 +5,28 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from flitwatch_domain.task_models.base import matching
-from flitwatch_domain.topology_spec import DRAGONFLY_PATTERN, HYPERX_PATTERN, RAILS_PATTERN, TORUS_PATTERN, XGFT_PATTERN
+from flitwatch_domain.topology_spec import (
+    DRAGONFLY_PATTERN,
+    HYPERX_PATTERN,
+    PLANES_PATTERN,
+    RAILS_PATTERN,
+    TORUS_PATTERN,
+    XGFT_PATTERN,
+)
 
 #: Of the flow-level simulator.
 FlowTopology: TypeAlias = matching(  # type: ignore[valid-type]
-    rf"theta|edison|quartz1|{XGFT_PATTERN}|{TORUS_PATTERN}|{HYPERX_PATTERN}|{RAILS_PATTERN}",
-    "topology; use theta, edison, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], hyperx:SIZES or rails:SIZES: a task reads no file",
+    rf"theta|edison|cori|slingshot|quartz1|{XGFT_PATTERN}|{TORUS_PATTERN}|{DRAGONFLY_PATTERN}|{HYPERX_PATTERN}|{RAILS_PATTERN}|{PLANES_PATTERN}",
+    "topology; use theta, edison, cori, slingshot, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], "
+    "hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file",
 )
-#: Of the packet-level simulator and the optimiser of routes.
-PacketTopology: TypeAlias = matching(  # type: ignore[valid-type]
-    rf"theta|edison|cori|slingshot|quartz1|{XGFT_PATTERN}|{DRAGONFLY_PATTERN}|{HYPERX_PATTERN}|{RAILS_PATTERN}",
+#: Of the packet-level simulator.
+PacketTopology: TypeAlias = FlowTopology
+#: Of the optimiser of routes and the studies on packets.
+RoutesTopology: TypeAlias = matching(  # type: ignore[valid-type]
+    rf"theta|edison|cori|slingshot|quartz1|{XGFT_PATTERN}|{DRAGONFLY_PATTERN}|{HYPERX_PATTERN}|{RAILS_PATTERN}|{PLANES_PATTERN}",
     "topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], "
-    "hyperx:SIZES or rails:SIZES: a task reads no file",
+    "hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file",
 )
 FlowRouting = Literal["dmodk", "dor", "minhop", "updn", "ftree", "minimal", "valiant"]
 DragonflyRouting = Literal[
@@ -34,8 +44,11 @@ PacketRouting = Literal[
     "in-order",
     "ftree",
     "hw-adaptive",
+    "spray",
     "dor",
 ]
+#: What the NICs do about congestion: nothing, Slingshot's back-pressure by pair of endpoints, or RoCE's DCQCN.
+CongestionControl = Literal["none", "pairs", "dcqcn"]
 
 FlowPattern: TypeAlias = matching(  # type: ignore[valid-type]
     r"binomial-bcast|binomial-reduce|recursive-doubling-allreduce|dissemination-barrier|ring|pairwise-alltoall|halo-2d|halo-3d|halo-27|sweep-3d|transpose"

@@ -23,6 +23,8 @@ def nodes_of(topology: str) -> float:
             return _product(sizes) * float(ends)
         if kind == "rails":
             return _product(",".join(rest.split(",")[:3]))
+        if kind == "planes":
+            return _product(rest.split(";")[2])
         if kind == "dragonfly":
             return _product(",".join(rest.split(",")[:3])) * 4
     except (IndexError, ValueError):

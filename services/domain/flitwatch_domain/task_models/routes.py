@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from flitwatch_domain.task_models.base import Arguments, Name, Node, Seed
-from flitwatch_domain.task_models.machines import LoopPattern, MessagePattern, NicMode, PacketRouting, PacketTopology
+from flitwatch_domain.task_models.machines import LoopPattern, MessagePattern, NicMode, PacketRouting, RoutesTopology
 from flitwatch_domain.task_models.simulations import PacketBytes
 
 MOST_OBSERVATIONS, MOST_INTERVALS = 10_000, 200
@@ -19,7 +19,7 @@ class Loop(Arguments):
     """`routing.loop` and `routing.reconstruct`: a simulated machine, its counters, its traffic, its routes."""
 
     pattern: LoopPattern
-    topology: PacketTopology = "quartz1"
+    topology: RoutesTopology = "quartz1"
     seed: Seed = 1
     sls: int = Field(default=5, ge=1, le=16)
     vls: int = Field(default=5, ge=1, le=15)

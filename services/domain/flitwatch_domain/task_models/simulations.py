@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from flitwatch_domain.task_models.base import Arguments, Name, Seed
 from flitwatch_domain.task_models.machines import (
     Background,
+    CongestionControl,
     FlowPattern,
     FlowRouting,
     FlowTopology,
@@ -31,6 +32,9 @@ Ranks = Annotated[int, Field(ge=2, le=1_000_000)]
 Bytes = Annotated[int, Field(ge=1, le=MOST_BYTES)]
 PacketBytes = Annotated[int, Field(ge=64, le=8192)]
 Threads = Annotated[int, Field(ge=1, le=1024)]
+#: Parts of a fabric that one packet-level run is divided into, at most.
+MOST_THREADS = 4
+ClassName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")]
 
 
 class Count(Arguments):
@@ -77,6 +81,16 @@ class PacketJob(Arguments):
     ranks: Ranks
     bytes: Bytes
     placement: Placement
+    traffic_class: ClassName | None = None
+
+
+class TrafficClass(Arguments):
+    """A traffic class of a packet-level run: shares of every link, and which goes first."""
+
+    name: ClassName
+    minimum: float = Field(ge=0, le=1, description="Guaranteed share of a link; the minima add up to at most 1.")
+    maximum: float = Field(default=1.0, gt=0, le=1, description="Share that it never exceeds.")
+    priority: int = Field(default=0, ge=0, le=999, description="The highest goes first once all have their minimum.")
 
 
 class Packet(Arguments):
@@ -95,7 +109,44 @@ class Packet(Arguments):
     seed: Seed = 1
     nic_protocol: bool = False
     virtual_lanes: int = Field(default=1, ge=1, le=15)
+    threads: int | None = Field(
+        default=None,
+        ge=1,
+        le=MOST_THREADS,
+        description="Divide the run over so many; the answer is the same for any number. Left out: in one piece, with an answer that differs a little.",
+    )
     engine: Literal["eager", "oracle-oldest", "oracle-round-robin"] = "eager"
+    congestion_control: CongestionControl = Field(
+        default="none",
+        description="pairs: Slingshot's back-pressure on the pairs that feed a congested node; dcqcn: of RoCE, with ECN's marks and a lossless fabric.",
+    )
+
+    traffic_classes: list[TrafficClass] = Field(
+        default=[], max_length=16, description="With buffers of their own on every link."
+    )
+    job_class: ClassName | None = Field(default=None, description="Traffic class of what `traffic` sends.")
+    background_class: ClassName | None = Field(default=None, description="Traffic class of the background.")
+
+    @model_validator(mode="after")
+    def _control_goes_with_messages(self) -> Self:
+        beside = self.nic_protocol or self.background != "none" or self.engine != "eager"
+        generated = self.traffic is not None and self.traffic.partition(":")[0] == "uniform"
+        if self.congestion_control != "none" and (beside or generated):
+            raise ValueError(
+                f"congestion_control {self.congestion_control} goes with messages on the eager engine alone;"
+                " leave out nic_protocol, background, engine and uniform traffic"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _divides(self) -> Self:
+        if self.threads is not None and (
+            self.engine != "eager" or self.congestion_control != "none" or self.traffic_classes
+        ):
+            raise ValueError(
+                "threads go with the eager engine, without congestion control and traffic classes; leave out threads"
+            )
+        return self
 
     @model_validator(mode="after")
     def _sends_something(self) -> Self:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from flitwatch_domain.task_models.base import Arguments, Seed, refusal
-from flitwatch_domain.task_models.machines import FlowPattern, FlowRouting, FlowTopology, PacketTopology, Semantics
+from flitwatch_domain.task_models.machines import FlowPattern, FlowRouting, FlowTopology, RoutesTopology, Semantics
 from flitwatch_domain.task_models.simulations import PacketBytes, Threads
 
 Label = Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
@@ -78,7 +78,7 @@ class Bisection(SeededStudy):
 
 
 class Bisections(SeededStudy):
-    topology: PacketTopology = "quartz1"
+    topology: RoutesTopology = "quartz1"
     mbytes: float = Field(default=10, ge=0.1, le=100)
     packet_bytes: PacketBytes = 4096
 
@@ -86,7 +86,7 @@ class Bisections(SeededStudy):
 class Stencil(SeededStudy):
     """Large and small messages; routes are optimised first."""
 
-    topology: PacketTopology = "quartz1"
+    topology: RoutesTopology = "quartz1"
     mbytes: float = Field(default=0.25, ge=0.01, le=2)
     optimise_s: float = Field(default=30, ge=0.1, le=3600)
 
@@ -94,7 +94,7 @@ class Stencil(SeededStudy):
 class Ghost(SeededStudy):
     """miniGhost on a tree of 32 nodes a leaf."""
 
-    topology: PacketTopology | None = None
+    topology: RoutesTopology | None = None
     kbytes: float = Field(default=2000, ge=10, le=1e5)
     variables: int = Field(default=5, ge=1, le=40)
     compute: float = Field(
@@ -129,7 +129,7 @@ class Sampling(Ghost):
 
 
 class Pf3d(SeededStudy):
-    topology: PacketTopology | None = None
+    topology: RoutesTopology | None = None
     mbytes: float = Field(default=4, ge=0.1, le=100)
     congested_after_ns: CongestedAfter = 0.0
 
@@ -139,7 +139,7 @@ WangApplications = Annotated[list[Literal["crystal-router", "fill-boundary", "am
 
 class WangPatterns(SeededStudy):
     seed: int = Field(default=1, ge=0, le=2**62)
-    topology: PacketTopology = "theta"
+    topology: RoutesTopology = "theta"
     packet_bytes: int = Field(default=2048, ge=256, le=8192)
     load: float = Field(default=1.0, ge=0.001, le=100, description="Factor on the sizes of all messages.")
     applications: WangApplications | None = None
@@ -152,18 +152,21 @@ class Wang(WangPatterns):
 
 class WangBursts(Arguments):
     threads: Threads = 1
-    topology: PacketTopology = "theta"
+    topology: RoutesTopology = "theta"
     applications: WangApplications | None = None
 
 
 class WangBackground(Wang):
     load_gib_per_s: float = Field(default=1.0, ge=0.001, le=16)
+    exchanges: int = Field(
+        default=1, ge=1, le=10_000, description="How often the application goes through its messages."
+    )
 
 
 class DeSensi(SeededStudy):
     runs: Repeats | None = None
     load_gib_per_s: float = Field(default=1.0, ge=0, le=16)
-    topology: PacketTopology = "dragonfly:4,6,16,24"
+    topology: RoutesTopology = "dragonfly:4,6,16,24"
 
 
 class Fig3(DeSensi):
@@ -186,7 +189,7 @@ class NodeSizes(SeededStudy):
     runs: Annotated[int, Field(ge=4, le=10_000)] | None = None
     repeats: Annotated[int, Field(ge=4, le=10_000)] | None = None
     sizes: list[Annotated[int, Field(ge=1, le=1 << 24)]] | None = Field(default=None, min_length=1, max_length=1000)
-    topology: PacketTopology = "dragonfly:4,6,16,24"
+    topology: RoutesTopology = "dragonfly:4,6,16,24"
     detour_interval_us: float = Field(default=5, ge=0, le=1e9, description="0: none.")
     detour_us: float = Field(default=1, ge=0, le=1e9, description="Mean length.")
 

@@ -101,6 +101,7 @@ def _wang(study: str, parameters: Parameters) -> Needs:
     nodes, size = nodes_of(parameters.get("topology", "theta")), float(parameters.get("packet_bytes", 2_048))
     factor, load = float(parameters.get("load", 1.0)), float(parameters.get("load_gib_per_s", 1.0))
     wanted, draws = parameters.get("applications"), int(parameters.get("runs", 5))
+    exchanges = int(parameters.get("exchanges", 1))
     needs = {"nodes": nodes, "simulations": 0.0, "messages": 0.0, "packets": 0.0}
     for application in _WANG if wanted is None else wanted:
         usual, volume, loads = _WANG[application]
@@ -113,9 +114,9 @@ def _wang(study: str, parameters: Parameters) -> Needs:
             "wang-fig7": (20 * draws, 4 * loads * draws, 0),
         }.get(study, (30 * draws, 30.0 * draws, 20 * draws))
         needs["simulations"] += runs
-        needs["messages"] = max(needs["messages"], messages_of(application, ranks, volume * factor))
-        needs["packets"] += ranks * volume * factor * amounts / size
-        lasts_s = exchange_s(volume * factor)
+        needs["messages"] = max(needs["messages"], exchanges * messages_of(application, ranks, volume * factor))
+        needs["packets"] += exchanges * ranks * volume * factor * amounts / size
+        lasts_s = exchanges * exchange_s(volume * factor)
         needs["packets"] += beside * background_packets(max(nodes - ranks, 0), load, lasts_s, size)
     return needs
 

@@ -1,6 +1,7 @@
 #include "sim/fluid/tile_counters.h"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -28,7 +29,8 @@ TileCounters::TileCounters(std::size_t links, std::size_t routers, std::size_t n
       processor_tiles_(processor_tiles * routers),
       map_(std::move(map)),
       scale_(scale),
-      ahead_(routers) {
+      sent_(routers),
+      waited_(routers) {
   const std::size_t ends = map_.inject.size();
   require(map_.wire.size() == map_.tile.size(), "wires and tiles differ in length");
   require(map_.eject.size() == ends && map_.home.size() == ends && map_.slot.size() == ends,
@@ -42,6 +44,28 @@ TileCounters::TileCounters(std::size_t links, std::size_t routers, std::size_t n
   require_below(map_.home, routers, "a router lies outside the fabric");
   for (const std::int64_t s : map_.slot)
     require(s >= 0 && static_cast<std::size_t>(s) + 1 < processor_tiles_, "a processor tile lies outside the fabric");
+  pair_cables();
+}
+
+void TileCounters::pair_cables() {
+  const std::size_t tiles_a_router = network_tiles_ / std::max<std::size_t>(routers_, 1);
+  std::vector<std::size_t> from(links_, routers_);  // the router that a link leaves; none: the last
+  for (std::size_t r = 0; r < routers_; ++r)
+    for (auto i = static_cast<std::size_t>(map_.out_first[r]); i < static_cast<std::size_t>(map_.out_first[r + 1]); ++i)
+      from[static_cast<std::size_t>(map_.out[i])] = r;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> bundles;
+  std::vector<std::pair<std::size_t, std::size_t>> ends;
+  for (std::size_t i = 0; i < map_.wire.size(); ++i) {
+    ends.emplace_back(from[static_cast<std::size_t>(map_.wire[i])],
+                      static_cast<std::size_t>(map_.tile[i]) / tiles_a_router);
+    bundle_.push_back(bundles.try_emplace(ends.back(), bundles.size()).first->second);
+  }
+  for (const auto& [src, dst] : ends) {
+    const auto back = bundles.find({dst, src});
+    back_.push_back(back == bundles.end() ? bundles.size() : back->second);
+  }
+  bundle_sent_.resize(bundles.size() + 1);
+  bundle_waited_.resize(bundles.size() + 1);
 }
 
 void TileCounters::check(const Carried& c, const CounterRows& rows) const {
@@ -71,12 +95,20 @@ void TileCounters::wait_ahead(const Carried& c) {
       sent += flits;
       waited += flits * c.wait[l];
     }
-    ahead_[r] = waited / std::max(sent, 1.0);
+    sent_[r] = sent;
+    waited_[r] = waited;
+  }
+  std::ranges::fill(bundle_sent_, 0.0);
+  std::ranges::fill(bundle_waited_, 0.0);
+  for (std::size_t i = 0; i < map_.wire.size(); ++i) {
+    const double flits = c.bytes[map_.wire[i]] * scale_.flits_per_byte;
+    bundle_sent_[bundle_[i]] += flits;
+    bundle_waited_[bundle_[i]] += flits * c.wait[map_.wire[i]];
   }
 }
 
-// A flit waits 0.6 of its link's own queue and 0.4 of those that it goes on to; 2X cycles are both row buses busy at
-// once.
+// A flit waits in the input buffer at its link's far end for the links that it goes on to, as `stall_fit` fits it, and
+// never straight back: a full link stalls what leads to it. 2X cycles are both row buses busy at once.
 void TileCounters::network(const Carried& c, double* rows) const {
   double* const flits = rows;
   double* const stalls = rows + network_tiles_;
@@ -84,7 +116,7 @@ void TileCounters::network(const Carried& c, double* rows) const {
   const double clock = 0.25 * scale_.clock_hz * c.dt_s;
   const std::size_t tiles_a_router = network_tiles_ / std::max<std::size_t>(routers_, 1);
   std::size_t router = routers_, first = 1, last = 0;  // of the tile before: none
-  double own = 0, on = 0;
+  double per_wait = 0;
   for (std::size_t i = 0; i < map_.wire.size(); ++i) {
     const std::int64_t l = map_.wire[i];
     const auto t = static_cast<std::size_t>(map_.tile[i]);
@@ -92,14 +124,14 @@ void TileCounters::network(const Carried& c, double* rows) const {
       router = t / tiles_a_router;
       first = router * tiles_a_router;
       last = first + tiles_a_router;
-      const double per_wait = c.noise[router] * scale_.cycles_per_wait;
-      own = 0.6 * per_wait;
-      on = 0.4 * ahead_[router] * per_wait;
+      per_wait = c.noise[router] * scale_.cycles_per_wait;
     }
     const double came = c.bytes[l] * scale_.flits_per_byte;
     const double busy = std::min(c.utilisation[l], 1.0);
     flits[t] += came;
-    stalls[t] += came * (c.wait[l] * own + on);
+    const double onward = sent_[router] - bundle_sent_[back_[i]];
+    const double waited = waited_[router] - bundle_waited_[back_[i]];
+    stalls[t] += came * per_wait * std::max(waited, 0.0) / std::max(onward, 1.0);
     twice[t] += clock * busy * busy;
   }
 }
@@ -109,7 +141,8 @@ void TileCounters::processor(const Carried& c, double* rows, double* nic) const 
   const double clock = 0.25 * scale_.clock_hz * c.dt_s;
   for (std::size_t e = 0; e < ends; ++e) {
     const std::int64_t in = map_.inject[e], out = map_.eject[e], router = map_.home[e];
-    const double per_wait = scale_.cycles_per_wait * c.noise[router], ahead = ahead_[router];
+    const double per_wait = scale_.cycles_per_wait * c.noise[router];
+    const double ahead = waited_[router] / std::max(sent_[router], 1.0);
     const double sent = c.bytes[in] * scale_.flits_per_byte, received = c.bytes[out] * scale_.flits_per_byte,
                  answers = 0.25 * received;
     const double held = c.wait[in] + ahead, blocked = c.wait[out] * per_wait, stalled = sent * held * per_wait;

@@ -42,6 +42,7 @@ class TileCounters {
 
  private:
   void check(const Carried& carried, const CounterRows& rows) const;
+  void pair_cables();
   void wait_ahead(const Carried& carried);
   void network(const Carried& carried, double* rows) const;
   void processor(const Carried& carried, double* rows, double* nic) const;
@@ -49,7 +50,10 @@ class TileCounters {
   std::size_t links_, routers_, network_tiles_, processor_tiles_;  // tiles of all routers
   CounterMap map_;
   CounterScale scale_;
-  std::vector<double> ahead_;  // per router, the flit-weighted waiting on the links that leave it
+  std::vector<double> sent_, waited_;  // per router, flits of the links that leave it, and these times their waiting
+  // Per wire the bundle of cables between its two routers in its direction, and that against it (the last one: none).
+  std::vector<std::size_t> bundle_, back_;
+  std::vector<double> bundle_sent_, bundle_waited_;  // the same sums per bundle
 };
 
 }  // namespace flitwatch::fluid

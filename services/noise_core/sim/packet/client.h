@@ -31,6 +31,10 @@ class Client {
   virtual void injected(std::uint32_t cookie, Time when,
                         Host& host) = 0;                         // the last byte leaves the NIC at `when`, now or later
   virtual void delivered(std::uint32_t cookie, Host& host) = 0;  // the last byte has arrived
+  // In a divided run the two ends of a message learn of it on their own: its receiver when its last byte has arrived,
+  // its sender then or with the next window.
+  virtual void received(std::uint32_t cookie, Host& host) = 0;
+  virtual void sent(std::uint32_t cookie, Host& host) = 0;
   virtual void timer(std::uint32_t cookie, Host& host) = 0;
   // The NIC of `endpoint` has room for traffic generated at or before `when` or later; false: nothing now.
   virtual bool generate(std::uint32_t endpoint, std::uint32_t& dst, std::uint32_t& bytes, Time& born, std::uint8_t& job,

@@ -13,6 +13,12 @@ Dragonfly::Dragonfly(const Network& network, const std::vector<std::int32_t>& gr
   build_global_lists(group);
 }
 
+Division Dragonfly::divide() const {
+  std::vector<std::uint16_t> group;
+  for (const Place& place : place_) group.push_back(place.group);
+  return divide_by_groups(network_, group);
+}
+
 void Dragonfly::number_groups(const std::vector<std::int32_t>& group) {
   std::map<std::int32_t, std::uint16_t> number;
   for (std::int32_t g : group) {

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "sim/packet/network.h"
+#include "sim/packet/division.h"
 #include "sim/packet/packet.h"
 
 namespace flitwatch::sim::packet {
@@ -36,6 +36,9 @@ class Dragonfly {
   // `group` of each router. Throws std::invalid_argument where two routers of a group are more than two hops apart or
   // two groups are not joined.
   Dragonfly(const Network& network, const std::vector<std::int32_t>& group, DragonflyOptions options);
+
+  // Groups stay whole.
+  Division divide() const;
 
   // Router-to-router hops at most: the number of VCs that keep the fabric free of deadlock.
   std::uint32_t vcs() const { return options_.through_router ? 11 : 9; }

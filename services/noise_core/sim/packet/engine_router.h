@@ -3,12 +3,9 @@
 
 namespace flitwatch::sim::packet {
 
-template <class R, std::uint32_t N>
-RunStatistics Engine<R, N>::run(RunControl& control) {
-  client_.start(*this);
-  cascade();
-  if (client_.generates())
-    for (std::uint32_t e = 0; e < network_.endpoints(); ++e) inject(e);
+template <class R, std::uint32_t N, bool D>
+RunStatistics Engine<R, N, D>::run(RunControl& control) {
+  start();
   std::uint32_t turns = 0;
   while (wheel_.advance()) {
     if ((++turns & 1023) == 0) {
@@ -23,63 +20,76 @@ RunStatistics Engine<R, N>::run(RunControl& control) {
     }
   }
   control.delivered_bytes.store(statistics_.delivered_bytes, std::memory_order_relaxed);
-  check();
+  statistics_.settle(live_packets_, credit_faults());
   return std::move(statistics_);
 }
 
-template <class R, std::uint32_t N>
-inline void Engine<R, N>::fill(Line& c, PortId port) const {
+template <class R, std::uint32_t N, bool D>
+inline void Engine<R, N, D>::fill(Line& c, PortId port) const {
   c.credit = network_.timing(port).buffer_bytes;
   c.head = c.tail = c.spill = kNil;
 }
 
 // Fills the channels of the first VCs; the memory of the others stays untouched.
-template <class R, std::uint32_t N>
-void Engine<R, N>::open_planes(std::uint32_t planes) {
+template <class R, std::uint32_t N, bool D>
+void Engine<R, N, D>::open_planes(std::uint32_t planes) {
   for (; open_planes_ < planes; ++open_planes_)
-    for (PortId port = 0; port < network_.router_ports(); ++port)
-      if (network_.timing_class(port) != Network::kUnused && !network_.ejects(port))
+    each_router_port([&](PortId port) {
+      if (network_.timing_class(port) != Network::kUnused && (kClasses || !network_.ejects(port)))
         fill(channels_[numbers_.of(port, open_planes_)], port);
+    });
 }
 
 // Most of a hop's time goes into waiting for memory, so what an event will touch is fetched step by step: its packet,
 // what the packet names, the port that it would take if the loads stayed as they are, and the packet that moves up
 // behind it.
-template <class R, std::uint32_t N>
-[[gnu::always_inline]] inline void Engine<R, N>::prefetch() {
-  const std::uint32_t first = wheel_.ahead(30);
-  if (first < kWake)
-    fetch(&packets_[first]);
-  else if (first >> 30 == kWake >> 30)
-    prefetch_line(first & kIdMask);
-  const std::uint32_t second = wheel_.ahead(19);
-  if (second < kWake && packets_[second].phase != Phase::kAtEndpoint) {
-    const Packet& p = packets_[second];
-    prefetch_line(p.in_channel);
-    if (numbers_.is_injection(p.in_channel)) {
-      fetch(&nics_[p.in_channel]);
-      client_.prefetch(p.in_channel);
-    }
-    routing_.prefetch_loads(p, *this);
-  }
+template <class R, std::uint32_t N, bool D>
+[[gnu::always_inline]] inline void Engine<R, N, D>::prefetch() {
+  prefetch_packet(wheel_.ahead(30));
+  prefetch_names(wheel_.ahead(19));
   const std::uint32_t third = wheel_.ahead(10);
-  if (third < kWake && packets_[third].phase != Phase::kAtEndpoint) {
-    const Packet& p = packets_[third];
-    if (p.next == kNil)
-      routing_.prefetch(p, *this);
-    else
-      prefetch_way(p);
-  }
+  prefetch_way(third);
   prefetch_followers<false>(third);
   prefetch_followers<true>(wheel_.ahead(4));
 }
 
+template <class R, std::uint32_t N, bool D>
+[[gnu::always_inline]] inline void Engine<R, N, D>::prefetch_packet(std::uint32_t event) const {
+  if (event < kWake)
+    fetch(&packets_[event]);
+  else if (event >> 30 == kWake >> 30)
+    prefetch_line(event & kIdMask);
+}
+
+template <class R, std::uint32_t N, bool D>
+[[gnu::always_inline]] inline void Engine<R, N, D>::prefetch_names(std::uint32_t event) {
+  if (event >= kWake || packets_[event].phase == Phase::kAtEndpoint) return;
+  const Packet& p = packets_[event];
+  if (!D || p.part == part_) prefetch_line(p.in_channel);
+  if (numbers_.is_injection(p.in_channel)) {
+    fetch(&nics_[p.in_channel]);
+    client_.prefetch(endpoint_of(p.in_channel));
+  }
+  routing_.prefetch_loads(p, *this);
+}
+
+template <class R, std::uint32_t N, bool D>
+[[gnu::always_inline]] inline void Engine<R, N, D>::prefetch_way(std::uint32_t event) {
+  if (event >= kWake || packets_[event].phase == Phase::kAtEndpoint) return;
+  const Packet& p = packets_[event];
+  if (p.next == kNil)
+    routing_.prefetch(p, *this);
+  else
+    prefetch_way(p);
+}
+
 // What follows when an event gives buffer back to a channel: its NIC or the packet that waits longest moves up, or its
 // list of credits grows.
-template <class R, std::uint32_t N>
+template <class R, std::uint32_t N, bool D>
 template <bool kSoon>
-[[gnu::always_inline]] inline void Engine<R, N>::prefetch_followers(std::uint32_t event) const {
+[[gnu::always_inline]] inline void Engine<R, N, D>::prefetch_followers(std::uint32_t event) const {
   if (event == kNil || event >> 30 > kWake >> 30) return;
+  if (D && event < kWake && packets_[event].part != part_) return;
   const std::uint32_t channel = event < kWake ? packets_[event].in_channel : event & kIdMask;
   const Line& c = channels_[channel];
   credits_.template prefetch<kSoon>(c);
@@ -87,8 +97,8 @@ template <bool kSoon>
   if constexpr (kSoon) {
     if (!numbers_.is_injection(channel)) prefetch_line(packets_[c.head].in_channel);
   } else if (numbers_.is_injection(channel)) {
-    const std::uint32_t endpoint = numbers_.endpoint(channel), message = nics_[endpoint].head;
-    fetch(&ports_[network_.injection(endpoint)]);
+    const std::uint32_t message = nics_[channel].head;
+    fetch(&ports_[network_.injection(endpoint_of(channel))]);
     if (message != kNil) fetch(&messages_[message]);
   } else {
     fetch(&packets_[c.head]);
@@ -96,23 +106,23 @@ template <bool kSoon>
   }
 }
 
-template <class R, std::uint32_t N>
-inline void Engine<R, N>::prefetch_line(std::uint32_t channel) const {
+template <class R, std::uint32_t N, bool D>
+inline void Engine<R, N, D>::prefetch_line(std::uint32_t channel) const {
   for (std::size_t line = 0; line < sizeof(Line); line += 64)
     fetch(reinterpret_cast<const char*>(&channels_[channel]) + line);
 }
 
-template <class R, std::uint32_t N>
-inline void Engine<R, N>::prefetch_way(const Packet& p) const {
+template <class R, std::uint32_t N, bool D>
+inline void Engine<R, N, D>::prefetch_way(const Packet& p) const {
   const PortId out = routing_.port_ahead(p, *this);
   fetch(&ports_[out]);
   if (network_.router_of(p.dst) != p.cur) return prefetch_line(numbers_.of(out, routing_.vc_ahead(p)));
   fetch(&eject_[p.dst]);
-  if (p.msg != kNil) fetch(&messages_[p.msg]);
+  if (p.msg != kNil) fetch(&message_of(p));
 }
 
-template <class R, std::uint32_t N>
-[[gnu::always_inline]] inline void Engine<R, N>::handle(std::uint32_t event) {
+template <class R, std::uint32_t N, bool D>
+[[gnu::always_inline]] inline void Engine<R, N, D>::handle(std::uint32_t event) {
   const std::uint32_t id = event & kIdMask;
   switch (event & ~kIdMask) {
     case kArrival:
@@ -123,6 +133,7 @@ template <class R, std::uint32_t N>
       cascade_.push_back(id);
       return cascade();
     case kDelivered: {
+      if constexpr (D) return end_delivery(id);
       const std::uint32_t cookie = messages_[id].cookie;
       free_messages_.push_back(id);
       client_.delivered(cookie, *this);
@@ -137,26 +148,32 @@ template <class R, std::uint32_t N>
   }
 }
 
-template <class R, std::uint32_t N>
-inline std::uint32_t Engine<R, N>::new_packet() {
+template <class R, std::uint32_t N, bool D>
+inline std::uint32_t Engine<R, N, D>::new_packet() {
   std::uint32_t i = free_packet_;
   if (i != kNil)
     free_packet_ = packets_[i].next;
-  else if ((i = used_packets_++) >= kMaxPackets)
-    throw EngineFault("more than 16 million packets are in the fabric");
-  if (++live_packets_ > statistics_.peak_packets) statistics_.peak_packets = live_packets_;
+  else if ((i = used_packets_++) >= (D ? (part_ + 1) * Division::kPackets : kMaxPackets))
+    throw EngineFault(D ? "more than 4 million packets of one part are in the fabric"
+                        : "more than 16 million packets are in the fabric");
+  ++live_packets_;
+  if (!D && live_packets_ > statistics_.peak_packets) statistics_.peak_packets = live_packets_;
   return i;
 }
 
-template <class R, std::uint32_t N>
-inline void Engine<R, N>::free_packet(std::uint32_t i) {
+template <class R, std::uint32_t N, bool D>
+inline void Engine<R, N, D>::free_packet(std::uint32_t i) {
+  --live_packets_;
+  if constexpr (D) {
+    const std::uint32_t owner = i / Division::kPackets;
+    if (owner != part_) return out_[owner].take_back(i, packets_);
+  }
   packets_[i].next = free_packet_;
   free_packet_ = i;
-  --live_packets_;
 }
 
-template <class R, std::uint32_t N>
-[[gnu::always_inline]] inline void Engine<R, N>::arrive(std::uint32_t i) {
+template <class R, std::uint32_t N, bool D>
+[[gnu::always_inline]] inline void Engine<R, N, D>::arrive(std::uint32_t i) {
   Packet& p = packets_[i];
   ++statistics_.packet_hops;
   ++p.hops;
@@ -165,16 +182,19 @@ template <class R, std::uint32_t N>
   const LinkTiming& link = network_.timing_of(port.timing_class);
   p.arrived = now_ + slack(p, link);
   const Time start = std::max(p.arrived, port.free);
-  const bool by_credit = options_.sampling && !options_.mark_after_ps;
+  if (__builtin_expect(watched_, 0)) watch(p, out);
+  if constexpr (kClasses) {
+    enqueue(i, out);
+    serve(out);
+    return cascade();
+  }
   if (network_.class_ejects(port.timing_class)) {
-    if (__builtin_expect(by_credit, 0)) sample(p, out, queue_exceeds_credit(p, out, kNil));
     commit<true>(i, out, kNil, start);
     return cascade();
   }
   const std::uint32_t vc = routing_.vc(p), channel = numbers_.of(out, vc);
   if (__builtin_expect(vc >= open_planes_, 0)) open_planes(vc + 1);
   Line& c = channels_[channel];
-  if (__builtin_expect(by_credit, 0)) sample(p, out, queue_exceeds_credit(p, out, channel));
   Time wake = 0;
   if (c.head == kNil &&
       credits_.template take<R::kReadsCredit>(c, p.wire_bytes, std::max(now_, port.free), start, wake)) {
@@ -190,8 +210,32 @@ template <class R, std::uint32_t N>
   if (wake) wake_later(c, channel, wake);
 }
 
-template <class R, std::uint32_t N>
-inline void Engine<R, N>::wake_later(Line& c, std::uint32_t channel, Time wake) {
+// What congestion control and samples by credit note of a packet that comes to this port now.
+template <class R, std::uint32_t N, bool D>
+void Engine<R, N, D>::watch(Packet& p, PortId out) {
+  if (control_ && finds_queue(p, out)) p.marked = 1;
+  if (!options_.sampling || options_.mark_after_ps) return;
+  std::uint32_t channel = kNil;
+  if (!network_.class_ejects(ports_[out].timing_class)) {
+    const std::uint32_t vc = routing_.vc(p);
+    if (vc >= open_planes_) open_planes(vc + 1);
+    channel = numbers_.of(out, vc);
+  }
+  sample(p, out, queue_exceeds_credit(p, out, channel));
+}
+
+// Whether congestion control marks a packet that comes to this port now.
+template <class R, std::uint32_t N, bool D>
+bool Engine<R, N, D>::finds_queue(const Packet& p, PortId out) {
+  const Port& port = ports_[out];
+  const LinkTiming& link = network_.timing_of(port.timing_class);
+  const Time unsent = (port.free > now_ ? port.free - now_ : 0) + queued(out, class_of(p.job));
+  const double bytes = static_cast<double>(unsent) * link.bandwidth_bps() / 8e12;
+  return control_->marks(bytes, network_.class_ejects(port.timing_class), random_.unit());
+}
+
+template <class R, std::uint32_t N, bool D>
+inline void Engine<R, N, D>::wake_later(Line& c, std::uint32_t channel, Time wake) {
   if (c.wakes && wake >= wake_times_[channel]) return;
   ++c.wakes;
   wake_times_[channel] = wake;
@@ -199,10 +243,10 @@ inline void Engine<R, N>::wake_later(Line& c, std::uint32_t channel, Time wake) 
 }
 
 // Packet i leaves its router through `out` at `start`.
-template <class R, std::uint32_t N>
+template <class R, std::uint32_t N, bool D>
 template <bool kEjects>
-[[gnu::always_inline]] inline void Engine<R, N>::commit(std::uint32_t i, PortId out, std::uint32_t channel,
-                                                        Time start) {
+[[gnu::always_inline]] inline void Engine<R, N, D>::commit(std::uint32_t i, PortId out, std::uint32_t channel,
+                                                           Time start) {
   Packet& p = packets_[i];
   Port& port = ports_[out];
   const LinkTiming& link = network_.timing_of(port.timing_class);
@@ -210,30 +254,44 @@ template <bool kEjects>
   const Time idle_from = std::max(p.arrived, port.free);
   if (start > idle_from) port.wait += start - idle_from;
   port.free = end;
-  loads_[out] = end + port.queued;
+  if constexpr (kClasses)
+    note_loads(out);
+  else
+    loads_[out] = end + port.queued;
   const Time stall = start - p.arrived;
   if (__builtin_expect(options_.mark_after_ps != 0, 0)) sample(p, out, stall > options_.mark_after_ps);
-  give_back(p.in_channel, p, end + network_.timing_of(p.in_class).latency_ps, stall);
+  const Time back = end + network_.timing_of(p.in_class).latency_ps;
+  if (D && p.part != part_)
+    send_credit(p, back, stall);
+  else
+    give_back(p.in_channel, p, back, stall);
   if constexpr (kEjects) return eject(i, end, link);
   p.in_channel = channel;
   p.in_class = port.timing_class;
   p.cur = port.peer;
   p.next = routing_.look_ahead(p);
-  wheel_.push(start + link.latency_ps + network_.router_delay_ps(), i);
+  const Time arrival = start + link.latency_ps + network_.router_delay_ps();
+  if constexpr (D) {
+    p.part = part_;
+    if (port.part != part_) return out_[port.part].arrivals.push_back({arrival, i});
+  }
+  wheel_.push(arrival, i);
 }
 
-template <class R, std::uint32_t N>
-inline void Engine<R, N>::give_back(std::uint32_t channel, const Packet& p, Time when, Time stall) {
+template <class R, std::uint32_t N, bool D>
+[[gnu::always_inline]] inline void Engine<R, N, D>::give_back(std::uint32_t channel, const Packet& p, Time when,
+                                                              Time stall) {
   Line& c = channels_[channel];
-  count(c.in, channel, p, stall);
+  count(c.in, channel, p.wire_bytes, p.flits, stall);
   credits_.give_back(c, now_, when, p.wire_bytes);
   if (c.head != kNil) cascade_.push_back(channel);
 }
 
-template <class R, std::uint32_t N>
-inline void Engine<R, N>::count(NarrowCounters& in, std::uint32_t channel, const Packet& p, Time stall) {
-  in.bytes += p.wire_bytes;
-  in.flits += p.flits;
+template <class R, std::uint32_t N, bool D>
+inline void Engine<R, N, D>::count(NarrowCounters& in, std::uint32_t channel, std::uint32_t bytes, std::uint32_t flits,
+                                   Time stall) {
+  in.bytes += bytes;
+  in.flits += flits;
   ++in.packets;
   const bool short_stall = stall < NarrowCounters::kFull;
   in.stall_ps += short_stall ? static_cast<std::uint32_t>(stall) : 0;
@@ -247,8 +305,8 @@ inline void Engine<R, N>::count(NarrowCounters& in, std::uint32_t channel, const
 // Whether what waits for the port, the packet included, is more than the credits at hand (Taffet 2021, section 2.3.1).
 // Packets that are committed hold their credit already and stand on both sides. A node takes what comes, so the credits
 // of its link are those that a buffer like its switch's would give.
-template <class R, std::uint32_t N>
-bool Engine<R, N>::queue_exceeds_credit(const Packet& p, PortId out, std::uint32_t channel) const {
+template <class R, std::uint32_t N, bool D>
+bool Engine<R, N, D>::queue_exceeds_credit(const Packet& p, PortId out, std::uint32_t channel) const {
   const Port& port = ports_[out];
   if (channel == kNil) {
     const Time buffer =
@@ -266,8 +324,8 @@ bool Engine<R, N>::queue_exceeds_credit(const Packet& p, PortId out, std::uint32
 
 // Taffet 2021, algorithms 1 and 2: the k-th link of a path, the NIC's being the first, replaces the sampled one with
 // probability 1/k.
-template <class R, std::uint32_t N>
-inline void Engine<R, N>::sample(Packet& p, PortId out, bool congested) {
+template <class R, std::uint32_t N, bool D>
+void Engine<R, N, D>::sample(Packet& p, PortId out, bool congested) {
   if (p.kind != PacketKind::kResponse) congested_[out] += congested;
   if (p.hops && random_.below(p.hops + 1u) != 0) return;
   p.sample_link = out;
@@ -275,11 +333,11 @@ inline void Engine<R, N>::sample(Packet& p, PortId out, bool congested) {
 }
 
 // The node drains at line rate: all that follows from the departure is counted now, with one event a message.
-template <class R, std::uint32_t N>
-inline void Engine<R, N>::eject(std::uint32_t i, Time end, const LinkTiming& link) {
+template <class R, std::uint32_t N, bool D>
+[[gnu::always_inline]] inline void Engine<R, N, D>::eject(std::uint32_t i, Time end, const LinkTiming& link) {
   Packet& p = packets_[i];
   const Time when = end + link.latency_ps;
-  ChannelCounters& e = eject_[p.dst];
+  ChannelCounters& e = eject_[place(p.dst, class_of(p.job))];
   e.bytes += p.wire_bytes;
   ++e.packets;
   e.flits += p.flits;
@@ -287,40 +345,54 @@ inline void Engine<R, N>::eject(std::uint32_t i, Time end, const LinkTiming& lin
     statistics_.delivered_bytes += p.payload_bytes;
     ++statistics_.packets;
     statistics_.latency.add(when - p.born);
-    ++statistics_.packets_of_hops[p.hops & 15];
+    ++statistics_.packets_of_hops[p.hops];
     JobStatistics& j = statistics_.jobs[p.job];
     j.bytes += p.payload_bytes;
     ++j.packets;
     j.hops += p.hops;
     j.latency_ps += static_cast<double>(when - p.born);
     j.end = std::max(j.end, when);
-    if (options_.sampling)
-      samples_.push_back({p.src, p.dst, p.sample_link, p.job, static_cast<std::uint8_t>(p.hops + 1), p.marked});
-    if (p.msg != kNil) {
+    if constexpr (kClasses) {
+      ClassStatistics& of_class = statistics_.classes[class_of(p.job)];
+      of_class.bytes += p.payload_bytes;
+      of_class.latency.add(when - p.born);
+    }
+    if (D && p.msg != kNil) {
+      deliver(p, when);
+    } else if (p.msg != kNil) {
       Message& m = messages_[p.msg];
       m.last = std::max(m.last, when);
       if (!(m.to_deliver -= p.payload_bytes)) wheel_.push(m.last, kDelivered | p.msg);
     }
   }
+  if (__builtin_expect(watched_, 0)) watch_arrival(p, when, link);
   if (p.kind == PacketKind::kData) return free_packet(i);
   p.phase = Phase::kAtEndpoint;
   wheel_.push(when, i);
 }
 
-template <class R, std::uint32_t N>
-inline void Engine<R, N>::cascade() {
+template <class R, std::uint32_t N, bool D>
+void Engine<R, N, D>::watch_arrival(const Packet& p, Time when, const LinkTiming& link) {
+  if (options_.sampling && p.kind != PacketKind::kResponse)
+    samples_.push_back({p.src, p.dst, p.sample_link, p.job, static_cast<std::uint8_t>(p.hops + 1), p.marked});
+  if (control_) tell_sender(p, when, link);
+}
+
+template <class R, std::uint32_t N, bool D>
+inline void Engine<R, N, D>::cascade() {
   while (!cascade_.empty()) {
     const std::uint32_t channel = cascade_.back();
     cascade_.pop_back();
     if (numbers_.is_injection(channel))
-      inject(numbers_.endpoint(channel));
+      inject(endpoint_of(channel));
     else
       drain(channel);
   }
 }
 
-template <class R, std::uint32_t N>
-void Engine<R, N>::drain(std::uint32_t channel) {
+template <class R, std::uint32_t N, bool D>
+void Engine<R, N, D>::drain(std::uint32_t channel) {
+  if constexpr (kClasses) return serve(numbers_.port(channel));
   Line& c = channels_[channel];
   const PortId out = numbers_.port(channel);
   Port& port = ports_[out];
@@ -341,29 +413,23 @@ void Engine<R, N>::drain(std::uint32_t channel) {
   }
 }
 
-// Every byte sent arrived once, every credit came back, nothing waits.
-template <class R, std::uint32_t N>
-void Engine<R, N>::check() {
-  auto& wrong = statistics_.violations;
-  if (live_packets_)
-    wrong.push_back(std::to_string(live_packets_) + " packets never arrived (a deadlock or a lost wake-up)");
-  if (statistics_.sent_bytes != statistics_.delivered_bytes)
-    wrong.push_back(std::to_string(statistics_.sent_bytes) + " bytes were sent and " +
-                    std::to_string(statistics_.delivered_bytes) + " arrived");
+template <class R, std::uint32_t N, bool D>
+std::uint64_t Engine<R, N, D>::credit_faults() const {
   std::uint64_t credit_faults = 0;
   const auto full = [&](const Line& c, PortId port) { return credits_.total(c) == network_.timing(port).buffer_bytes; };
-  for (std::uint32_t e = 0; e < network_.endpoints(); ++e)
-    credit_faults += !full(channels_[numbers_.injection(e)], network_.injection(e));
-  for (PortId port = 0; port < network_.router_ports(); ++port) {
-    if (network_.timing_class(port) == Network::kUnused || network_.ejects(port)) continue;
+  for (std::uint32_t k = 0; k < classes(); ++k)
+    each_endpoint([&](std::uint32_t e) {
+      credit_faults += !full(channels_[numbers_.injection(place(e, k))], network_.injection(e));
+    });
+  each_router_port([&](PortId port) {
+    if (network_.timing_class(port) == Network::kUnused || (!kClasses && network_.ejects(port))) return;
     for (std::uint32_t vc = 0; vc < open_planes_; ++vc) {
       const Line& c = channels_[numbers_.of(port, vc)];
       credit_faults += !full(c, port) || c.head != kNil;
     }
-    credit_faults += ports_[port].queued != 0;
-  }
-  if (credit_faults) wrong.push_back(std::to_string(credit_faults) + " channels miss credit or hold a packet");
-  statistics_.conserved = wrong.empty();
+    for (std::uint32_t k = 0; k < classes(); ++k) credit_faults += queued(port, k) != 0;
+  });
+  return credit_faults;
 }
 
 }  // namespace flitwatch::sim::packet

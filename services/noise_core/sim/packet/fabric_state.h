@@ -1,8 +1,10 @@
 // What both engines keep about ports and virtual channels, and how they count.
 #pragma once
 
+#include "sim/packet/congestion_control.h"
 #include "sim/packet/network.h"
 #include "sim/packet/packet.h"
+#include "sim/packet/traffic_classes.h"
 
 namespace flitwatch::sim::packet {
 
@@ -26,23 +28,24 @@ struct NarrowCounters {
   }
 };
 
-// Channels: one for each injection port, then a plane of all router ports for each VC. By planes, because the VCs of
-// long paths are hardly used: their memory is never touched. (Ejection ports need no channel; theirs stay untouched
-// too.)
+// Channels: one for each injection port and traffic class, then a plane of all router ports for each VC. By planes,
+// because the VCs of long paths are hardly used: their memory is never touched. (Without classes ejection ports need no
+// channel; theirs stay untouched too.)
 class ChannelNumbers {
  public:
-  ChannelNumbers(const Network& network, std::uint32_t vcs)
-      : vcs_(vcs), endpoints_(network.endpoints()), plane_(network.router_ports()) {}
-  std::uint32_t count() const { return endpoints_ + plane_ * vcs_; }
+  ChannelNumbers(const Network& network, std::uint32_t vcs, std::uint32_t classes = 1)
+      : vcs_(vcs), injections_(network.endpoints() * classes), plane_(network.router_ports()) {}
+  std::uint32_t count() const { return injections_ + plane_ * vcs_; }
   std::uint32_t vcs() const { return vcs_; }
-  std::uint32_t of(PortId port, std::uint32_t vc) const { return endpoints_ + vc * plane_ + port; }
-  std::uint32_t injection(std::uint32_t endpoint) const { return endpoint; }
-  bool is_injection(std::uint32_t channel) const { return channel < endpoints_; }
+  std::uint32_t of(PortId port, std::uint32_t vc) const { return injections_ + vc * plane_ + port; }
+  std::uint32_t injection(std::uint32_t endpoint) const { return endpoint; }  // of the first class
+  bool is_injection(std::uint32_t channel) const { return channel < injections_; }
   std::uint32_t endpoint(std::uint32_t channel) const { return channel; }
-  PortId port(std::uint32_t channel) const { return (channel - endpoints_) % plane_; }
+  PortId port(std::uint32_t channel) const { return (channel - injections_) % plane_; }
+  std::uint32_t plane(std::uint32_t channel) const { return (channel - injections_) / plane_; }
 
  private:
-  std::uint32_t vcs_, endpoints_, plane_;
+  std::uint32_t vcs_, injections_, plane_;
 };
 
 struct EngineOptions {
@@ -54,6 +57,9 @@ struct EngineOptions {
   Time mark_after_ps = 0;  // a link is congested where a packet waited longer; 0: where the queue, the packet included,
                            // is longer than the credits at hand
   std::uint32_t jobs = 1;
+  ControlOptions control = {};
+  ClassOptions classes = {};
+  std::uint32_t threads = 0;  // 0: one piece; else the run is divided, with results that do not depend on how many
 };
 
 // Flits of a packet as an Aries NIC cuts it: 64-byte packets of one header flit and up to four payload flits of 16

@@ -18,6 +18,7 @@ struct LinkTiming {
   std::uint32_t latency_ps = 0;       // propagation
   std::int32_t buffer_bytes = 0;      // of one VC at the receiving end; 0 at an endpoint, which drains at line rate
   Time serialise(std::uint32_t bytes) const { return (ps_per_byte_q16 * bytes) >> 16; }
+  double bandwidth_bps() const { return 8e12 * 65536 / static_cast<double>(ps_per_byte_q16); }
 };
 
 // Per link of the graph, in its order.

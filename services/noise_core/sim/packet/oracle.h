@@ -27,8 +27,9 @@ class Oracle final : public Host {
         nics_(network.endpoints()),
         eject_(network.endpoints()),
         random_(options.seed) {
-    if (options.nic_protocol || options.sampling)
-      throw std::invalid_argument("the oracle has neither the NIC protocol nor sampling; use the eager engine");
+    if (options.nic_protocol || options.sampling || options.control.kind != ControlKind::kNone)
+      throw std::invalid_argument(
+          "the oracle has neither the NIC protocol nor sampling nor congestion control; use the eager engine");
     statistics_.jobs.resize(options.jobs);
     for (PortId port = 0; port < network.ports(); ++port) {
       if (network.timing_class(port) == Network::kUnused) continue;
@@ -68,7 +69,7 @@ class Oracle final : public Host {
   const ChannelCounters& counters(PortId port, std::uint32_t vc) const { return channels_[channel(port, vc)].in; }
   void forget_counters(std::uint32_t) {}
   Time port_wait_ps(PortId port) const { return ports_[port].wait; }
-  const ChannelCounters& ejected(std::uint32_t endpoint) const { return eject_[endpoint]; }
+  const ChannelCounters& ejected(std::uint32_t endpoint, std::uint32_t) const { return eject_[endpoint]; }
   const std::vector<NicCounters>& nic_counters() const { return nic_counters_; }
   const std::vector<SampleRecord>& samples() const { return samples_; }
   const std::vector<std::uint64_t>& congested() const { return congested_; }

@@ -191,7 +191,7 @@ void Oracle<R>::deliver(std::uint32_t i) {
   statistics_.delivered_bytes += p.payload_bytes;
   ++statistics_.packets;
   statistics_.latency.add(now_ - p.born);
-  ++statistics_.packets_of_hops[p.hops & 15];
+  ++statistics_.packets_of_hops[p.hops];
   JobStatistics& j = statistics_.jobs[p.job];
   j.bytes += p.payload_bytes;
   ++j.packets;

@@ -30,7 +30,10 @@ struct alignas(64) Packet {
   std::uint8_t port1, port2;           // ports to take there, 255: none
   std::uint8_t mode;                   // routing mode of the packet
   std::uint8_t marked;                 // the sampled link was congested
-  std::uint32_t sample_link;           // reservoir of one link (port id)
+  union {
+    std::uint32_t sample_link;  // reservoir of one link (port id)
+    std::uint32_t part;         // of a divided run, which has no samples: the part that in_channel belongs to
+  };
 };
 static_assert(sizeof(Packet) == 64);
 
@@ -49,6 +52,12 @@ class LatencyHistogram {
     ++count_;
     sum_ += static_cast<double>(ps);
     max_ = ps > max_ ? ps : max_;
+  }
+  void add(const LatencyHistogram& other) {
+    for (std::size_t b = 0; b < bins_.size(); ++b) bins_[b] += other.bins_[b];
+    count_ += other.count_;
+    sum_ += other.sum_;
+    max_ = std::max(max_, other.max_);
   }
   std::uint64_t count() const { return count_; }
   double mean_ns() const { return count_ ? sum_ / static_cast<double>(count_) / 1000 : 0; }
@@ -91,15 +100,57 @@ struct JobStatistics {
   Time end = 0;
 };
 
+inline void add(JobStatistics& sum, const JobStatistics& one) {
+  sum.bytes += one.bytes;
+  sum.packets += one.packets;
+  sum.hops += one.hops;
+  sum.latency_ps += one.latency_ps;
+  sum.end = std::max(sum.end, one.end);
+}
+
+struct ClassStatistics {
+  std::uint64_t bytes = 0;
+  LatencyHistogram latency;
+};
+
 struct RunStatistics {
   std::uint64_t sent_bytes = 0, delivered_bytes = 0, packets = 0, packet_hops = 0, events = 0, wakes = 0, queued = 0;
   std::uint64_t minimal = 0, non_minimal = 0, peak_packets = 0;
-  Time end = 0;                                     // last byte of the jobs (background left out)
-  LatencyHistogram latency;                         // of all packets that carry payload
-  std::array<std::uint64_t, 16> packets_of_hops{};  // the same packets by the routers that they passed
+  Time end = 0;                                      // last byte of the jobs (background left out)
+  LatencyHistogram latency;                          // of all packets that carry payload
+  std::array<std::uint64_t, 256> packets_of_hops{};  // the same packets by the routers that they passed
   std::vector<JobStatistics> jobs;
+  std::vector<ClassStatistics> classes;  // none without traffic classes
+  double other_cpu_s = 0;                // of the threads beside the caller's
   bool conserved = false;
   std::vector<std::string> violations;
+
+  // Adds what another part of the same run counted; peaks and accounts are the whole run's.
+  void add(const RunStatistics& part) {
+    sent_bytes += part.sent_bytes;
+    delivered_bytes += part.delivered_bytes;
+    packets += part.packets;
+    packet_hops += part.packet_hops;
+    events += part.events;
+    wakes += part.wakes;
+    queued += part.queued;
+    minimal += part.minimal;
+    non_minimal += part.non_minimal;
+    latency.add(part.latency);
+    for (std::size_t hops = 0; hops < packets_of_hops.size(); ++hops)
+      packets_of_hops[hops] += part.packets_of_hops[hops];
+    for (std::size_t job = 0; job < jobs.size(); ++job) packet::add(jobs[job], part.jobs[job]);
+  }
+  // Every byte sent arrived once, every credit came back, nothing waits.
+  void settle(std::uint64_t live_packets, std::uint64_t credit_faults) {
+    if (live_packets)
+      violations.push_back(std::to_string(live_packets) + " packets never arrived (a deadlock or a lost wake-up)");
+    if (sent_bytes != delivered_bytes)
+      violations.push_back(std::to_string(sent_bytes) + " bytes were sent and " + std::to_string(delivered_bytes) +
+                           " arrived");
+    if (credit_faults) violations.push_back(std::to_string(credit_faults) + " channels miss credit or hold a packet");
+    conserved = violations.empty();
+  }
 };
 
 }  // namespace flitwatch::sim::packet

@@ -1,5 +1,6 @@
 #include "sim/packet/simulate.h"
 
+#include "sim/packet/divided.h"
 #include "sim/packet/oracle.h"
 
 namespace flitwatch::sim::packet {
@@ -8,14 +9,15 @@ namespace {
 
 // VC by VC, giving the engine's memory back meanwhile: counters of both forms never stand side by side.
 template <class Engine>
-void collect_links(const Network& network, std::uint32_t vcs, Engine& engine, RunResult& result) {
+void collect_links(const Network& network, std::uint32_t vcs, std::uint32_t classes, Engine& engine,
+                   RunResult& result) {
   const std::size_t links = network.links();
   result.link_bytes.resize(links);
   result.link_wait_ps.resize(links);
   for (LinkId l = 0; l < links; ++l) result.link_wait_ps[l] = engine.port_wait_ps(network.port_of_link(l));
-  std::vector<ChannelCounters> ejected(links);
-  for (std::uint32_t e = 0; e < network.endpoints(); ++e)  // a node takes what comes: nothing stalls behind it
-    ejected[network.link_of_port(network.router_of(e) * network.stride() + network.eject_port(e))] = engine.ejected(e);
+  std::vector<std::uint32_t> endpoint_of(links, kNil);
+  for (std::uint32_t e = 0; e < network.endpoints(); ++e)
+    endpoint_of[network.link_of_port(network.router_of(e) * network.stride() + network.eject_port(e))] = e;
   result.vc_bytes.reset(links * vcs);
   result.vc_packets.reset(links * vcs);
   result.vc_flits.reset(links * vcs);
@@ -24,8 +26,9 @@ void collect_links(const Network& network, std::uint32_t vcs, Engine& engine, Ru
     for (LinkId l = 0; l < links; ++l) {
       const PortId port = network.port_of_link(l);
       const bool injects = port >= network.router_ports(), ejects = !injects && network.ejects(port);
-      if (vc && (injects || ejects)) continue;
-      const ChannelCounters c = ejects ? ejected[l] : engine.counters(port, vc);
+      if (vc >= classes && (injects || ejects)) continue;
+      // A node takes what comes: nothing stalls behind it.
+      const ChannelCounters c = ejects ? engine.ejected(endpoint_of[l], vc) : engine.counters(port, vc);
       if (!c.packets) continue;
       const std::size_t at = std::size_t{vc} * links + l;
       result.vc_bytes[at] = c.bytes;
@@ -40,7 +43,7 @@ void collect_links(const Network& network, std::uint32_t vcs, Engine& engine, Ru
 
 template <class Engine, class Policy, class... Extra>
 RunResult run(const Network& network, const Policy& routing, const WorkloadSpec& spec, EngineOptions options,
-              RunControl& control, Extra... extra) {
+              RunControl& control, const Extra&... extra) {
   if (Workload::chooses(spec) && (!options.nic_protocol || !std::is_same_v<Policy, Dragonfly>))
     throw std::invalid_argument("ranks that choose their routing need a dragonfly and the NIC protocol");
   Workload workload(spec, network.endpoints());
@@ -56,7 +59,7 @@ RunResult run(const Network& network, const Policy& routing, const WorkloadSpec&
         std::to_string(result.unfinished) +
         " operations never completed: a receive waits for a message that no one sends");
   }
-  collect_links(network, routing.vcs(), engine, result);
+  collect_links(network, routing.vcs(), options.classes.count(), engine, result);
   result.nics = engine.nic_counters();
   result.samples = engine.samples();
   for (SampleRecord& s : result.samples) s.link = network.link_of_port(s.link);
@@ -73,6 +76,15 @@ RunResult run(const Network& network, const Policy& routing, const WorkloadSpec&
   return result;
 }
 
+void check_divided(const EngineOptions& options, EngineKind kind) {
+  const char* unfit = kind != EngineKind::kEager                   ? "the oracle"
+                      : !options.classes.classes.empty()           ? "traffic classes"
+                      : options.control.kind != ControlKind::kNone ? "congestion control"
+                      : options.sampling                           ? "sampling"
+                                                                   : nullptr;
+  if (unfit) throw std::invalid_argument(std::string(unfit) + " cannot be divided; leave out the threads");
+}
+
 }  // namespace
 
 RunResult simulate(const Network& network, const Routing& routing, const WorkloadSpec& workload,
@@ -80,9 +92,27 @@ RunResult simulate(const Network& network, const Routing& routing, const Workloa
   return std::visit(
       [&](const auto& policy) {
         using Policy = std::decay_t<decltype(*policy)>;
+        if (options.threads) {
+          check_divided(options, kind);
+          const Division division = policy->divide();
+          if constexpr (std::is_same_v<Policy, Dragonfly>)
+            if (options.packet_bytes >= 1024)
+              return run<DividedEngine<Policy, 3>>(network, *policy, workload, options, control, division,
+                                                   options.threads);
+          return run<DividedEngine<Policy, 11>>(network, *policy, workload, options, control, division,
+                                                options.threads);
+        }
+        if (!options.classes.classes.empty()) {
+          check_classes(options.classes, options.jobs);
+          if (kind != EngineKind::kEager)
+            throw std::invalid_argument("the oracle has no traffic classes; use the eager engine");
+          const ByClass<Policy> by_class(*policy, options.classes);
+          return run<Engine<ByClass<Policy>, 11>>(network, by_class, workload, options, control);
+        }
         if (kind == EngineKind::kEager) {
-          // Trees have few channels, and small packets many credits on their way: worth a second cache line a channel.
-          if constexpr (!std::is_same_v<Policy, Tree>)
+          // Trees and tori have few channels, and small packets many credits on their way: worth a second cache line a
+          // channel.
+          if constexpr (std::is_same_v<Policy, Dragonfly>)
             if (options.packet_bytes >= 1024)
               return run<Engine<Policy, 3>>(network, *policy, workload, options, control);
           return run<Engine<Policy, 11>>(network, *policy, workload, options, control);

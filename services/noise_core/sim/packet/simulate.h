@@ -7,6 +7,7 @@
 
 #include "sim/packet/dragonfly.h"
 #include "sim/packet/engine.h"
+#include "sim/packet/torus_routing.h"
 #include "sim/packet/tree.h"
 #include "sim/packet/workload.h"
 
@@ -14,7 +15,7 @@ namespace flitwatch::sim::packet {
 
 enum class EngineKind { kEager, kOracleOldest, kOracleRoundRobin };
 
-using Routing = std::variant<std::unique_ptr<Dragonfly>, std::unique_ptr<Tree>>;
+using Routing = std::variant<std::unique_ptr<Dragonfly>, std::unique_ptr<Tree>, std::unique_ptr<TorusRouting>>;
 
 // Everything a run leaves behind. Arrays over links follow the graph's order.
 struct RunResult {
@@ -25,7 +26,8 @@ struct RunResult {
   std::vector<std::uint64_t> link_bytes;
   std::vector<Time> link_wait_ps;  // idle with a packet waiting for credit
   FlatArray<std::uint64_t> vc_bytes, vc_packets, vc_flits,
-      vc_stall_ps;  // [vc][link]; injection and ejection links use VC 0
+      vc_stall_ps;  // [vc][link]; injection and ejection links use VC 0.
+                    // With traffic classes: [vc x classes + class][link]
   std::vector<NicCounters> nics;
   std::vector<SampleRecord> samples;             // `link` is the graph's
   std::vector<std::uint64_t> congested_packets;  // by link, all packets; empty without sampling

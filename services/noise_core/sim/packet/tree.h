@@ -2,10 +2,11 @@
 // the admissible ports. One VC is enough: no route turns up after it went down.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
-#include "sim/packet/network.h"
+#include "sim/packet/division.h"
 #include "sim/packet/packet.h"
 
 namespace flitwatch::sim::packet {
@@ -20,6 +21,9 @@ class Tree {
   // by up*down* paths, a table's route does not arrive, or a table's routes can deadlock.
   Tree(const Network& network, const std::vector<std::int32_t>& level, std::vector<std::uint8_t> table,
        std::uint32_t vcs = 1);
+
+  // Slabs of leaf switches with what stands above them.
+  Division divide() const { return divide_by_cables(network_); }
 
   std::uint32_t vcs() const { return vcs_; }
   // A pair of endpoints keeps its lane, so that its packets keep their order.
@@ -100,7 +104,12 @@ class Tree {
     Lanes best = none;
     for (std::uint32_t begin = 0; begin < c.count; begin += kLanes) {
       Lanes load;
-      std::memcpy(&load, loads + begin, sizeof load);
+      if constexpr (requires { requires View::kShared; }) {  // what follows may be another part's
+        load = Lanes{};
+        std::memcpy(&load, loads + begin, std::min(kLanes, c.count - begin) * sizeof(Time));
+      } else {
+        std::memcpy(&load, loads + begin, sizeof load);
+      }
       const Lanes k = number + begin, waits = load - now, wait = waits > 0 ? waits : Lanes{};
       const Lanes round = k - from, tie = round < 0 ? round + count : round;
       const Lanes beyond = k >= count;  // all ones there

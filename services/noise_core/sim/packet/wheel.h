@@ -2,6 +2,7 @@
 // insertion pass), so a push costs one store. Events of one picosecond leave in the order in which they were pushed.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <vector>
@@ -51,6 +52,32 @@ class Wheel {
 
   // The current events, in order: valid after advance() returned true.
   bool has_next() const { return next_ < until_; }
+
+  // The same for events before `limit` alone, which later calls may not go back behind: what the wheel makes current
+  // never stands so far ahead that an event at `limit` could not be pushed any more.
+  bool advance_before(Time limit) {
+    floor_ = limit >> kBucketBits;
+    if (next_ == end_ && !reach(limit)) {
+      end_ = compact();
+      seal();
+      return false;
+    }
+    advance();
+    const Time base = base_ << kBucketBits;
+    limit_ = limit > base ? std::min<Time>(limit - base, kNil) << 32 : 0;
+    return has_next_before();
+  }
+  bool has_next_before() const { return next_ < until_ && current_[next_] < limit_; }
+  // No event is earlier; kNever where none is pending.
+  Time earliest() const {
+    if (next_ != end_) return (base_ << kBucketBits) + (current_[next_] >> 32);
+    Time first = kNever;
+    for (const Far& far : far_) first = std::min(first, far.time);
+    if (pending_ == far_.size()) return first;
+    std::uint64_t bucket = bucket_ + 1;
+    while (!tail_[bucket & (kBuckets - 1)]) ++bucket;
+    return std::min<Time>(first, bucket << kBucketBits);
+  }
   // Id of a coming event, kNil where there is none in the buckets at hand.
   std::uint32_t ahead(std::uint32_t distance) const { return static_cast<std::uint32_t>(current_[next_ + distance]); }
   std::uint32_t pop(Time& now) {
@@ -125,6 +152,20 @@ class Wheel {
     return fresh->events;
   }
 
+  // Whether the next bucket with events begins before `limit`; then it is the next one to turn to.
+  bool reach(Time limit) {
+    if (!pending_) return false;
+    if (pending_ == far_.size()) {
+      if (earliest() >= limit) return false;
+      skip_to_far();
+    }
+    while ((bucket_ + 1) << kBucketBits < limit) {
+      if (tail_[(bucket_ + 1) & (kBuckets - 1)]) return true;
+      turn();
+    }
+    return false;
+  }
+
   void skip_to_far() {  // the wheel is empty: jump to the earliest far event instead of turning through empty buckets
     Time first = kNever;
     for (const Far& far : far_) first = far.time < first ? far.time : first;
@@ -162,10 +203,10 @@ class Wheel {
   }
 
   // What is left of the current events moves to the front; their times count from the bucket of the first, or of
-  // `bucket_`.
+  // `bucket_`, but from none later than events may be pushed into.
   std::uint32_t compact() {
     const std::uint32_t left = end_ - next_;
-    const std::uint64_t base = left ? base_ + (current_[next_] >> (32 + kBucketBits)) : bucket_;
+    const std::uint64_t base = std::min(left ? base_ + (current_[next_] >> (32 + kBucketBits)) : bucket_, floor_);
     const std::uint64_t passed = (base - base_) << (32 + kBucketBits);
     for (std::uint32_t i = 0; i < left; ++i) current_[i] = current_[next_ + i] - passed;
     base_ = base;
@@ -227,6 +268,7 @@ class Wheel {
                 pending_ = 0;  // bucket from which the current events' times count; last one at hand
   Chunk* free_ = nullptr;
   std::uint32_t used_ = 0, next_ = 0, end_ = 0, until_ = 0;
+  std::uint64_t limit_ = 0, floor_ = ~std::uint64_t{0};  // of advance_before(): as events count; its bucket
 };
 
 }  // namespace flitwatch::sim::packet

@@ -45,6 +45,40 @@ TEST(Wheel, LeavesInTheOrderOfASortedList) {
   }
 }
 
+// Windows of all lengths, with pushes at their borders: each event comes in its window, in the order of the list.
+TEST(Wheel, GoesNoFurtherThanItsLimit) {
+  for (const Time window : {Time{3'000}, Time{150'000}, Time{5'000'000'000}}) {
+    Random random(window);
+    Wheel wheel;
+    std::multimap<Time, std::uint32_t> expected;
+    std::uint32_t made = 0, left = 30'000;
+    const auto push = [&](Time time) {
+      wheel.push(time, made);
+      expected.emplace(time, made++);
+    };
+    push(0);
+    for (Time now = 0, until = window; !expected.empty();) {
+      while (wheel.advance_before(until))
+        while (wheel.has_next_before()) {
+          const std::uint32_t event = wheel.pop(now);
+          ASSERT_LT(now, until);
+          ASSERT_EQ(now, expected.begin()->first);
+          ASSERT_EQ(event, expected.begin()->second);
+          expected.erase(expected.begin());
+          for (std::uint32_t k = random.below(3); k && left; --k, --left) push(now + random.below(60'000));
+        }
+      const Time next = expected.empty() ? kNever : expected.begin()->first;
+      ASSERT_GE(next, until);
+      ASSERT_LE(wheel.earliest(), next);
+      for (std::uint32_t k = random.below(4); k && left; --k, --left)
+        push(until + random.below(3) * (random() % (3 * window)));
+      if (expected.empty() && left) push(until + window + random() % window);
+      until = std::max(wheel.earliest(), until) + window;
+    }
+    EXPECT_EQ(left, 0u);
+  }
+}
+
 // Each event pushes the next one a few nanoseconds on, always into a bucket at hand, for longer than the times within
 // it can count.
 TEST(Wheel, AChainOfShortDelaysRunsForMilliseconds) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace flitwatch::sim::packet {
 
@@ -19,7 +20,6 @@ Workload::Workload(WorkloadSpec spec, std::uint32_t endpoints)
   send_start_.assign(n, 0);
   rank_end_.assign(spec_.endpoint_of_rank.size(), 0);
   rank_compute_.assign(spec_.endpoint_of_rank.size(), 0);
-  unfinished_ops_ = n;
 
   flow_next_.assign(endpoints + 1, 0);
   const FlowArrays& flows = spec_.flows;
@@ -29,7 +29,7 @@ Workload::Workload(WorkloadSpec spec, std::uint32_t endpoints)
   flow_order_.resize(flows.src.size());
   std::vector<std::uint32_t> at(flow_next_.begin(), flow_next_.end() - 1);
   for (std::uint32_t f = 0; f < flows.src.size(); ++f) flow_order_[at[flows.src[f]]++] = f;
-  unfinished_flows_ = flows.src.size();
+  unfinished_ = n + flows.src.size();
   has_foreground_ = unfinished() > 0;
 
   generator_of_.assign(endpoints, kNil);
@@ -105,18 +105,41 @@ void Workload::link_successors() {
 
 void Workload::start(Host& host) {
   for (std::uint32_t op = 0; op < waits_.size(); ++op)
-    if (!waits_[op]) ready_.push_back(op);
-  release(host);
-  for (std::uint32_t e = 0; e < flow_end_.size(); ++e) next_flow(e, host);
+    if (!waits_[op]) whole_.ready.push_back(op);
+  release(whole_, host);
+  for (std::uint32_t e = 0; e < flow_end_.size(); ++e) next_flow(whole_, e, host);
+}
+
+void Workload::start(Share& share, const std::vector<std::uint8_t>& part_of_endpoint, std::uint32_t part, Host& host) {
+  for (std::uint32_t op = 0; op < waits_.size(); ++op)
+    if (part_of_endpoint[spec_.endpoint_of_rank[spec_.ops.rank[op]]] == part && !waits_[op]) share.ready.push_back(op);
+  release(share, host);
+  for (std::uint32_t e = 0; e < flow_end_.size(); ++e)
+    if (part_of_endpoint[e] == part) next_flow(share, e, host);
+}
+
+void Workload::check_parts(const std::vector<std::uint8_t>& part_of_endpoint) const {
+  const OpArrays& ops = spec_.ops;
+  const auto part = [&](std::uint32_t op) { return part_of_endpoint[spec_.endpoint_of_rank[ops.rank[op]]]; };
+  for (std::uint32_t op = 0; op < waits_.size(); ++op)
+    for (std::uint32_t k = ops.requires_begin[op]; k < ops.requires_begin[op + 1]; ++k)
+      if (part(op) != part(ops.required[k]))
+        throw std::invalid_argument("operation " + std::to_string(op) + " requires one of another rank, " +
+                                    std::to_string(ops.required[k]) + "; leave out the threads");
+}
+
+void Workload::gather(Share& share) {
+  whole_.done += std::exchange(share.done, 0);
+  whole_.end = std::max(whole_.end, share.end);
 }
 
 // Begins what became ready, in order; a loop instead of recursion, because chains may be long.
-void Workload::release(Host& host) {
-  for (std::size_t next = 0; next < ready_.size(); ++next) begin(ready_[next], host);
-  ready_.clear();
+void Workload::release(Share& share, Host& host) {
+  for (std::size_t next = 0; next < share.ready.size(); ++next) begin(share, share.ready[next], host);
+  share.ready.clear();
 }
 
-void Workload::begin(std::uint32_t op, Host& host) {
+void Workload::begin(Share& share, std::uint32_t op, Host& host) {
   const OpArrays& ops = spec_.ops;
   const std::uint32_t rank = ops.rank[op];
   switch (static_cast<OpKind>(ops.kind[op])) {
@@ -125,7 +148,7 @@ void Workload::begin(std::uint32_t op, Host& host) {
       return host.at(detours_.done(rank, host.now(), ops.amount[op] * 1000), op);
     case OpKind::kReceive:
       received_[op] |= 1;
-      if (received_[op] == 3) complete(op, host);
+      if (received_[op] == 3) complete(share, op, host);
       return;
     case OpKind::kSend: {
       send_time_[op] = send_start_[op] = host.now();
@@ -158,50 +181,62 @@ bool Workload::chooses(const WorkloadSpec& spec) {
   return std::any_of(spec.ops.mode.begin(), spec.ops.mode.end(), [](std::uint8_t mode) { return mode >= kChooses; });
 }
 
-void Workload::complete(std::uint32_t op, Host& host) {
+void Workload::complete(Share& share, std::uint32_t op, Host& host) {
   const std::uint32_t rank = spec_.ops.rank[op];
   rank_end_[rank] = host.now();
-  end_ = host.now();
-  --unfinished_ops_;
+  share.end = host.now();
+  ++share.done;
   for (std::uint32_t k = successor_begin_[op]; k < successor_begin_[op + 1]; ++k)
-    if (!--waits_[successor_[k]]) ready_.push_back(successor_[k]);
+    if (!--waits_[successor_[k]]) share.ready.push_back(successor_[k]);
 }
 
-void Workload::arrived(std::uint32_t send, Host& host) {
+void Workload::arrived(Share& share, std::uint32_t send, Host& host) {
   send_time_[send] = host.now() - send_time_[send];
   const std::uint32_t receive = spec_.ops.match[send];
   received_[receive] |= 2;
-  if (received_[receive] == 3) complete(receive, host);
+  if (received_[receive] == 3) complete(share, receive, host);
 }
 
-void Workload::injected(std::uint32_t cookie, Time when, Host& host) {
-  if (cookie & kFlow) return next_flow(cookie & ~kFlow, host);
+void Workload::injected(Share& share, std::uint32_t cookie, Time when, Host& host) {
+  if (cookie & kFlow) return next_flow(share, cookie & ~kFlow, host);
   if (spec_.ops.amount[cookie] <= spec_.eager_bytes) host.at(when, cookie);
 }
 
-void Workload::delivered(std::uint32_t cookie, Host& host) {
+void Workload::delivered(Share& share, std::uint32_t cookie, Host& host) {
   if (cookie & kFlow) {
-    --unfinished_flows_;
-    end_ = host.now();
+    ++share.done;
+    share.end = host.now();
     return;
   }
-  arrived(cookie, host);
-  if (spec_.ops.amount[cookie] > spec_.eager_bytes) complete(cookie, host);
-  release(host);
+  arrived(share, cookie, host);
+  if (spec_.ops.amount[cookie] > spec_.eager_bytes) complete(share, cookie, host);
+  release(share, host);
 }
 
-void Workload::timer(std::uint32_t cookie, Host& host) {
+void Workload::received(Share& share, std::uint32_t cookie, Host& host) {
+  if (cookie & kFlow) return delivered(share, cookie, host);
+  arrived(share, cookie, host);
+  release(share, host);
+}
+
+void Workload::sent(Share& share, std::uint32_t cookie, Host& host) {
+  if (cookie & kFlow || spec_.ops.amount[cookie] <= spec_.eager_bytes) return;
+  complete(share, cookie, host);
+  release(share, host);
+}
+
+void Workload::timer(Share& share, std::uint32_t cookie, Host& host) {
   if (cookie & kHeld) return send(cookie & ~kHeld, host);
-  if (cookie & kLocal) arrived(cookie & ~kLocal, host);
-  complete(cookie & ~kLocal, host);
-  release(host);
+  if (cookie & kLocal) arrived(share, cookie & ~kLocal, host);
+  complete(share, cookie & ~kLocal, host);
+  release(share, host);
 }
 
-void Workload::next_flow(std::uint32_t endpoint, Host& host) {
+void Workload::next_flow(Share& share, std::uint32_t endpoint, Host& host) {
   while (flow_next_[endpoint] < flow_end_[endpoint]) {
     const std::uint32_t f = flow_order_[flow_next_[endpoint]++];
     if (spec_.flows.dst[f] == endpoint) {  // does not touch the network
-      --unfinished_flows_;
+      ++share.done;
       continue;
     }
     return host.post(

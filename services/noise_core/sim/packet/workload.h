@@ -57,6 +57,13 @@ struct WorkloadSpec {
 
 class Workload final : public Client {
  public:
+  // What one part of a divided run sees to. A run in one piece has one.
+  struct Share {
+    std::vector<std::uint32_t> ready;
+    std::uint64_t done = 0;  // operations and flows
+    Time end = 0;            // of the last one
+  };
+
   // Throws std::invalid_argument where arrays differ in length, an index is out of range or the operations require one
   // another in a circle.
   Workload(WorkloadSpec spec, std::uint32_t endpoints);
@@ -64,9 +71,11 @@ class Workload final : public Client {
   static bool chooses(const WorkloadSpec& spec);
 
   void start(Host& host) override;
-  void injected(std::uint32_t cookie, Time when, Host& host) override;
-  void delivered(std::uint32_t cookie, Host& host) override;
-  void timer(std::uint32_t cookie, Host& host) override;
+  void injected(std::uint32_t cookie, Time when, Host& host) override { injected(whole_, cookie, when, host); }
+  void delivered(std::uint32_t cookie, Host& host) override { delivered(whole_, cookie, host); }
+  void received(std::uint32_t cookie, Host& host) override { received(whole_, cookie, host); }
+  void sent(std::uint32_t cookie, Host& host) override { sent(whole_, cookie, host); }
+  void timer(std::uint32_t cookie, Host& host) override { timer(whole_, cookie, host); }
   bool generate(std::uint32_t endpoint, std::uint32_t& dst, std::uint32_t& bytes, Time& born, std::uint8_t& job,
                 std::uint8_t& mode) override;
   void prefetch(std::uint32_t endpoint) const override {
@@ -77,8 +86,19 @@ class Workload final : public Client {
   }
   bool generates() const override { return !generators_.empty(); }
 
-  std::uint64_t unfinished() const { return unfinished_ops_ + unfinished_flows_; }
-  Time end() const { return end_; }  // of the last operation or flow
+  // The same for a part. Throws std::invalid_argument where operations of two parts require one another.
+  void check_parts(const std::vector<std::uint8_t>& part_of_endpoint) const;
+  void start(Share& share, const std::vector<std::uint8_t>& part_of_endpoint, std::uint32_t part, Host& host);
+  void injected(Share& share, std::uint32_t cookie, Time when, Host& host);
+  void delivered(Share& share, std::uint32_t cookie, Host& host);
+  void received(Share& share, std::uint32_t cookie, Host& host);
+  void sent(Share& share, std::uint32_t cookie, Host& host);
+  void timer(Share& share, std::uint32_t cookie, Host& host);
+  // All parts wait: what they did since they were asked last counts for all, and ends background traffic.
+  void gather(Share& share);
+
+  std::uint64_t unfinished() const { return unfinished_ - whole_.done; }
+  Time end() const { return whole_.end; }  // of the last operation or flow
   const std::vector<Time>& rank_end_ps() const { return rank_end_; }
   const std::vector<Time>& rank_compute_ps() const { return rank_compute_; }
   // Per send: time from its start to its message's arrival, 0 where it did not arrive. Kept for sends only.
@@ -101,18 +121,17 @@ class Workload final : public Client {
 
   void check(std::uint32_t endpoints) const;
   void link_successors();
-  void begin(std::uint32_t op, Host& host);
+  void begin(Share& share, std::uint32_t op, Host& host);
   void send(std::uint32_t op, Host& host);
   std::uint8_t mode_of(std::uint32_t op, std::uint32_t endpoint, Host& host);
-  void release(Host& host);
-  void complete(std::uint32_t op, Host& host);
-  void arrived(std::uint32_t send, Host& host);
-  void next_flow(std::uint32_t endpoint, Host& host);
+  void release(Share& share, Host& host);
+  void complete(Share& share, std::uint32_t op, Host& host);
+  void arrived(Share& share, std::uint32_t send, Host& host);
+  void next_flow(Share& share, std::uint32_t endpoint, Host& host);
 
   WorkloadSpec spec_;
   std::vector<std::uint32_t> waits_, successor_begin_, successor_;
   std::vector<std::uint8_t> received_;  // of a receive: bit 0 started, bit 1 arrived
-  std::vector<std::uint32_t> ready_;
   std::vector<Time> rank_end_, rank_compute_, send_time_, send_start_;
   std::vector<std::uint32_t> flow_next_, flow_end_, flow_order_;
   std::vector<std::uint32_t> generator_of_;
@@ -120,9 +139,35 @@ class Workload final : public Client {
   std::vector<std::uint8_t> chosen_;
   Detours detours_;
   Choosers choosers_;
-  std::uint64_t unfinished_ops_ = 0, unfinished_flows_ = 0;
+  Share whole_;
+  std::uint64_t unfinished_ = 0;  // at first
   bool has_foreground_ = false;
-  Time end_ = 0;
+};
+
+// What an engine that is a part of a divided run asks.
+class WorkloadPart final : public Client {
+ public:
+  WorkloadPart(Workload& whole, const std::vector<std::uint8_t>& part_of_endpoint, std::uint32_t part)
+      : whole_(whole), part_of_endpoint_(part_of_endpoint), part_(part) {}
+  void start(Host& host) override { whole_.start(share_, part_of_endpoint_, part_, host); }
+  void injected(std::uint32_t cookie, Time when, Host& host) override { whole_.injected(share_, cookie, when, host); }
+  void delivered(std::uint32_t cookie, Host& host) override { whole_.delivered(share_, cookie, host); }
+  void received(std::uint32_t cookie, Host& host) override { whole_.received(share_, cookie, host); }
+  void sent(std::uint32_t cookie, Host& host) override { whole_.sent(share_, cookie, host); }
+  void timer(std::uint32_t cookie, Host& host) override { whole_.timer(share_, cookie, host); }
+  bool generate(std::uint32_t endpoint, std::uint32_t& dst, std::uint32_t& bytes, Time& born, std::uint8_t& job,
+                std::uint8_t& mode) override {
+    return whole_.generate(endpoint, dst, bytes, born, job, mode);
+  }
+  void prefetch(std::uint32_t endpoint) const override { whole_.prefetch(endpoint); }
+  bool generates() const override { return whole_.generates(); }
+  void gather() { whole_.gather(share_); }
+
+ private:
+  Workload& whole_;
+  const std::vector<std::uint8_t>& part_of_endpoint_;
+  std::uint32_t part_;
+  Workload::Share share_;
 };
 
 }  // namespace flitwatch::sim::packet

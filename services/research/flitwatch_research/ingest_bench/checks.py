@@ -37,6 +37,7 @@ class CheckedRows(TypedDict):
     lost, duplicated : samples that are missing from a router's seconds, or too many
     wrong : routers whose sums of flits or stalls differ from what their counters grew by, in any of the tables
     wrong_in : how many by table;  rows : by table
+    gaps : those that begin before the last second; the load's end is a silence itself, which a writer finds that waits for another
     """
 
     lost: int
@@ -50,8 +51,8 @@ class CheckedRows(TypedDict):
     dead_letters: int
 
 
-def checked(url: str, order: Order, seconds: int | None = None) -> CheckedRows:
-    """Count what is stored after the first `seconds` of the order, or all of it."""
+def checked(url: str, order: Order, first_s: int, seconds: int | None = None) -> CheckedRows:
+    """Count what is stored of the first `seconds` of the order, or all of it, that began at `first_s` since 1970."""
     from flitwatch_db import connect
     from flitwatch_db.counters import sums
 
@@ -85,7 +86,7 @@ def checked(url: str, order: Order, seconds: int | None = None) -> CheckedRows:
             wrong[table] = set(np.flatnonzero(unlike).tolist())
         by_port = sums.port_flits(conn)
         wrong["port_10s"] = {router for router in range(routers) if by_port.get(router, 0) != ports[router]}
-        rows["port_10s"], gaps, letters = sums.rows_gaps_and_letters(conn)
+        rows["port_10s"], gaps, letters = sums.rows_gaps_and_letters(conn, first_s + seconds - 1)
     return {
         "lost": lost,
         "duplicated": duplicated,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 from flitwatch_research.studies import published, registry
 from flitwatch_research.studies.published import Figure
 from flitwatch_research.studies.taffet_stencil import MESSAGES, ROUTINGS
-from flitwatch_research.studies.wang import SHORT, beside_over_alone
+from flitwatch_research.studies.wang import BACKGROUNDS, PLACEMENTS, SHORT, beside_over_alone
+from flitwatch_research.studies.wang import ROUTINGS as WANGS_ROUTINGS
+from flitwatch_simulation.collectives import MeanFigure
+
+#: (row, column) -> a figure, with its interval where it is a mean over draws.
+Ours = Mapping[tuple[str, str], float | MeanFigure]
 
 
 def _run(study: str, **parameters: Any) -> list[dict[str, Any]]:
@@ -54,16 +59,27 @@ def _minighost() -> dict[tuple[str, str], float]:
     return {(f"{p['mapping']}, {p['strategy'].upper()}", "time"): p["time_ms"] for p in ghost()}
 
 
-#: A machine for what takes an hour on Theta: both larger applications beside bursts; half of each message's size.
-_SMALL: dict[str, Any] = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "load": 0.5}
+#: A machine for what takes an hour on Theta: a job that goes on through several bursts; half of each message's size. Bursts of 1 KiB for all: at the same load
+#: they come more often and are shorter, and cost such a job the same (docs/adr/1331).
+_SMALL: dict[str, Any] = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "scale": 0.5, "burst_message_bytes": 1024}
 #: Messages of 16 KiB from each node at the shortest interval of the paper's range, 0.002 ms, in GiB/s a node (docs/adr/1251).
 SHORTEST_GIB_PER_S = 7.6
+#: Draws of each of figures 8 to 10's ten combinations.
+DRAWS = 5
+#: Figures 8 to 10: how each application is measured beside each traffic; exchanges: how often it goes through its messages.
+BESIDE: dict[tuple[str, str], dict[str, Any]] = {
+    ("amg", "uniform"): {"load_gib_per_s": SHORTEST_GIB_PER_S},
+    ("amg", "bursty"): {"load_gib_per_s": 1.0, "exchanges": 64, **_SMALL},
+    ("crystal-router", "uniform"): {"load_gib_per_s": 1.0, "exchanges": 64, **_SMALL},
+    ("crystal-router", "bursty"): {"load_gib_per_s": 1.0, "exchanges": 64, **_SMALL},
+    ("fill-boundary", "uniform"): {"load_gib_per_s": 1.0, "exchanges": 8, **_SMALL},
+    ("fill-boundary", "bursty"): {"load_gib_per_s": 1.0, "exchanges": 8, **_SMALL},
+}
 #: Wang's studies as the page shows them: what is asked of each beside its own defaults, which are the paper's Theta and sizes.
 WANG: dict[tuple[str, str], dict[str, Any]] = {
     ("wang-fig2", "all"): {},
     ("wang-fig3", "all"): {},
     ("wang-fig7", "crystal-router"): {"applications": ["crystal-router"]},
-    ("wang-fig8-10", "others"): {**_SMALL, "applications": ["crystal-router", "fill-boundary"]},
     ("wang-table2", "all"): {},
 }
 
@@ -100,33 +116,64 @@ def _wang_loads() -> dict[tuple[str, str], float]:
     return {("CR", column): value for column, value in found.items()}
 
 
-def _wang_background(application: str, column: str) -> Callable[[], dict[tuple[str, str], float]]:
-    def measure() -> dict[tuple[str, str], float]:
-        longer = [
-            p["slowest_percent_of_alone"]["mean"] - 100
-            for p in wang("wang-fig8-10", "others")["points"]
-            if (p["application"], p["background"]) == (application, "bursty")
-        ]
-        return {(SHORT[application], column): max(longer)}
+@cache
+def combinations(application: str, kind: str) -> Mapping[tuple[str, str], MeanFigure]:
+    """(placement, routing) -> the slowest rank beside the traffic, % of its time alone; computed once."""
+    how = {"topology": "theta", **BESIDE[application, kind]}
+    return {
+        (placement, routing): beside_over_alone(application, placement, routing, kind, draws=DRAWS, **how)
+        for placement in PLACEMENTS
+        for routing in WANGS_ROUTINGS
+    }
+
+
+def _wang_beside(application: str) -> Ours:
+    """All ten combinations beside both kinds of traffic."""
+    return {
+        (SHORT[application], combination_of(placement, routing, kind)): figure
+        for kind in BACKGROUNDS[1:]
+        for (placement, routing), figure in combinations(application, kind).items()
+    }
+
+
+def combination_of(placement: str, routing: str, kind: str) -> str:
+    """The column of a combination beside a traffic."""
+    return f"{placement}-{routing} beside {kind}"
+
+
+def _wang_bursts(application: str) -> Callable[[], Ours]:
+    """The most that any of the ten combinations loses, and all of them."""
+
+    def measure() -> Ours:
+        most = max(combinations(application, "bursty").values(), key=lambda one: one["mean"])
+        column = "bursty background, longer by, at most"
+        return {(SHORT[application], column): _changed(most, 1.0, -100.0), **_wang_beside(application)}
 
     return measure
 
 
-def _wang_amg() -> dict[tuple[str, str], float]:
+def _wang_amg() -> Ours:
     """Times as long as alone: the traffic is in kind, so that milliseconds are not compared."""
-    at = {
-        case: beside_over_alone("amg", *case, "uniform", SHORTEST_GIB_PER_S)
-        for case in (("contiguous", "minimal"), ("random-node", "adaptive"))
-    }
+    at = combinations("amg", "uniform")
     return {
-        ("AMG", "contiguous-minimal, slower by"): 100 * at["contiguous", "minimal"] - 100,
-        ("AMG", "random-adaptive, times as long"): at["random-node", "adaptive"],
+        ("AMG", "contiguous-minimal, slower by"): _changed(at["contiguous", "minimal"], 1.0, -100.0),
+        ("AMG", "random-adaptive, times as long"): _changed(at["random-node", "adaptive"], 0.01, 0.0),
+        **_wang_beside("amg"),
     }
 
 
-def _wang_peaks() -> dict[tuple[str, str], float]:
+def _changed(figure: MeanFigure, factor: float, more: float) -> MeanFigure:
+    ends = figure["ci95"]
+    ci95 = None if ends is None else [factor * end + more for end in ends]
+    return {"mean": factor * figure["mean"] + more, "ci95": ci95}
+
+
+def _wang_peaks() -> Ours:
     return {
-        (SHORT[p["application"]], column): round(p[key], 2)
+        (SHORT[p["application"]], column): {
+            "mean": round(p[key], 2),
+            "ci95": [round(end, 2) for end in p[f"{key}_ci95"]],
+        }
         for p in wang("wang-table2")["points"]
         for key, column in (("uniform_mib", "uniform random, peak load"), ("bursty_gib", "bursty, peak load"))
     }
@@ -157,7 +204,7 @@ def _stencil() -> dict[tuple[str, str], float]:
 
 
 #: (paper, place) -> how it is measured.
-MEASURED: dict[tuple[str, str], Callable[[], dict[tuple[str, str], float]]] = {
+MEASURED: dict[tuple[str, str], Callable[[], Ours]] = {
     ("hoefler2009", "table 1"): _sizes,
     ("hoefler2009", "figure 10"): _example,
     ("hoefler2009", "section 3.1"): _bisections,
@@ -168,8 +215,8 @@ MEASURED: dict[tuple[str, str], Callable[[], dict[tuple[str, str], float]]] = {
     ("wang2018", "figure 3"): _wang_gains,
     ("wang2018", "figure 7"): _wang_loads,
     ("wang2018", "figure 8"): _wang_amg,
-    ("wang2018", "figure 9"): _wang_background("crystal-router", "bursty background, longer by, at most"),
-    ("wang2018", "figure 10"): _wang_background("fill-boundary", "bursty background, longer by, at most"),
+    ("wang2018", "figure 9"): _wang_bursts("crystal-router"),
+    ("wang2018", "figure 10"): _wang_bursts("fill-boundary"),
     ("wang2018", "table II"): _wang_peaks,
 }
 #: Places whose figures are compared as ratios to their first: times of another scale.

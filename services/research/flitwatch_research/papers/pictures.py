@@ -221,6 +221,17 @@ def curves(case: str) -> list[Curve]:
     return found
 
 
+def courses() -> list[Curve]:
+    """Of figure 3.4: the gap of the best routes so far, until the search ended."""
+    found = []
+    for one in json.loads((KEPT / "formulations.json").read_text()):
+        seconds, gaps = [*one["seconds"], one["ended_s"]], [*one["gap"], one["gap"][-1]]
+        found.append(Curve(one["formulation"], seconds, gaps))
+    return found
+
+
+#: Item of the dissertation that shows formulations beside one another.
+COURSES = "figure 3.4"
 #: Paper and item of the mean trends of a campaign.
 TRENDS = ("bhatele2020", "figure 7")
 #: Item of the dissertation -> the case of its curves.
@@ -285,7 +296,11 @@ def place_of(paper: str, item: str) -> str | None:
     """The picture of an item, relative to the page; None where none is drawn."""
     if (paper, item) == TRENDS:
         return f"papers/{paper}-{item.replace(' ', '-')}.png"
-    return f"papers/{item.replace(' ', '-')}.png" if paper == PAPER and item in {*PICTURES, *PLOTS, *CURVES} else None
+    return (
+        f"papers/{item.replace(' ', '-')}.png"
+        if paper == PAPER and item in {*PICTURES, *PLOTS, *CURVES, COURSES}
+        else None
+    )
 
 
 def draw(folder: Path) -> None:
@@ -299,6 +314,18 @@ def draw(folder: Path) -> None:
     trends.draw(trends.campaign(), folder / str(place_of(*TRENDS)))
     for item, case in CURVES.items():
         _draw_curves(curves(case), folder / str(place_of(PAPER, item)))
+    _draw_courses(courses(), folder / str(place_of(PAPER, COURSES)))
+
+
+def _draw_courses(several: list[Curve], path: Path) -> None:
+    with plt.rc_context({"font.size": 7}):
+        figure, axes = plt.subplots(figsize=(4.2, 3.0), layout="constrained")
+        for one, line in zip(several, ("--", "-"), strict=True):
+            axes.step(one.seconds, [100 * gap for gap in one.error], line, where="post", label=one.label)
+        axes.set(xlabel="s", ylabel="gap to adaptive routing, %", xlim=(0, None), ylim=(0, None))
+        axes.legend()
+        figure.savefig(path, dpi=110, metadata={"Software": None})
+        plt.close(figure)
 
 
 def _draw_curves(several: list[Curve], path: Path) -> None:

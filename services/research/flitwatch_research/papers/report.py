@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from flitwatch_research.papers.items import STATES, Item, items
-from flitwatch_research.papers.measured import RATIOS, as_ratios
+from flitwatch_research.papers.measured import DRAWS, RATIOS, as_ratios, combination_of
 from flitwatch_research.papers.pictures import place_of
 from flitwatch_research.studies import published
+from flitwatch_research.studies.wang import BACKGROUNDS, PLACEMENTS, ROUTINGS
 
 TITLES = {
     "bhatele2020": "Bhatele 2020, performance variability",
@@ -23,13 +24,16 @@ HEAD = """# The papers, item by item
 Every figure, table, equation and algorithm of the five papers: where it is in the program, the command, page or test that shows it, and whether it is as published
 (yes), in part, or not, with the reason. All of our figures are simulated. Published figures are data (`services/research/flitwatch_research/studies/published.csv`),
 found in the papers' texts by a test. Made by `make papers`; the tables marked with "routes" are measured by `make papers-routes` ([papers-routes.md](papers-routes.md)). Pictures are of our traffic, bases and hash: darker is more, by the logarithm; rows send.
+Behind a figure of ours, in brackets: its 95 % interval over draws.
 """
 #: Figures of one item that are written out.
 MOST = 8
 Ours = Mapping[tuple[str, str], Mapping[tuple[str, str], float]]
+#: (paper, place, row, column) -> the ends of a figure's 95 % interval over draws.
+Intervals = Mapping[tuple[str, str, str, str], tuple[float, float]]
 
 
-def markdown(measured: Ours, routes: Mapping[str, Any]) -> str:
+def markdown(measured: Ours, routes: Mapping[str, Any], intervals: Intervals) -> str:
     """The page. routes: rows of papers-routes.json."""
     every = items()
     counted = Counter((one.paper, one.state) for one in every)
@@ -42,19 +46,53 @@ def markdown(measured: Ours, routes: Mapping[str, Any]) -> str:
         parts.append(
             f"\n## {title}\n\n| item | what | where | shown by | published; ours | as published | reason |\n|---|---|---|---|---|---|---|"
         )
-        parts += [_line(one, measured, routes) for one in every if one.paper == paper]
+        parts += [_line(one, measured, routes, intervals) for one in every if one.paper == paper]
+        parts += _combinations(measured, intervals) if paper == "wang2018" else []
     return "\n".join(parts) + "\n"
 
 
-def _line(one: Item, measured: Ours, routes: Mapping[str, Any]) -> str:
+def _combinations(measured: Ours, intervals: Intervals) -> list[str]:
+    """Figures 8 to 10: every combination of placement and routing beside both kinds of traffic."""
+    columns = [
+        (f"figure {number}", short, kind)
+        for number, short in ((8, "AMG"), (9, "CR"), (10, "FB"))
+        for kind in BACKGROUNDS[1:]
+    ]
+    known = {column for place, *_ in columns for _, column in measured.get(("wang2018", place), {})}
+    if combination_of(PLACEMENTS[0], ROUTINGS[0], BACKGROUNDS[1]) not in known:
+        return []
+    lines = [
+        f"\nFigures 8 to 10: the slowest rank beside background traffic, % of its time alone: mean of {DRAWS} draws (95 % interval); an empty cell was not measured. AMG beside uniform traffic on Theta, the others on a dragonfly of 512 nodes.\n",
+        "| | " + " | ".join(f"{short}, {kind}" for _, short, kind in columns) + " |\n|---|" + "---|" * len(columns),
+    ]
+    for placement in PLACEMENTS:
+        for routing in ROUTINGS:
+            cells = []
+            for place, short, kind in columns:
+                column = combination_of(placement, routing, kind)
+                mean = measured.get(("wang2018", place), {}).get((short, column))
+                cells.append(
+                    "" if mean is None else f"{mean:.4g}{_interval(intervals, 'wang2018', place, short, column)}"
+                )
+            lines.append(f"| {placement}, {routing} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def _interval(intervals: Intervals, *place: str) -> str:
+    paper, item, row, column = place
+    ends = intervals.get((paper, item, row, column))
+    return "" if ends is None else f" ({ends[0]:.3g} to {ends[1]:.3g})"
+
+
+def _line(one: Item, measured: Ours, routes: Mapping[str, Any], intervals: Intervals) -> str:
     where = f"`{one.where}`" if one.where else ""
     command = f"`{one.command}`" if one.command else ""
     if (picture := place_of(one.paper, one.item)) is not None:
         command += f"; [picture]({picture})"
-    return f"| {one.item} | {one.what} | {where} | {command} | {_figures(one, measured, routes)} | {one.state} | {one.reason} |"
+    return f"| {one.item} | {one.what} | {where} | {command} | {_figures(one, measured, routes, intervals)} | {one.state} | {one.reason} |"
 
 
-def _figures(one: Item, measured: Ours, routes: Mapping[str, Any]) -> str:
+def _figures(one: Item, measured: Ours, routes: Mapping[str, Any], intervals: Intervals) -> str:
     place = (one.paper, one.item)
     printed = [figure for figure in published.figures() if (figure.paper, figure.place) == place]
     if not printed:
@@ -70,7 +108,7 @@ def _figures(one: Item, measured: Ours, routes: Mapping[str, Any]) -> str:
     ours = measured[place]
     if place in RATIOS:
         printed = [figure for figure in printed if (figure.row, figure.column) in ours]
-        return "over the first row: " + _listed(printed, *as_ratios(printed, dict(ours)), unit="")
+        return "over the first row: " + _listed(printed, *as_ratios(printed, dict(ours)), unit="", intervals={})
     mine = [ours.get((figure.row, figure.column)) for figure in printed]
     if all(x == figure.value for x, figure in zip(mine, printed, strict=True)):
         return f"{len(printed)} published; ours are equal"
@@ -80,15 +118,19 @@ def _figures(one: Item, measured: Ours, routes: Mapping[str, Any]) -> str:
         [figure.value for figure, _ in known],
         [x for _, x in known],
         unit=known[0][0].unit,
+        intervals=intervals,
     )
 
 
-def _listed(printed: list[published.Figure], theirs: list[float], ours: list[Any], unit: str) -> str:
+def _listed(
+    printed: list[published.Figure], theirs: list[float], ours: list[Any], unit: str, intervals: Intervals
+) -> str:
     unique = len({figure.row for figure in printed}) == len(printed)
     cells = [
         f"{figure.row if unique else f'{figure.row}, {figure.column}'}: {value:.3g}; "
         + ("–" if x is None else f"{x:.3g}")
         + (f" {unit}" if unit else "")
+        + _interval(intervals, figure.paper, figure.place, figure.row, figure.column)
         for figure, value, x in zip(printed[:MOST], theirs, ours, strict=False)
     ]
     return "<br>".join(cells) + (f"<br>and {len(printed) - MOST} more" if len(printed) > MOST else "")

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from flitwatch_ml.forecast import backtest, backtest_unseen
-from flitwatch_ml.forecast.backtest import ALONE, learned_forecasters
-from flitwatch_ml.forecast.chronological import relative_gain
+from flitwatch_ml.forecast.backtest import ALONE, learned_forecasters, relative_gain
 from flitwatch_ml.work.forecast import SeriesData, features_of, grid, in_order, series_data
 from flitwatch_research.scorecard.worlds import runs_of
 from flitwatch_twin.campaign import COUNTER_NAMES, Campaign, generate

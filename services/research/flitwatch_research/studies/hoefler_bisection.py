@@ -82,7 +82,8 @@ def published_shares() -> dict[str, float]:
     """The paper's machines and their shares of the full bandwidth, to stand beside any fabric."""
     column = "effective bisection bandwidth"
     return {
-        machine: row[column] / 100
+        # Per cent have one place: the share prints as the text has it.
+        machine: round(row[column] / 100, 3)
         for machine, row in published.rows("hoefler2009", "section 3.1").items()
         if column in row
     }

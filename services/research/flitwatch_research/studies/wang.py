@@ -15,11 +15,12 @@ from flitwatch_research.studies import published
 from flitwatch_research.studies.packet_common import known, number, sweep, text, whole
 from flitwatch_research.studies.registry import Cancelled, Parameters, Report
 from flitwatch_research.studies.wang_distributions import Draw, by_case, draw_of, percent_of, together
+from flitwatch_simulation.collectives import MeanFigure, mean_with_ci95
 from flitwatch_simulation.packet.background import TABLE_2_BURST_MESSAGE_BYTES, background_generators, peak_load_bytes
 from flitwatch_simulation.packet.machine import Machine, build
 from flitwatch_simulation.packet.run import execute
 from flitwatch_simulation.workloads import patterns
-from flitwatch_simulation.workloads.messages import Messages, to_ops
+from flitwatch_simulation.workloads.messages import Messages, repeated, to_ops
 from flitwatch_simulation.workloads.placement import place
 
 #: Section II-A: ranks, and KB that a rank sends in our runs (fill boundary: the mean of a load of 100 to 2,560 KB).
@@ -31,6 +32,8 @@ ROUTINGS = ("minimal", "adaptive")
 BACKGROUNDS = ("none", "uniform", "bursty")
 #: Figure 2: ranks of a block of the matrix are as many as make at most so many blocks; intervals of time.
 _BLOCKS, _INTERVALS = 64, 60
+#: Draws of table II's placements.
+_DRAWS = 5
 
 
 def _machine(fabric: Fabric, routing: str, packet_bytes: int) -> Machine:
@@ -39,16 +42,16 @@ def _machine(fabric: Fabric, routing: str, packet_bytes: int) -> Machine:
     return build(fabric, mode, packet_bytes=packet_bytes, through_router=True)
 
 
-def _messages(application: str, ranks: int | None, scale: float, seed: int) -> Messages:
+def _messages(application: str, ranks: int | None, scale: float, seed: int, exchanges: int = 1) -> Messages:
     papers_ranks, kbytes = APPLICATIONS[application]
-    return patterns.make(application, ranks or papers_ranks, int(kbytes * 1000 * scale), seed)
+    return repeated(patterns.make(application, ranks or papers_ranks, int(kbytes * 1000 * scale), seed), exchanges)
 
 
 def _draw(
     case: Parameters, machine: Machine, number: int, seed: int, stop: Cancelled, packet_bytes: int, ranks: int | None
 ) -> Draw:
     """One draw of a case: the same number has the same places and messages whatever the routing and the background."""
-    made = _messages(case["application"], ranks, case.get("scale", 1.0), seed + number)
+    made = _messages(case["application"], ranks, case.get("scale", 1.0), seed + number, case.get("exchanges", 1))
     endpoints = place(machine.fabric, made.ranks, case["placement"], np.random.default_rng([seed, number]))
     background = case.get("background", "none")
     generators = _background(machine, case["application"], background, case, endpoints) if background != "none" else []
@@ -69,7 +72,7 @@ def _background(
     machine: Machine, application: str, kind: str, case: Parameters, endpoints: NDArray[np.int64]
 ) -> list[packet.Generator]:
     free = np.setdiff1d(np.arange(machine.endpoints), endpoints)
-    size = TABLE_2_BURST_MESSAGE_BYTES[application]
+    size = case.get("burst_message_bytes", TABLE_2_BURST_MESSAGE_BYTES[application])
     return background_generators(machine, kind, case["load_gib_per_s"], free, 1, size)
 
 
@@ -83,7 +86,7 @@ def _wanted(parameters: Parameters) -> list[str]:
 def _study(
     name: str, cases: list[Parameters], parameters: Parameters, report: Report, cancelled: Cancelled
 ) -> Parameters:
-    background = ("load_gib_per_s",) if "background" in cases[0] else ()
+    background = ("load_gib_per_s", "exchanges") if "background" in cases[0] else ()
     names = ("runs", "seed", "threads", "packet_bytes", "load", "topology", "applications", "ranks")
     known(parameters, (*names, *background))
     seed, draws = whole(parameters, "seed", 1, 0, 2**62), whole(parameters, "runs", 5, 1, 1000)
@@ -219,12 +222,22 @@ def run_fig7(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
 def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Figures 8-10: the three applications beside uniform and bursty background traffic, messages as in table II.
 
-    All five placements and both routings. Parameters as figure 3, and load_gib_per_s (1), which puts the intervals between messages into the
-    paper's ranges: 0.015 ms, and 2 to 37 ms.
+    All five placements and both routings. Parameters as figure 3, load_gib_per_s (1), which puts the intervals between messages into the
+    paper's ranges: 0.015 ms, and 2 to 37 ms, and exchanges (1), how often the application goes through its messages. Beside bursts `intervals` says how many of
+    their intervals the job alone takes: a job that is over within the first burst says how long the burst lasts, not what bursts cost
+    an application that sends all the time (ADR 1331).
     """
     load = number(parameters, "load_gib_per_s", 1.0, 0.001, 16)
+    exchanges = whole(parameters, "exchanges", 1, 1, 10_000)
     cases = [
-        {"application": a, "placement": p, "routing": r, "background": b, "load_gib_per_s": load}
+        {
+            "application": a,
+            "placement": p,
+            "routing": r,
+            "background": b,
+            "load_gib_per_s": load,
+            "exchanges": exchanges,
+        }
         for a in APPLICATIONS
         for p in PLACEMENTS
         for r in ROUTINGS
@@ -235,6 +248,11 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     for (*case, _), point in at.items():
         alone = at[*case, "none"]
         point["slowest_percent_of_alone"] = percent_of(point["slowest_ms_of_draws"], alone["slowest_ms_of_draws"])
+        if point["background"] == "bursty":
+            ranks = whole(parameters, "ranks", 0, 0, 10**6) or APPLICATIONS[point["application"]][0]
+            peers = len(fabric_of(answer["topology"]).endpoints) - ranks - 1
+            interval_ms = TABLE_2_BURST_MESSAGE_BYTES[point["application"]] * peers / (load * 2**30) * 1e3
+            point["intervals"] = alone["slowest_ms"]["mean"] / interval_ms
     return answer
 
 
@@ -247,33 +265,66 @@ def beside_over_alone(
     topology: str = "theta",
     ranks: int | None = None,
     seed: int = 1,
-) -> float:
-    """A cell of figures 8 to 10, one draw: the slowest rank's time beside background traffic over that of the job alone."""
+    exchanges: int = 1,
+    scale: float = 1.0,
+    burst_message_bytes: int | None = None,
+    draws: int = 1,
+) -> MeanFigure:
+    """A cell of figures 8 to 10: the slowest rank's time beside background traffic in percent of that of the job alone, mean over draws and its 95 % interval.
+
+    burst_message_bytes: table II's. A draw has the same places and messages with and without the background.
+    """
     machine = _machine(fabric_of(topology), routing, 2048)
-    case = {"application": application, "placement": placement, "load_gib_per_s": load_gib_per_s}
-    slowest = [
-        float(_draw({**case, "background": one}, machine, 0, seed, lambda: False, 2048, ranks)["time_ms"].max())
+    case = {
+        "application": application,
+        "placement": placement,
+        "load_gib_per_s": load_gib_per_s,
+        "exchanges": exchanges,
+        "scale": scale,
+        "burst_message_bytes": burst_message_bytes or TABLE_2_BURST_MESSAGE_BYTES[application],
+    }
+    beside, alone = (
+        [
+            float(_draw({**case, "background": one}, machine, k, seed, lambda: False, 2048, ranks)["time_ms"].max())
+            for k in range(draws)
+        ]
         for one in (kind, "none")
-    ]
-    return slowest[0] / slowest[1]
+    )
+    return percent_of(beside, alone)
 
 
 def run_table2(parameters: Parameters, report: Report, cancelled: Cancelled) -> Parameters:
     """Table II: bytes that the background sends at one moment where each node has begun a message, or a burst, at once.
 
-    Parameters: topology, applications. The nodes are those that the application leaves free.
+    Parameters: topology, applications. The nodes are those that the application leaves free, in five draws of random nodes: how many they are decides, not which.
     """
     known(parameters, ("threads", "topology", "applications"))
     topology = text(parameters, "topology", "theta")
     machine = _machine(fabric_of(topology), "minimal", 2048)
 
     def compute(case: Parameters, stop: Cancelled) -> list[Any]:
-        endpoints = np.arange(APPLICATIONS[case["application"]][0])
-        uniform, bursty = (
-            peak_load_bytes(_background(machine, case["application"], kind, {"load_gib_per_s": 1.0}, endpoints))
-            for kind in BACKGROUNDS[1:]
-        )
-        return [{"uniform_mib": uniform / 2**20, "bursty_gib": bursty / 2**30}]
+        peaks = [_peaks(machine, case["application"], k) for k in range(_DRAWS)]
+        uniform, bursty = (mean_with_ci95(np.array(one)) for one in zip(*peaks, strict=True))
+        return [
+            {
+                "draws": _DRAWS,
+                "uniform_mib": uniform.mean / 2**20,
+                "uniform_mib_ci95": [uniform.low / 2**20, uniform.high / 2**20],
+                "bursty_gib": bursty.mean / 2**30,
+                "bursty_gib_ci95": [bursty.low / 2**30, bursty.high / 2**30],
+            }
+        ]
 
     cases = [{"application": one} for one in _wanted(parameters)]
     return sweep("wang-table2", cases, compute, report, cancelled, parameters, topology=topology)
+
+
+def _peaks(machine: Machine, application: str, number: int) -> tuple[int, int]:
+    """Bytes of uniform and of bursty traffic beside one draw of the application's nodes."""
+    rng = np.random.default_rng([1, number])
+    endpoints = place(machine.fabric, APPLICATIONS[application][0], "random-node", rng)
+    uniform, bursty = (
+        peak_load_bytes(_background(machine, application, kind, {"load_gib_per_s": 1.0}, endpoints))
+        for kind in BACKGROUNDS[1:]
+    )
+    return uniform, bursty

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.reconstruction import recover
+from flitwatch_routing.reconstruction.consistency import management_bytes
 from flitwatch_routing.reconstruction.lanes import Lanes
 from flitwatch_routing.reconstruction.lanes_by_pair import PairLanes
 from flitwatch_routing.reconstruction.limit import Limit, Watch
@@ -42,12 +43,13 @@ def choose_basis(
     each_s: float,
     watch: Watch | None = None,
     candidates: Sequence[str] = CANDIDATES,
+    floor: float = management_bytes(),
 ) -> Choice:
-    """Reconstruct in each basis from nine tenths of the counters, for `each_s` seconds at most, and predict the other tenth."""
+    """Reconstruct in each basis from nine tenths of the counters, for `each_s` seconds at most, and predict the other tenth; `floor` as of `Options`."""
     missed: dict[str, float | None] = {}
     for basis in candidates:
         try:
-            missed[basis] = _missed(fabric, ports, lanes, pairs, counters, basis, each_s, watch)
+            missed[basis] = _missed(fabric, ports, lanes, pairs, counters, basis, each_s, watch, floor)
         except (BadRequest, BadInput):
             if basis == candidates[0]:
                 raise
@@ -67,8 +69,9 @@ def _missed(
     basis: str,
     each_s: float,
     watch: Watch | None,
+    floor: float,
 ) -> float:
-    options = recover.Options(basis, time_limit_s=each_s, estimate=False)
+    options = recover.Options(basis, time_limit_s=each_s, estimate=False, floor=floor)
     problem = recover.build_program(fabric, ports, lanes, pairs, counters, options)
     if problem is None:
         return 0.0

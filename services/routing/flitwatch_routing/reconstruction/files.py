@@ -22,6 +22,8 @@ from flitwatch_routing.weighting import mixed
 Floats = NDArray[np.float64]
 #: Of one counter: some 64-bit counters added up; the squares of larger numbers leave double precision.
 MOST_BYTES = 1e24
+#: Subnet management has a lane of its own.
+MANAGEMENT_VL = 15
 _WHOLE = re.compile(r"\s*[+-]?[0-9]{1,15}\s*")
 
 
@@ -40,7 +42,10 @@ def write_counters(path: Path, fabric: Fabric, counted: Floats, packets: Floats 
 
 
 def read_counters(path: Path, fabric: Fabric, vls: int, mtu: float | None = None) -> Floats:
-    """Bytes (links, VLs), with `mtu` weighted as `weighting.mixed`; every port must be counted. BadInput names file and line, also where `mtu` finds no packets."""
+    """Bytes (links, VLs), with `mtu` weighted as `weighting.mixed`; every port must be counted. BadInput names file and line, also where `mtu` finds no packets.
+
+    Rows of VL 15 are left out: subnet management alone takes it, by no forwarding table.
+    """
     links, counted = fabric.links, np.full((len(fabric.links.src), vls), np.nan)
     link_of = {
         (fabric.vertex_name(int(v)), int(p)): link
@@ -52,6 +57,8 @@ def read_counters(path: Path, fabric: Fabric, vls: int, mtu: float | None = None
         link = link_of.get((row[0], port))
         if link is None:
             raise BadInput(f"the topology has no cable at {row[0]} port {port}", where=where)
+        if vl == MANAGEMENT_VL:
+            continue
         if not 0 <= vl < vls:
             raise BadInput(f"VL {vl}; the SL-to-VL tables use 0 to {vls - 1}", where=where)
         if not np.isnan(counted[link, vl]):

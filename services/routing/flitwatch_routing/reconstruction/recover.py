@@ -14,7 +14,7 @@ from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.reconstruction.alternatives import furthest, has_many_solutions
 from flitwatch_routing.reconstruction.bases import Basis, dictionary
-from flitwatch_routing.reconstruction.consistency import noise_of
+from flitwatch_routing.reconstruction.consistency import PLENTY, QUIET, management_bytes, noise_of, too_little
 from flitwatch_routing.reconstruction.dives import solve_with_dives
 from flitwatch_routing.reconstruction.lanes import Lanes
 from flitwatch_routing.reconstruction.lanes_by_pair import PairLanes
@@ -44,7 +44,10 @@ CONTRADICTION = 0.05
 
 @dataclass(frozen=True)
 class Options:
-    """basis: i, s, cd, scd, cs, scs or od;  noise: relative error of a counter, None to find it from the switches' balance"""
+    """basis: i, s, cd, scd, cs, scs or od;  noise: relative error of a counter, None to find it from the switches' balance
+
+    floor : bytes that managers and collectors may have sent over a link: less contradicts no routes
+    """
 
     basis: str = "od"
     device: str = "cpu"
@@ -52,6 +55,7 @@ class Options:
     time_limit_s: float = 900.0
     noise: float | None = None
     estimate: bool = True
+    floor: float = management_bytes()
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,8 @@ def reconstruct(
     Raises
     ------
     BadInput
-        For counters that contradict the routes or one another, or that nothing explained when the time ended, and for tables with loops or holes.
+        For counters that contradict the routes or one another, that are too few to tell, or that nothing explained when the time ended, and for tables with
+        loops or holes.
     BadRequest
         Where the time limit ends before a solution has begun.
     Cancelled
@@ -136,7 +141,7 @@ def reconstruct(
     x = refined(sensing, found.x[0], target, slack, fit.may_continue)
     residual = float(torch.linalg.vector_norm(sensing(x) - target) / torch.linalg.vector_norm(target))
     if unsolved and residual > CONTRADICTION + 5 * noise:
-        raise _unexplained(late, fabric, sensing, x, target, lanes[0].vls)
+        raise _unexplained(late, fabric, posed, x, lanes[0].vls, options.floor)
     if not options.estimate:
         estimate, unknown["estimated_error"] = None, "it was not asked for"
     elif not bool(x.any()):
@@ -209,11 +214,11 @@ def build_program(
             )
 
     measured = _stacked(fabric, lanes, counters)
-    noise = noise_of(fabric, counters) if options.noise is None else options.noise
+    noise = noise_of(fabric, counters, options.floor) if options.noise is None else options.noise
     in_time()
     groups = groups_of(fabric, ports, lanes, pairs)
     in_time()
-    _explained(fabric, groups, measured, lanes[0].vls, len(fabric.links.src), noise)
+    _explained(fabric, groups, measured, lanes[0].vls, noise, options.floor)
     keep = possible(groups, measured)
     pairs = pairs.kept(keep)
     device, dtype = _device(options.device), torch.float64 if len(pairs) <= DOUBLE else torch.float32
@@ -246,34 +251,42 @@ def _stacked(fabric: Fabric, lanes: Sequence[Lanes | PairLanes], counters: Seque
     return np.concatenate([np.asarray(counted, float).reshape(-1) for counted in counters])
 
 
-def _explained(fabric: Fabric, groups: Groups, measured: Floats, vls: int, links: int, noise: float) -> None:
-    """Traffic on rows that no pair reaches contradicts the routes."""
+def _explained(fabric: Fabric, groups: Groups, measured: Floats, vls: int, noise: float, floor: float) -> None:
+    """Traffic on rows that no pair reaches contradicts the routes, where a row has more of it than managers send, and than `QUIET` of the busiest."""
     reached = np.zeros(groups.rows, bool)
     reached[groups.turn_rows] = True
     astray = np.where(reached, 0.0, measured)
-    if astray.sum() > max(1e-6, noise * 1e-2) * measured.sum():
-        row = int(np.argmax(astray))
-        link = row // vls % links
-        ends = f"{fabric.vertex_name(int(fabric.links.src[link]))} to {fabric.vertex_name(int(fabric.links.dst[link]))}"
+    if astray.sum() <= max(1e-6, noise * 1e-2) * measured.sum():
+        return
+    row, busiest = int(np.argmax(astray)), int(np.argmax(measured))
+    if astray[row] > max(floor, QUIET * measured[busiest]):
         raise BadInput(
-            f"counters contradict the routes: {ends}, VL {row % vls}, counted {astray[row]:.6g} bytes, but no pair's path goes there",
+            f"counters contradict the routes: {_ends(fabric, row, vls)}, VL {row % vls}, counted {astray[row]:.6g} bytes, but no pair's path goes there",
             advice="Give the tables, jobs and SL-to-VL tables that were loaded while the counters ran",
         )
+    if measured[busiest] < PLENTY * floor:
+        raise too_little(float(measured[busiest]), floor, f"the busiest link, {_ends(fabric, busiest, vls)},")
 
 
-def _unexplained(
-    late: bool, fabric: Fabric, sensing: LinkCounters, x: torch.Tensor, target: torch.Tensor, vls: int
-) -> BadInput:
+def _unexplained(late: bool, fabric: Fabric, posed: Problem, x: torch.Tensor, vls: int, floor: float) -> BadInput:
     """What to say of counters that the solver did not explain; late: it ended for lack of time, so that they need not contradict the routes."""
-    worst = int(torch.argmax((sensing(x) - target).abs()))
-    link = int(sensing.row[worst]) // vls % len(fabric.links.src)
-    ends = f"{fabric.vertex_name(int(fabric.links.src[link]))} to {fabric.vertex_name(int(fabric.links.dst[link]))}"
+    missed = (posed.sensing(x) - posed.target).abs()
+    worst = int(torch.argmax(missed))
+    ends = _ends(fabric, int(posed.sensing.row[worst]), vls)
+    if float(missed[worst]) * posed.scale <= floor:
+        return too_little(float(posed.target.max()) * posed.scale, floor, "the busiest link")
     if late:
         return BadInput(
             f"the time limit ended before any traffic explained the counters, least of all those of {ends}: they need more time, or contradict the routes",
             advice="Give a longer --time-limit",
         )
     return BadInput(f"counters contradict the routes: no traffic explains them, least of all those of {ends}")
+
+
+def _ends(fabric: Fabric, row: int, vls: int) -> str:
+    """The ends of a row's link."""
+    link = row // vls % len(fabric.links.src)
+    return f"{fabric.vertex_name(int(fabric.links.src[link]))} to {fabric.vertex_name(int(fabric.links.dst[link]))}"
 
 
 def _device(name: str) -> torch.device:

@@ -89,13 +89,13 @@ class Dag:
             column.append(value)
         return len(self.kind) - 1
 
-    def to_ops(self, endpoints: NDArray[np.integer], where: str = "the message DAG") -> Ops:
-        """Operations for the engine, sends matched with receives.
+    def matched(self, where: str = "the message DAG") -> NDArray[np.int64]:
+        """The receive of each send; `NO_LINK` of other operations.
 
         Raises
         ------
         BadInput
-            For a send without a receive, a receive without a send, sizes that differ, or operations that wait for one another.
+            For a send without a receive, a receive without a send, or sizes that differ.
         """
         match = np.full(len(self.kind), NO_LINK, np.int64)
         waiting: dict[tuple[int, int, int], deque[int]] = defaultdict(deque)
@@ -123,6 +123,17 @@ class Dag:
                     f"rank {dst} waits for rank {src} with tag {tag}, which never sends it",
                     where=f"{where}:{self.lines[queue[0]]}",
                 )
+        return match
+
+    def to_ops(self, endpoints: NDArray[np.integer], where: str = "the message DAG") -> Ops:
+        """Operations for the engine, sends matched with receives.
+
+        Raises
+        ------
+        BadInput
+            As `matched` does, and for operations that wait for one another.
+        """
+        match = self.matched(where)
         needs = np.array(self.requires, np.int64).reshape(-1, 2)
         needs = needs[np.argsort(needs[:, 0], kind="stable")]
         self._refuse_circles(match, needs, where)

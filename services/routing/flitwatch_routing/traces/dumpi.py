@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from pathlib import Path
 
 from flitwatch_core.packet import OpKind
@@ -10,23 +11,22 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.text import read_text
 from flitwatch_routing.traces.collective_rounds import COLLECTIVES, Call, rounds_of
 from flitwatch_routing.traces.dag import Dag
+from flitwatch_routing.traces.dumpi_communicators import MAKERS, SELF, WORLD, Communicator, communicators
+from flitwatch_routing.traces.dumpi_types import Datatypes
 
 _ENTERED = re.compile(r"(MPI_\w+) entering at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
 _LEFT = re.compile(r"(MPI_\w+) returning at walltime ([0-9]{1,12}(?:\.[0-9]{1,12})?)")
 _FIELD = re.compile(r"\s*\w+ (\w+)(?:\[[0-9]+\])?=\[?(-?[0-9]{1,9})(?![0-9])")
-_TYPE = re.compile(r"\s*MPI_Datatype (\w+)=[0-9]+ \((\w+)\)")
-_COUNTS = re.compile(r"\s*int (sendcounts|recvcounts)\[[0-9]+\]=\[([0-9]{1,9}(?:,\s*[0-9]{1,9})*)\]")
+_TYPE = re.compile(r"\s*MPI_Datatype (\w+)=([0-9]{1,9}) \(([\w-]+)\)")
+_COMMUNICATOR = re.compile(r"\s*MPI_Comm (\w+)=([0-9]{1,9})(?![0-9])")
+_ARRAY = re.compile(r"\s*(?:int|MPI_Datatype) (\w+)\[[0-9]+\]=\[([0-9]{1,9}(?:,\s*[0-9]{1,9})*)\]")
 _LONGEST_GAP_S = 13 * 86_400.0
-_TYPE_BYTES = {
-    **dict.fromkeys(("MPI_CHAR", "MPI_SIGNED_CHAR", "MPI_UNSIGNED_CHAR", "MPI_BYTE", "MPI_PACKED"), 1),
-    **dict.fromkeys(("MPI_SHORT", "MPI_UNSIGNED_SHORT"), 2),
-    **dict.fromkeys(("MPI_INT", "MPI_UNSIGNED", "MPI_FLOAT"), 4),
-    **dict.fromkeys(("MPI_LONG", "MPI_UNSIGNED_LONG", "MPI_LONG_LONG_INT", "MPI_UNSIGNED_LONG_LONG", "MPI_DOUBLE"), 8),
-}
 _NOBODY = -(2**31)  # stands for MPI_PROC_NULL, whose number differs between versions
 _SENDS = {"MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend", "MPI_Isend", "MPI_Issend", "MPI_Ibsend", "MPI_Irsend"}
 _RECEIVES = {"MPI_Recv", "MPI_Irecv"}
 _WAITS = {"MPI_Wait", "MPI_Waitall"}
+#: A communicator's tags: those of programs end below it, so that equal tags of two communicators stay apart.
+_TAGS = 1 << 32
 #: Point-to-point calls whose messages the text does not tell one by one.
 _REFUSED = {
     "MPI_Waitsome",
@@ -43,19 +43,26 @@ def read_dumpi(paths: list[Path], *, compute: bool = True) -> Dag:
     """Calls of DUMPI text (`dumpi2ascii`, one file a rank, in rank order) as a DAG.
 
     Blocking calls follow one another; a non-blocking call only starts in order and its wait holds up what follows. Time between calls becomes
-    computation. A send-receive starts both and waits for both; a test that failed is nothing. Collectives of the world become messages
-    (`collective_rounds`); the DAG counts those that do not: forms that we lack, non-blocking ones, and other communicators, whose ranks are unknown.
+    computation. A send-receive starts both and waits for both; a test that failed is nothing. Collectives of the world, and of the
+    communicators that `communicators` knows, become messages (`collective_rounds`); the DAG counts those that do not: forms that we lack,
+    non-blocking ones, and those of other communicators.
 
     Raises
     ------
     BadInput
-        Naming the file and the line, also for wildcard receives, persistent requests and communicators other than the world, whose
-        messages a replay cannot match.
+        Naming the file and the line: for a file without calls or that ends within one, for wildcard receives and persistent requests, for
+        messages in communicators whose ranks are unknown, and for data types of unknown size.
     """
     dag = Dag(len(paths))
+    made = communicators([_makers(read_text(path)) for path in paths])
     for rank, path in enumerate(paths):
-        _read_dumpi_rank(dag, rank, path, compute)
+        _read_dumpi_rank(dag, rank, path, compute, made[rank])
     return dag
+
+
+def _makers(text: str) -> str:
+    """The text, or nothing of it where no communicator is made: most ranks of most traces need no second look."""
+    return text if any(f"{name} entering" in text for name in MAKERS) else ""
 
 
 def read_dumpi_folder(folder: Path) -> Dag:
@@ -91,19 +98,24 @@ def read_dumpi_folder(folder: Path) -> Dag:
 class _Rank:
     """One rank's calls, as they become operations."""
 
-    def __init__(self, dag: Dag, rank: int, path: Path, compute: bool) -> None:
+    def __init__(self, dag: Dag, rank: int, path: Path, compute: bool, made: deque[Communicator | None]) -> None:
         self._dag, self._rank, self._path, self._compute = dag, rank, path, compute
+        self._made = made  # what the calls that make communicators gave, in their order
+        world = Communicator(0, tuple(range(dag.ranks)))
+        self._communicators = {WORLD: world, SELF: Communicator(-1, (rank,))}
+        self._datatypes = Datatypes()
         self._last: int | None = None  # what the next operation has to wait for
         self._requests: dict[int, int] = {}
-        self._collectives = 0  # so far: the same number on every rank
+        self._collectives: dict[int, int] = {}  # so far in each communicator: the same number on every rank
         self._left_at: float | None = None
         self._enter("", 0)
 
     def _enter(self, call: str, line: int) -> None:
         self.call, self._line = call, line
         self._fields: dict[str, int] = {}
-        self._types: dict[str, int] = {}
-        self._counts: dict[str, tuple[int, ...]] = {}
+        self._types: dict[str, tuple[int, str]] = {}
+        self._comms: dict[str, int] = {}
+        self._arrays: dict[str, tuple[int, ...]] = {}
         self._waited: list[int] = []
 
     def entered(self, call: str, at_s: float, line: int) -> None:
@@ -123,15 +135,13 @@ class _Rank:
     def field(self, line: str, number: int) -> None:
         """One line between a call's entry and its return."""
         if found := _TYPE.match(line):
-            if found[2] not in _TYPE_BYTES:
-                raise BadInput(f"the size of {found[2]} is unknown", where=f"{self._path}:{number}")
-            self._types[found[1]] = _TYPE_BYTES[found[2]]
+            self._types[found[1]] = int(found[2]), found[3]
         elif re.match(r"\s*MPI_Request", line):
             self._waited += [int(v) for v in re.findall(r"-?[0-9]{1,18}", line.partition("=")[2])]
-        elif re.match(r"\s*MPI_Comm ", line):
-            self._fields["other_comm"] = int("MPI_COMM_WORLD" not in line)
-        elif found := _COUNTS.match(line):
-            self._counts[found[1]] = tuple(int(one) for one in found[2].split(","))
+        elif found := _COMMUNICATOR.match(line):
+            self._comms[found[1]] = int(found[2])
+        elif found := _ARRAY.match(line):
+            self._arrays[found[1]] = tuple(int(one) for one in found[2].split(","))
         elif found := _FIELD.match(line):
             self._fields[found[1]] = int(found[2])
             if "MPI_PROC_NULL" in line:
@@ -140,7 +150,14 @@ class _Rank:
     def left(self, at_s: float) -> None:
         self._left_at = at_s
         call = self.call
-        if call in _SENDS:
+        if call in MAKERS:
+            self._new_communicator()
+        elif call == "MPI_Type_size" and "datatype" in self._types and "size" in self._fields:
+            self._datatypes.tell(self._types["datatype"][0], self._fields["size"])
+        elif "newtype" in self._types:
+            old = self._datatypes.bytes_of(*self._types["oldtype"]) if "oldtype" in self._types else None
+            self._datatypes.make(self._types["newtype"][0], old, self._fields, self._arrays)
+        elif call in _SENDS:
             self._started(self._message(OpKind.SEND, "dest", "tag", "count", "datatype"), call.startswith("MPI_I"))
         elif call in _RECEIVES:
             self._started(self._message(OpKind.RECEIVE, "source", "tag", "count", "datatype"), call.startswith("MPI_I"))
@@ -159,62 +176,97 @@ class _Rank:
             self._collective(call)
         self._enter("", 0)
 
+    def _new_communicator(self) -> None:
+        new = self._comms.get("newcomm")
+        made = self._made.popleft() if self._made else None
+        if new is not None and new not in (WORLD, SELF):
+            self._communicators.pop(new, None)
+            if made is not None:
+                self._communicators[new] = made
+
+    def _communicator(self) -> Communicator | None:
+        """Of this call; None where its ranks are unknown."""
+        return self._communicators.get(self._comms.get("comm", WORLD))
+
     def _collective(self, name: str) -> None:
         """A collective as messages of its rounds, or counted as left out."""
-        sent = self._bytes("send") if "sendcount" in self._fields else self._bytes("")
-        to = tuple(
-            count * self._types.get("sendtypes", self._types.get("sendtype", 1))
-            for count in self._counts.get("sendcounts", ())
-        )
-        came = tuple(
-            count * self._types.get("recvtypes", self._types.get("recvtype", 1))
-            for count in self._counts.get("recvcounts", ())
-        )
-        ranks = self._dag.ranks
-        call = Call(self._rank, ranks, self._fields.get("root", 0), sent, self._bytes("recv"), to, came)
-        told = name != "MPI_Alltoallv" or len(to) == len(came) == ranks
-        rounds = None if self._fields.get("other_comm") or not told else rounds_of(name, call)
+        to, came = self._by_peer("send"), self._by_peer("recv")
+        sent = self._bytes("sendcount", "sendtype") if "sendcount" in self._fields else self._bytes("count", "datatype")
+        received = self._bytes("recvcount", "recvtype")
+        communicator = self._communicator()
+        rounds = None
+        if communicator is not None and self._rank in communicator.members:
+            ranks, root = len(communicator.members), self._fields.get("root", 0)
+            call = Call(communicator.members.index(self._rank), ranks, root, sent, received, to, came)
+            if not 0 <= root < ranks or min(sent, received) < 0:
+                raise BadInput(f"{name} names root {root} or a size below 0", where=self._where())
+            told = name != "MPI_Alltoallv" or len(to) == len(came) == ranks
+            rounds = rounds_of(name, call) if told else None
         (self._dag.left_out if rounds is None else self._dag.expanded)[name].add(sum(to) or sent)
-        if rounds is None:
+        if rounds is None or communicator is None:
             return
-        if not 0 <= call.root < ranks or min(sent, call.received_bytes) < 0:
-            raise BadInput(f"{name} names root {call.root} or a size below 0", where=self._where())
-        self._collectives += 1
-        tag = -self._collectives  # no program's own; rounds between the same two ranks follow one another
+        turn = self._collectives[communicator.number] = self._collectives.get(communicator.number, 0) + 1
+        tag = -(
+            turn + _TAGS * communicator.number
+        )  # no program's own; rounds between the same two ranks follow one another
         for one in rounds:
             ops = [
-                self._then(self._dag.add(OpKind.RECEIVE, self._rank, size, peer, tag, self._line))
-                for peer, size in one.receives
-            ]
-            ops += [
-                self._then(self._dag.add(OpKind.SEND, self._rank, size, peer, tag, self._line))
-                for peer, size in one.sends
+                self._then(self._dag.add(kind, self._rank, size, communicator.members[peer], tag, self._line))
+                for kind, messages in ((OpKind.RECEIVE, one.receives), (OpKind.SEND, one.sends))
+                for peer, size in messages
             ]
             self._wait_for(ops)
 
-    def _bytes(self, prefix: str) -> int:
-        type_ = self._types.get(f"{prefix}type" if prefix else "datatype", 1)
-        return self._fields.get(f"{prefix}count", 0) * type_
+    def _by_peer(self, prefix: str) -> tuple[int, ...]:
+        """Bytes to or from each rank, where the call gives a count for each."""
+        counts = self._arrays.get(f"{prefix}counts", ())
+        return tuple(count * self._element(f"{prefix}type") for count in counts) if any(counts) else (0,) * len(counts)
+
+    def _bytes(self, count: str, type_: str) -> int:
+        elements = self._fields.get(count, 0)
+        return elements * self._element(type_) if elements else 0
+
+    def _element(self, type_: str) -> int:
+        """Bytes of an element; a call without a data type counts in bytes."""
+        if type_ not in self._types:
+            return 1
+        number, name = self._types[type_]
+        if (size := self._datatypes.bytes_of(number, name)) is None:
+            raise BadInput(
+                f"{self.call}: the size of data type {number} ({name}) is unknown",
+                where=self._where(),
+                advice="The text must hold the call that makes the type.",
+            )
+        return size
 
     def _message(self, kind: OpKind, peer_field: str, tag: str, count: str, type_: str) -> int | None:
         """The operation of one message; None where it goes to nobody."""
         peer = self._fields.get(peer_field, -1)
         if peer == _NOBODY:
             return None
-        if self._fields.get("other_comm"):
+        if (communicator := self._communicator()) is None:
             raise BadInput(
-                f"{self.call} uses another communicator than MPI_COMM_WORLD",
+                f"{self.call} uses a communicator whose ranks are unknown",
                 where=self._where(),
-                advice="Its ranks are unknown here.",
+                advice="Known are the world, its duplicates, splits, and grids without reordering.",
             )
-        if not 0 <= peer < self._dag.ranks:
+        if not 0 <= peer < len(communicator.members):
             raise BadInput(
                 f"{self.call} names rank {peer}", where=self._where(), advice="Wildcard receives cannot be replayed."
             )
-        size = self._fields.get(count, 0) * self._types.get(type_, 1)
-        if size < 0:
+        if (size := self._bytes(count, type_)) < 0:
             raise BadInput(f"{self.call} moves {size} bytes", where=self._where())
-        return self._then(self._dag.add(kind, self._rank, size, peer, max(self._fields.get(tag, 0), 0), self._line))
+        mark = max(self._fields.get(tag, 0), 0) + _TAGS * communicator.number
+        return self._then(self._dag.add(kind, self._rank, size, communicator.members[peer], mark, self._line))
+
+    def end(self) -> None:
+        """The file's end: within a call it was cut off, and what followed is missing."""
+        if self.call:
+            raise BadInput(
+                f"the file ends within {self.call}",
+                where=self._where(),
+                advice="Make it again: dumpi2ascii -S FILE.bin > FILE.txt",
+            )
 
     def _started(self, op: int | None, returns_at_once: bool) -> None:
         if op is None:
@@ -242,12 +294,19 @@ class _Rank:
         return f"{self._path}:{self._line}"
 
 
-def _read_dumpi_rank(dag: Dag, rank: int, path: Path, compute: bool) -> None:
-    reader = _Rank(dag, rank, path, compute)
+def _read_dumpi_rank(dag: Dag, rank: int, path: Path, compute: bool, made: deque[Communicator | None]) -> None:
+    reader = _Rank(dag, rank, path, compute, made)
+    calls = 0
     for number, line in enumerate(read_text(path).splitlines(), 1):
         if found := _ENTERED.match(line):
             reader.entered(found[1], float(found[2]), number)
+            calls += 1
         elif found := _LEFT.match(line):
             reader.left(float(found[2]))
         elif reader.call:
             reader.field(line, number)
+    reader.end()
+    if not calls:
+        raise BadInput(
+            "holds no MPI call", where=str(path), advice="Make the file again: dumpi2ascii -S FILE.bin > FILE.txt"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TypedDict
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from flitwatch_core.packet import OpKind
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.importers.local import local_path
 from flitwatch_routing.matrices import first_line
 from flitwatch_routing.traces.dag import CallCount, Dag, read_dag
 from flitwatch_routing.traces.dumpi import read_dumpi_folder
@@ -83,24 +85,31 @@ def account(dag: Dag) -> TraceAccount:
     }
 
 
+def accounts(names: Iterable[str]) -> list[TraceAccount]:
+    """Of each traffic's name that is a trace's path, in their order: what became of it."""
+    paths = [local_path(name) for name in names]
+    return [account(read_trace(path)) for path in paths if path is not None and path.exists() and is_trace(path)]
+
+
 def _told(counted: dict[str, CallCount]) -> dict[str, Calls]:
     return {name: {"calls": one.calls, "bytes": one.bytes} for name, one in sorted(counted.items())}
 
 
-def matrix(dag: Dag, packet_bytes: int) -> tuple[Ints, Ints, Ints, Ints]:
+def matrix(dag: Dag, packet_bytes: int, where: str = "the trace") -> tuple[Ints, Ints, Ints, Ints]:
     """(src, dst, bytes, packets) with one entry a pair of different ranks; a message's last packet may be short.
 
     Raises
     ------
     BadInput
-        Where no rank sends to another.
+        Where a message is not received or never sent, as a replay refuses it too, and where no rank sends to another.
     """
+    dag.matched(where)
     at = np.flatnonzero(np.array(dag.kind) == OpKind.SEND)
     src, dst, size = (np.array(column, np.int64)[at] for column in (dag.rank, dag.peer, dag.amount))
     apart = src != dst
     src, dst, size = src[apart], dst[apart], size[apart]
     if not size.any():
-        raise BadInput("no rank of the trace sends to another")
+        raise BadInput("no rank of the trace sends to another", where=where)
     key, pair = np.unique(src * dag.ranks + dst, return_inverse=True)
     sent = np.bincount(pair, size).astype(np.int64)
     packets = np.bincount(pair, np.maximum(1, -(-size // packet_bytes))).astype(np.int64)

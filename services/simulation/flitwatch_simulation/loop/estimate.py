@@ -13,6 +13,7 @@ from flitwatch_domain.errors import Cancelled
 from flitwatch_domain.fabric import Fabric
 from flitwatch_routing.optimise import Routes, optimise
 from flitwatch_routing.reconstruction.choice import Choice, choose_basis
+from flitwatch_routing.reconstruction.consistency import management_bytes
 from flitwatch_routing.reconstruction.pairs import union
 from flitwatch_routing.reconstruction.recover import Options, Reconstruction, reconstruct
 from flitwatch_routing.reconstruction.study import Measured
@@ -37,8 +38,12 @@ def reconstructed(
     limit_s: float,
     say: Say,
     cancelled: Callable[[], bool],
+    floor: float = management_bytes(),
 ) -> tuple[list[Reconstruction], Choice]:
-    """The matrix of each time slot in the dictionary, in a named basis, or (`auto`) in the one that predicts the fullest slot's held-out counters best."""
+    """The matrix of each time slot in the dictionary, in a named basis, or (`auto`) in the one that predicts the fullest slot's held-out counters best.
+
+    `floor` is what managers may have sent over a link, in bytes: less contradicts no routes.
+    """
     within = ""
 
     def watch(phase: str, iterations: int, residual: float, gap: float) -> bool:
@@ -51,13 +56,14 @@ def reconstructed(
     choice = Choice(basis, {})
     if basis == "auto":
         each_s = limit_s * CHOICE_SHARE / 4
-        choice = choose_basis(fabric, loaded, m.lanes, m.pairs, m.counters, each_s, watch)
+        choice = choose_basis(fabric, loaded, m.lanes, m.pairs, m.counters, each_s, watch, floor=floor)
         limit_s *= 1 - CHOICE_SHARE
     found: list[Reconstruction] = []
     ends = time.monotonic() + limit_s
     for number, m in enumerate(slots):
         within = f"slot {number + 1} of {len(slots)}, " if len(slots) > 1 else ""
-        options = Options(choice.basis, time_limit_s=max((ends - time.monotonic()) / (len(slots) - number), LEAST_S))
+        left_s = max((ends - time.monotonic()) / (len(slots) - number), LEAST_S)
+        options = Options(choice.basis, time_limit_s=left_s, floor=floor)
         found.append(reconstruct(fabric, loaded, m.lanes, m.pairs, m.counters, options, watch))
         if cancelled():
             raise Cancelled("the reconstruction was cancelled")

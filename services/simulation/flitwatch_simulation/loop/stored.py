@@ -22,11 +22,15 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_routing import lft
 from flitwatch_routing.deadlock import dependencies
 from flitwatch_routing.forwarding import check
+from flitwatch_routing.lmc import lids_each
 from flitwatch_routing.optimise import Routes, optimise
+from flitwatch_routing.port_groups import PortGroups, groups_of, loads
+from flitwatch_routing.reconstruction.consistency import QUIET, management_bytes, too_little
 from flitwatch_routing.reconstruction.lanes import Lanes, port_width
 from flitwatch_routing.reconstruction.pairs import pairs_of
 from flitwatch_routing.reconstruction.recover import Reconstruction
 from flitwatch_routing.reconstruction.study import Measured
+from flitwatch_routing.service_levels import levels_of
 from flitwatch_simulation.loop.estimate import NOISE_FLOOR, combined_slots, reconstructed
 from flitwatch_simulation.loop.machine import Carried
 from flitwatch_simulation.loop.matrices import by_place
@@ -38,8 +42,8 @@ Floats = NDArray[np.float64]
 #: report(stages done, stages, what runs now)
 Report = Callable[[int, int, str], None]
 STAGES = 3
-#: Links that carry less than this of the busiest carry management packets, the collector's own among them; they would make every pair possible.
-QUIET = 1e-4
+#: A fabric whose busiest link carries less than this of its speed is idle: what it counts may be management packets alone, and no routes would be faster.
+IDLE = 1e-4
 #: Counters of service levels that differ from their link's by more than this of the busiest link are another time's, or not all of them.
 LEVELS_MISS = 0.01
 #: The predicted busiest link has to carry this much less, or the loaded routes stay.
@@ -48,7 +52,12 @@ WORTH = 0.99
 
 @dataclass(frozen=True)
 class StoredRun:
-    """fabric: its name;  from_s, to_s: the window in epoch seconds;  basis, time limits and seed as of the simulated loop"""
+    """fabric: its name;  from_s, to_s: the window in epoch seconds;  basis, time limits and seed as of the simulated loop
+
+    lmc : the new tables have 2^lmc LIDs an adapter
+    sls, vls : the recommendation gives pairs one of `sls` service levels, on `vls` lanes; 0 leaves levels and lanes as they are
+    splits : also find groups of ports for adaptive routing, from 2^splits ways to each endpoint; 0: none
+    """
 
     fabric: str
     from_s: float
@@ -57,6 +66,10 @@ class StoredRun:
     optimise_s: float = 30.0
     reconstruct_s: float = 900.0
     seed: int = 1
+    lmc: int = 0
+    sls: int = 0
+    vls: int = 0
+    splits: int = 0
 
 
 @dataclass(frozen=True)
@@ -84,11 +97,12 @@ class StoredReconstruction(TypedDict):
 
 
 class BusyLoads(TypedDict):
-    """Bytes on the busiest link between switches: as counted, as predicted for both tables, and the least that any tables allow; None is unknown."""
+    """Bytes on the busiest link between switches: as counted, as predicted for both tables and for groups of ports, and the least that any routes allow; None is unknown."""
 
     measured: float
     before: float | None
     after: float | None
+    groups: float | None
     least_possible: float | None
 
 
@@ -110,17 +124,21 @@ class StoredSummary(_Window):
     max_load_bytes: BusyLoads
     entries_changed: int | None
     levels: int
+    lmc: int
+    sls: int
+    vls: int
     simulated: bool
     wall_s: float
 
 
 @dataclass(frozen=True)
 class StoredTurn:
-    """What a turn found, its verdict `load`, `keep` or `cannot tell`; `found`, `routes` and loads are None where the counters cannot tell, and `reason` says why.
+    """What a turn found, its verdict `load`, `keep`, `measure` (load service levels, so that counters tell) or `cannot tell`; `found`, `routes` and loads are None where the counters cannot tell, and `reason` says why.
 
     load_before, load_after : (links,) predicted bytes of the window's traffic under the loaded and the new tables
     quiet_bytes : left out, on links below `QUIET` of the busiest
     levels : service levels whose traffic was found apart; 1 where counters are added up
+    groups, load_groups : groups of ports for adaptive routing, and (links,) what they would carry; None where none were asked for
     """
 
     run: StoredRun
@@ -134,6 +152,8 @@ class StoredTurn:
     routes: Routes | None = None
     load_before: Floats | None = None
     load_after: Floats | None = None
+    groups: PortGroups | None = None
+    load_groups: Floats | None = None
 
     def summary(self) -> StoredSummary:
         """What the command prints."""
@@ -142,7 +162,7 @@ class StoredTurn:
         found, routes = self.found, self.routes
         largest = [
             None if load is None else float(load[between].max(initial=0))
-            for load in (self.load_before, self.load_after)
+            for load in (self.load_before, self.load_after, self.load_groups)
         ]
         return {
             "fabric": fabric.name,
@@ -170,10 +190,16 @@ class StoredTurn:
                 "measured": float(np.nanmax(counted.carried[between], initial=0)),
                 "before": largest[0],
                 "after": largest[1],
+                "groups": largest[2],
                 "least_possible": None if routes is None else routes.z_ar,
             },
-            "entries_changed": None if routes is None else int((routes.ports != self.window.loaded).sum()),
+            "entries_changed": None
+            if routes is None
+            else int((routes.ports != _for_lids(self.window.loaded, routes.lmc)).sum()),
             "levels": self.levels,
+            "lmc": 0 if routes is None else routes.lmc,
+            "sls": self.run.sls,
+            "vls": self.run.vls,
             "simulated": fabric.simulated,
             "wall_s": self.wall_s,
         }
@@ -201,6 +227,11 @@ def read(conn: psycopg.Connection[Any], asked: StoredRun) -> Window:
     if not np.isfinite(counted.carried).any():
         newest = measured.newest_port_s(conn, row.fabric_id)
         advice = "Its ports were never counted: run `flitwatch collect infiniband --adapters`."
+        if others := fabrics.sharing_switches(conn, row.fabric_id):
+            advice = (
+                f"Its switches are in {', '.join(others)} too, so that their counters are booked to no fabric: "
+                "give the subnet one name, or start the writer with --fabric."
+            )
         if newest is not None:
             advice = f"Its newest counters end at {_moment(newest)}: choose the window with --to and --window."
         raise BadRequest(
@@ -228,10 +259,13 @@ def turn(
 ) -> StoredTurn:
     """Reconstruct the window's traffic, lay tables for it and predict their loads.
 
-    The optimiser and the checks see the reconstruction alone. Raises BadInput for fabrics that are no fat tree, Cancelled where it is asked for.
+    The optimiser and the checks see the reconstruction alone. Raises BadInput for fabrics that are no fat tree, BadRequest for service levels that InfiniBand does
+    not have, Cancelled where it is asked for.
     """
     started, stop = time.monotonic(), cancelled or (lambda: False)
     fabric, loaded = window.fabric, window.loaded
+    if asked.sls:
+        levels_of(fabric, asked.sls, asked.vls, asked.seed)
 
     def stage(done: int, what: str) -> Callable[[str], None]:
         if stop():
@@ -249,15 +283,26 @@ def turn(
     why = _why_not(fabric, loaded, carried)
     if why:
         return ended("cannot tell", why)
+    if idle := _idle(fabric, window.counted):
+        return ended("keep", idle)
+    floor = management_bytes(len(fabric.links), window.counted.to_s - window.counted.from_s)
+    if carried.max() <= floor:
+        return ended("cannot tell", too_little(float(carried.max()), floor, "the busiest link").message)
     say = stage(0, "reconstructing traffic from counters")
     try:
-        found = _matrix(asked, fabric, loaded, levels, say, stop)
+        found = _matrix(asked, fabric, loaded, levels, say, stop, floor)
     except BadInput as contradiction:
         return ended("cannot tell", f"{contradiction.message}")
     doubt = _doubt(found)
     if doubt is None or doubt > UNSURE:
-        how = "unknown" if doubt is None else f"{doubt:.0%}"
-        reason = f"several matrices explain the counters: what they leave open is {how} of the matrix, and routes need at most {UNSURE:.0%}"
+        if doubt is None:
+            why = found.unknown.get("estimated_error") or found.unknown.get("intervals", "the counters leave it open")
+            reason = f"how far the reconstructed traffic is from the true is not known: {why}"
+        else:
+            reason = f"several matrices explain the counters: what they leave open is {doubt:.0%} of the matrix, and routes need at most {UNSURE:.0%}"
+        if asked.sls > len(levels) and not _wrong(fabric, loaded, ()):
+            reason += f". With {asked.sls} service levels by pair the counters by level of a later window may tell; the tables stay as they are"
+            return ended("measure", reason, found=found)
         return ended("cannot tell", reason, found=found)
     say = stage(1, "optimising routes")
     keep = found.size > NOISE_FLOOR * found.size.max(initial=0)
@@ -267,18 +312,43 @@ def turn(
         say(f"{seconds:.0f} of {asked.optimise_s:.0f} s: busiest link {largest:.6g} bytes after {moves:,} moves")
         return not stop()
 
-    routes = optimise(fabric, matrix, asked.optimise_s, asked.seed, watch, loaded=loaded)
+    routes = optimise(
+        fabric, matrix, asked.optimise_s, asked.seed, watch, asked.lmc, loaded=_for_lids(loaded, asked.lmc)
+    )
+    groups = load_groups = None
+    if asked.splits:
+        say = stage(1, "splitting over groups of ports")
+        ways = optimise(fabric, matrix, asked.optimise_s, asked.seed, watch, asked.splits).ports
+        groups = groups_of(fabric, ways, matrix, asked.splits)
+        load_groups = loads(fabric, groups, matrix)[0]
     stage(2, "checking the new tables")
-    before, after = (check(fabric, ports, matrix) for ports in (loaded, routes.ports))
+    before, after = check(fabric, loaded, matrix), check(fabric, routes.ports, matrix, lmc=asked.lmc)
     wrong = _wrong(fabric, routes.ports, after.where)
     between = fabric.router_links()
     largest, smaller = (float(one.load[between].max(initial=0)) for one in (before, after))
     verdict, reason = _judged(largest, smaller, wrong)
-    return ended(verdict, reason, found=found, routes=routes, load_before=before.load, load_after=after.load)
+    if asked.lmc and verdict == "load":
+        reason += f" This holds where programs spread a pair's traffic evenly over the {lids_each(asked.lmc)} LIDs of an adapter."
+    return ended(
+        verdict,
+        reason,
+        found=found,
+        routes=routes,
+        load_before=before.load,
+        load_after=after.load,
+        groups=groups,
+        load_groups=load_groups,
+    )
+
+
+def _for_lids(ports: Ints, lmc: int) -> Ints:
+    """Tables of one LID an endpoint as those of 2^lmc, all with the same ways."""
+    return np.repeat(ports, lids_each(lmc), axis=1)
 
 
 def _without_quiet(carried: Floats) -> tuple[Floats, float]:
-    """Counters with those of quiet links as 0, and how many bytes that leaves out."""
+    """Counters with those of quiet links as 0, and how many bytes that leaves out: management packets, the collector's own among them, which would make every
+    pair possible."""
     busiest = float(np.nanmax(carried, initial=0))
     quiet = carried < QUIET * busiest
     return np.where(quiet, 0.0, carried), float(carried[quiet].sum())
@@ -294,6 +364,15 @@ def _by_level(carried: Floats, levels: Floats) -> list[Floats]:
         return [carried]
     heard = np.where(levels < QUIET * busiest, 0.0, levels)
     return list(heard.T[heard.any(axis=0)]) or [carried]
+
+
+def _idle(fabric: Fabric, counted: LinkSums) -> str:
+    """That no link carried enough for routes to matter; empty where one did, or where links' speeds are unknown."""
+    capacity = fabric.links.bandwidth_bps * fabric.links.multiplicity / 8 * (counted.to_s - counted.from_s)
+    used = counted.carried / capacity
+    if not (used < IDLE).all():
+        return ""
+    return f"the fabric was idle: its busiest link carried {used.max():.2g} of its speed, and routes matter from {IDLE:.0e} on"
 
 
 def _why_not(fabric: Fabric, loaded: Ints, carried: Floats) -> str:
@@ -322,6 +401,7 @@ def _matrix(
     levels: Sequence[Floats],
     say: Callable[[str], None],
     stop: Callable[[], bool],
+    floor: float,
 ) -> Reconstruction:
     """The matrices that explain the counters (links,) of each service level, added up; of a level any two nodes may be a pair that send and receive on it."""
     routers, ends = len(fabric.routers), len(fabric.endpoints)
@@ -337,7 +417,7 @@ def _matrix(
     for carried, out, into in zip(levels, sends, receives, strict=True):
         may = np.where(out[:, None] & into[None, :], 0, -1).astype(np.int8)
         measured.append(Measured(pairs_of(active, may), [lanes], [carried[:, None]]))
-    slots, _ = reconstructed(fabric, loaded, measured, asked.basis, asked.reconstruct_s, say, stop)
+    slots, _ = reconstructed(fabric, loaded, measured, asked.basis, asked.reconstruct_s, say, stop, floor)
     return combined_slots(slots)
 
 
@@ -379,13 +459,16 @@ def _judged(before: float, after: float, wrong: str) -> tuple[str, str]:
 def recommendation(turn: StoredTurn) -> Recommendation:
     """The row of a turn: tables and matrices as parts only where there is something to load."""
     fabric, made = turn.window.fabric, turn.summary()
-    load = turn.verdict == "load"
+    load = turn.verdict in ("load", "measure")
     largest, reconstruction = made["max_load_bytes"], made["reconstruction"]
     detail = {
         "why": [
             {"text": "busiest link between switches, as counted", "value": made["max_load_bytes"]["measured"], "unit": "bytes"},
             {"text": "the same, predicted for the loaded tables", "value": made["max_load_bytes"]["before"], "unit": "bytes"},
             {"text": "the same, predicted for the new tables", "value": made["max_load_bytes"]["after"], "unit": "bytes"},
+            *([] if largest["groups"] is None else [
+                {"text": "the same, predicted for groups of ports with fixed splits", "value": largest["groups"], "unit": "bytes"},
+            ]),
             {"text": "estimated error of the reconstruction", "value": None if reconstruction is None else reconstruction["estimated_error"], "unit": None},
             {"text": f"counters from {made['from'][:16].replace('T', ' ')} to {made['to'][:16].replace('T', ' ')} UTC", "value": None, "unit": None},
         ],
@@ -413,18 +496,23 @@ def recommendation(turn: StoredTurn) -> Recommendation:
             "to": made["to"],
             "basis": turn.run.basis,
             "loaded_digest": lft.digest(turn.window.loaded),
+            "lmc": made["lmc"],
+            "sls": turn.run.sls,
+            "vls": turn.run.vls,
+            "seed": turn.run.seed,
         },
     }  # fmt: skip
     titles = {
         "load": "Load optimised routes",
         "keep": "Keep the loaded routes",
+        "measure": "Load service levels by pair",
         "cannot tell": "Cannot tell better routes",
     }
     return Recommendation(
         "routes",
         "recommended" if load else "refused",
         f"{titles[turn.verdict]} on {fabric.name}"[:200],
-        turn.reason if turn.verdict != "cannot tell" else f"Cannot tell: {turn.reason}.",
+        turn.reason if turn.verdict in ("load", "keep") else f"Cannot tell: {turn.reason}.",
         detail,
         fabric.simulated,
         fabric_id=turn.window.fabric_id,
@@ -441,6 +529,8 @@ def _side(load: float | None, label: str) -> RecommendationSide:
 
 def _parts(turn: StoredTurn) -> dict[Part, bytes]:
     fabric, found, routes = turn.window.fabric, turn.found, turn.routes
+    if turn.verdict == "measure":
+        return {"lfts": _dumped(fabric, turn.window.loaded, 0)}
     assert found is not None and routes is not None and turn.load_before is not None and turn.load_after is not None
     parts: dict[Part, bytes] = {}
     for by, part in (("router", "matrix_router"), ("group", "matrix_group")):
@@ -451,8 +541,12 @@ def _parts(turn: StoredTurn) -> dict[Part, bytes]:
     unknown = np.full(len(fabric.links), np.nan)
     sides = [Carried(float("nan"), load, unknown, True) for load in (turn.load_before, turn.load_after)]
     parts["links"] = as_json(links_of(fabric, sides[0], sides[1], fabric.router_links()))
-    parts["lfts"] = "".join(line + "\n" for line in lft.dump(fabric, routes.ports)).encode()
+    parts["lfts"] = _dumped(fabric, routes.ports, routes.lmc)
     return parts
+
+
+def _dumped(fabric: Fabric, ports: Ints, lmc: int) -> bytes:
+    return "".join(line + "\n" for line in lft.dump(fabric, ports, lmc)).encode()
 
 
 def _moment(at_s: float) -> str:

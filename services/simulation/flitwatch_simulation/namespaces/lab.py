@@ -99,6 +99,11 @@ class Lab:
         """A host's IPv4 address."""
         return f"10.214.0.{self.hosts.index(host) + 1}"
 
+    def link_rate_bps(self, host: str) -> float:
+        """Bits a second of a host's link."""
+        (link,) = self._leaving(len(self.fabric.routers) + self.hosts.index(host))
+        return float(self.fabric.links.bandwidth_bps[link])
+
     def __enter__(self) -> Lab:
         _remove_stale()
         try:

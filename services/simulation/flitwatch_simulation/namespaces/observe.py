@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from flitwatch_core import packet_path
 from flitwatch_domain.sampling import Reach, link_number
-from flitwatch_simulation.namespaces.lab import Lab
+from flitwatch_simulation.namespaces.lab import CONGESTED_BYTES, Lab
 
 #: Ethernet, IPv4 and UDP headers.
 HEADER_BYTES = 42
-#: A sender that was held up goes on at its rate; it does not send what it missed at once.
+#: A sender that was held up makes up for at most so long.
 MOST_LATE_S = 0.02
+#: What a sender hands over at once: a burst of more would find its own link congested, as only this machine's being busy made it.
+BURST_BYTES = CONGESTED_BYTES // 2
 _DRAIN_S = 0.3
 
 Cancelled = Callable[[], bool]
@@ -143,9 +145,12 @@ def _send(lab: Lab, flows: Sequence[Flow], cancelled: Cancelled) -> None:
     sinks = [lab.udp(flow.receiver, port) for flow, port in zip(flows, ports, strict=True)]
     try:
         begin = time.monotonic()
-        due = [(begin + flow.begin_s, number) for number, flow in enumerate(flows)]
+        planned = [begin + flow.begin_s for flow in flows]
+        due = [(at, number) for number, at in enumerate(planned)]
         heapq.heapify(due)
         payloads = [bytes(flow.frame_bytes - HEADER_BYTES) for flow in flows]
+        rates = [lab.link_rate_bps(flow.sender) for flow in flows]
+        link_free = [begin] * len(flows)
         while due:
             at, number = due[0]
             flow, now = flows[number], time.monotonic()
@@ -155,7 +160,9 @@ def _send(lab: Lab, flows: Sequence[Flow], cancelled: Cancelled) -> None:
                 time.sleep(min(at - now, 0.1))
                 continue
             sockets[number].sendto(payloads[number], (lab.address(flow.receiver), ports[number]))
-            at = max(at + 1 / flow.packets_per_s, now - MOST_LATE_S)
+            planned[number] = max(planned[number] + 1 / flow.packets_per_s, now - MOST_LATE_S)
+            link_free[number] = max(link_free[number], now) + 8 * flow.frame_bytes / rates[number]
+            at = max(planned[number], link_free[number] - 8 * BURST_BYTES / rates[number])
             if at < begin + flow.end_s:
                 heapq.heapreplace(due, (at, number))
             else:

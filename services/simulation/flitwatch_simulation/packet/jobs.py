@@ -1,9 +1,9 @@
-"""Files that list the jobs of one run: CSV `pattern,ranks,bytes,placement`."""
+"""Files that list the jobs of one run: CSV `pattern,ranks,bytes,placement[,class]`."""
 
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,19 @@ from flitwatch_simulation.workloads.patterns import PATTERNS
 from flitwatch_simulation.workloads.placement import POLICIES
 
 _HEADER = ["pattern", "ranks", "bytes", "placement"]
+#: A fifth column that may be there.
+_CLASS = "class"
 
 
 @dataclass(frozen=True)
 class JobLine:
-    """One job: pattern, ranks, bytes a rank, placement policy."""
+    """One job: pattern, ranks, bytes a rank, placement policy, name of its traffic class."""
 
     pattern: str
     ranks: int
     bytes_per_rank: int
     placement: str
+    traffic_class: str | None = None
 
 
 def read_jobs(path: Path) -> list[JobLine]:
@@ -38,18 +41,24 @@ def read_jobs(path: Path) -> list[JobLine]:
     except csv.Error as bad:
         raise BadInput(f"cannot read the jobs: {bad}", where=str(path)) from bad
     lines = [(n, [c.strip() for c in row]) for n, row in enumerate(rows, 1) if row and not row[0].startswith("#")]
-    if not lines or lines[0][1] != _HEADER:
-        raise BadInput(f"expected the header {','.join(_HEADER)}", where=f"{path}:{lines[0][0] if lines else 1}")
+    header = lines[0][1] if lines else []
+    if header not in (_HEADER, [*_HEADER, _CLASS]):
+        raise BadInput(
+            f"expected the header {','.join(_HEADER)} or the same with ,{_CLASS}",
+            where=f"{path}:{lines[0][0] if lines else 1}",
+        )
     jobs = []
     for number, row in lines[1:]:
         where = f"{path}:{number}"
-        if len(row) != 4:
-            raise BadInput(f"expected 4 fields, got {len(row)}", where=where)
+        if len(row) != len(header):
+            raise BadInput(f"expected {len(header)} fields, got {len(row)}", where=where)
         if not all(one.isascii() and one.isdigit() and len(one) <= 18 for one in row[1:3]):
             raise BadInput(
                 f"ranks {row[1]!r} and bytes {row[2]!r} must be whole numbers of at least 2 and 1", where=where
             )
-        jobs.append(job_of({"pattern": row[0], "ranks": int(row[1]), "bytes": int(row[2]), "placement": row[3]}, where))
+        fields = {"pattern": row[0], "ranks": int(row[1]), "bytes": int(row[2]), "placement": row[3]}
+        traffic_class = row[4] if len(row) > len(_HEADER) and row[4] else None
+        jobs.append(replace(job_of(fields, where), traffic_class=traffic_class))
     if not jobs:
         raise BadInput("there are no jobs", where=str(path))
     return jobs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -35,14 +36,15 @@ def per_vc(result: packet.Result) -> NDArray[np.int64]:
     return np.stack([raw["vc_bytes"], raw["vc_packets"], raw["vc_flits"], raw["vc_stall_ps"] // 1000], axis=2)
 
 
-def write_links_csv(path: Path, machine: Machine, result: packet.Result) -> None:
-    """One line a directed link: ends, class, bytes, packets, flits, stalls and credit waits, and the same per VC."""
+def write_links_csv(path: Path, machine: Machine, result: packet.Result, classes: Sequence[str] = ()) -> None:
+    """One line a directed link: ends, class, bytes, packets, flits, stalls and credit waits, and the same per VC, and traffic class where there are any."""
     columns = per_vc(result)
     vcs = columns.shape[1]
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         header = ["link", "src", "dst", "src_port", "dst_port", "class", *_TOTALS, "credit_wait_ns"]
-        writer.writerow([*header, *(f"vc{vc}_{what}" for vc in range(vcs) for what in _TOTALS)])
+        names = [f"vc{vc // len(classes)}_{classes[vc % len(classes)]}" if classes else f"vc{vc}" for vc in range(vcs)]
+        writer.writerow([*header, *(f"{name}_{what}" for name in names for what in _TOTALS)])
         for link in range(len(machine.fabric.links)):
             ends = _ends(machine, link)
             writer.writerow(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,12 +18,12 @@ from flitwatch_domain.importers.local import local_path
 
 #: One virtual channel's buffer at the receiver: Theta's local and global links and terminals (Wang 2018, section III), 100 Gb/s switches.
 _DRAGONFLY_BUFFERS = {LinkClass.BLUE: 16384.0}
-_DRAGONFLY_BUFFER, _TREE_BUFFER = 8192, 65536
-#: Propagation: short copper within a group, optical between groups and in a tree.
+_DRAGONFLY_BUFFER, _TREE_BUFFER, _TORUS_BUFFER = 8192, 65536, 8192
+#: Propagation: short copper within a group, optical between groups and in a tree. Of a torus a hop takes 105 ns, Gemini's (Alverson 2010, section IV).
 _DRAGONFLY_LATENCIES_NS = {LinkClass.BLUE: 100.0}
 _DRAGONFLY_LATENCY_NS, _TREE_LATENCY_NS = 20.0, 10.0
 _DRAGONFLY_DELAY_NS, _TREE_DELAY_NS = 50.0, 90.0
-
+_TORUS_LATENCY_NS, _TORUS_DELAY_NS = 20.0, 85.0
 
 DRAGONFLY_ROUTING = {
     "minimal": packet.DragonflyMode.MINIMAL,
@@ -40,7 +41,19 @@ TREE_ROUTING = {
     "minimal": packet.TreeMode.STATIC,
     "hw-adaptive": packet.TreeMode.ADAPTIVE,
     "valiant": packet.TreeMode.RANDOM,
+    "spray": packet.TreeMode.RANDOM,
 }
+TORUS_ROUTING = {"dor": packet.TorusMode.DIMENSION_ORDER, "valiant": packet.TorusMode.VALIANT}
+_HYPERX_ROUTING = {"dor": packet.TreeMode.STATIC}
+
+
+def routings_of(fabric: Fabric) -> Mapping[str, int]:
+    """Routings of a fabric, beside lft:FILE of what has switches: the engine's mode by name."""
+    if fabric.kind is FabricKind.DRAGONFLY:
+        return DRAGONFLY_ROUTING
+    if fabric.kind is FabricKind.TORUS:
+        return TORUS_ROUTING
+    return _HYPERX_ROUTING if "hyperx" in fabric.attributes else TREE_ROUTING
 
 
 @dataclass(frozen=True)
@@ -92,7 +105,7 @@ def build(
     Parameters
     ----------
     routing : str
-        A key of DRAGONFLY_ROUTING or TREE_ROUTING, lft:FILE, or dor (of a HyperX).
+        One of `routings_of`, or lft:FILE.
     table : uint32[endpoint, router], optional
         Links of static routes of a tree; d-mod-k without it.
     virtual_lanes : int
@@ -105,15 +118,12 @@ def build(
     BadRequest
         Where the routing does not fit the fabric.
     """
-    full = _unbundled(fabric)
+    full, routings = _unbundled(fabric), routings_of(fabric)
     wire = packet.flits_of(packet_bytes) * 16 if nic_protocol else packet_bytes
     if full.kind is FabricKind.DRAGONFLY:
         if virtual_lanes != 1:
             raise BadRequest("virtual lanes belong to trees", advice="A dragonfly's virtual channels follow its hops.")
-        if routing not in DRAGONFLY_ROUTING:
-            raise BadRequest(
-                f"routing {routing!r} does not fit a dragonfly", advice=f"Use {', '.join(DRAGONFLY_ROUTING)}."
-            )
+        _check_routing(routing, routings, "a dragonfly")
         buffers = _per_class(full, _DRAGONFLY_BUFFERS, _DRAGONFLY_BUFFER)
         latency = _per_class(full, _DRAGONFLY_LATENCIES_NS, _DRAGONFLY_LATENCY_NS) + credit_delay_ns
         core = _engine(
@@ -128,19 +138,21 @@ def build(
             through_router=through_router,
             **({"bias": bias} if bias is not None else {}),
         )
-        return Machine(full, core, DRAGONFLY_ROUTING[routing], routing)
+        return Machine(full, core, routings[routing], routing)
+    if full.kind is FabricKind.TORUS:
+        if virtual_lanes != 1:
+            raise BadRequest("virtual lanes belong to trees", advice="A torus has its channels against deadlock.")
+        _check_routing(routing, routings, "a torus")
+        return Machine(full, _torus(full, wire, credit_delay_ns), routings[routing], routing)
     dump = local_path(routing, "lft:")
     if dump is not None:
         from flitwatch_simulation.packet.route_files import read_table
 
         table = read_table(dump, full)
-    elif routing == "dor":
-        table = dimension_order(full)
-    elif "hyperx" in full.attributes or routing not in TREE_ROUTING:
-        raise BadRequest(
-            f"routing {routing!r} does not fit {'a HyperX' if 'hyperx' in full.attributes else 'a tree'}",
-            advice=f"Use {', '.join(TREE_ROUTING)} or lft:FILE; for a HyperX dor or lft:FILE.",
-        )
+    else:
+        _check_routing(routing, routings, "a HyperX" if "hyperx" in full.attributes else "a tree", ["lft:FILE"])
+        if routing == "dor":
+            table = dimension_order(full)
     core = _engine(
         packet.tree,
         full,
@@ -153,7 +165,46 @@ def build(
         table=() if table is None else table,
         virtual_lanes=virtual_lanes,
     )
-    return Machine(full, core, TREE_ROUTING.get(routing, packet.TreeMode.STATIC), routing)
+    return Machine(full, core, routings.get(routing, packet.TreeMode.STATIC), routing)
+
+
+def _check_routing(routing: str, known: Iterable[str], machine: str, also: Iterable[str] = ()) -> None:
+    if routing not in known:
+        raise BadRequest(f"routing {routing!r} does not fit {machine}", advice=f"Use {', '.join([*known, *also])}.")
+
+
+def _torus(fabric: Fabric, wire: int, credit_delay_ns: float) -> packet.PacketFabric:
+    """Dimension order corrects the last coordinate first, as flows do."""
+    place = np.asarray(fabric.routers.coords, np.int64)[:, ::-1]
+    if not place.size or place.min() < 0:
+        raise BadRequest(
+            f"{fabric.name}: a torus needs the coordinates of all its routers",
+            advice="Give them in the fabric's file, or use the flow level with minhop routes.",
+        )
+    extents = place.max(axis=0) + 1
+    return _engine(
+        packet.torus,
+        fabric,
+        _per_class(fabric, {}, _TORUS_LATENCY_NS) + credit_delay_ns,
+        _per_class(fabric, {}, _TORUS_BUFFER),
+        _torus_order(fabric, place, extents),
+        extents,
+        place=place,
+        router_delay_ns=_TORUS_DELAY_NS,
+        largest_packet_bytes=wire,
+    )
+
+
+def _torus_order(fabric: Fabric, place: NDArray[np.int64], extents: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Ports: endpoints first, then up and down each dimension, so that parallel cables are neighbours."""
+    links, order = fabric.links, np.zeros(len(fabric.links), np.int64)
+    inner = fabric.router_links()
+    a, b = place[links.src[inner]], place[links.dst[inner]]
+    along = (a != b).argmax(axis=1)
+    rows = np.arange(along.size)
+    down = (b[rows, along] - a[rows, along]) % extents[along] != 1
+    order[inner] = 1 + 2 * along + down
+    return order
 
 
 def _engine(

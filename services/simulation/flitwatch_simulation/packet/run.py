@@ -20,13 +20,28 @@ from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.traces.read import TraceAccount
 from flitwatch_simulation.packet.link_counters import write_links_csv
 from flitwatch_simulation.packet.machine import Machine, build
+from flitwatch_simulation.packet.traffic_classes import ClassPlan, class_plan, named
 from flitwatch_simulation.packet.vendor_counters import write_vendor_csv
-from flitwatch_simulation.packet.workload import PacketRun, TracedWorkload, local_bytes, total_bytes, workload_of
+from flitwatch_simulation.packet.workload import (
+    PacketRun,
+    TracedWorkload,
+    jobs_of,
+    local_bytes,
+    total_bytes,
+    workload_of,
+)
 
 __all__ = ["PacketRun", "execute", "run", "run_replicas", "simulate", "summary"]
 
 Report = Callable[[int, int, str], None]
 _LOOK_EVERY_S = 0.5
+
+
+CONGESTION_CONTROL: dict[str, packet.PairBackPressure | packet.Dcqcn | None] = {
+    "none": None,
+    "pairs": packet.PairBackPressure(),
+    "dcqcn": packet.Dcqcn(),
+}
 
 
 class PacketJob(TypedDict):
@@ -35,6 +50,14 @@ class PacketJob(TypedDict):
     bytes: float
     mean_hops: float
     mean_latency_ns: float
+
+
+class PacketClass(TypedDict):
+    """What all jobs of a traffic class sent, and how long its packets went, by quantile."""
+
+    name: str
+    bytes: int
+    latency_ns: dict[str, float]
 
 
 class PacketSummary(TypedDict):
@@ -47,6 +70,7 @@ class PacketSummary(TypedDict):
     latency_ns : by quantile
     conserved : nothing was lost or made up;  violations : what was, present only then
     trace : of a replayed trace, what it became and what was left out
+    classes : of a run with traffic classes
     """
 
     time_s: float
@@ -66,6 +90,7 @@ class PacketSummary(TypedDict):
     jobs: list[PacketJob]
     violations: NotRequired[list[str]]
     trace: NotRequired[TraceAccount]
+    classes: NotRequired[list[PacketClass]]
 
 
 class PacketReport(PacketSummary):
@@ -92,12 +117,12 @@ def run(
     machine, workload, result = simulate(parameters, report, cancelled)
     links = Path(parameters.links_csv) if parameters.links_csv else _new_file()
     try:
-        write_links_csv(links, machine, result)
+        write_links_csv(links, machine, result, [one.name for one in named(parameters.traffic_classes)])
         if parameters.vendor_csv:
             write_vendor_csv(Path(parameters.vendor_csv), machine, result)
     except OSError as unwritable:
         raise BadRequest(f"{unwritable.filename} cannot be written: {unwritable.strerror}") from unwritable
-    return {**summary(workload, result), "links_csv": str(links)}
+    return {**summary(parameters, workload, result), "links_csv": str(links)}
 
 
 def _try_to_write(path: Path) -> None:
@@ -132,6 +157,7 @@ def simulate(
         virtual_lanes=parameters.virtual_lanes,
     )
     workload = workload_of(parameters, machine)
+    plan = classes_of(parameters)
     result = execute(
         machine,
         workload,
@@ -142,11 +168,63 @@ def simulate(
         seed=parameters.seed,
         nic_protocol=parameters.nic_protocol,
         engine=ENGINES[parameters.engine],
+        congestion=_congestion(parameters),
+        classes=plan.engine,
+        class_of_job=plan.of_job,
+        threads=_threads(parameters),
     )
     return machine, workload, result
 
 
-def summary(workload: packet.Workload, result: packet.Result) -> PacketSummary:
+def _congestion(parameters: PacketRun) -> packet.PairBackPressure | packet.Dcqcn | None:
+    """What the NICs do about congestion; BadRequest for what it does not go with."""
+    name = parameters.congestion_control
+    if name not in CONGESTION_CONTROL:
+        raise BadRequest(f"unknown congestion control {name!r}", advice=f"Use {', '.join(CONGESTION_CONTROL)}.")
+    if name != "none" and (parameters.nic_protocol or parameters.background != "none" or parameters.engine != "eager"):
+        raise BadRequest(
+            f"congestion control {name} goes with messages on the eager engine alone",
+            advice="Leave out --nic-protocol, --background and --engine.",
+        )
+    return CONGESTION_CONTROL[name]
+
+
+def _threads(parameters: PacketRun) -> int | None:
+    """How many threads share the run; BadRequest for what cannot be divided."""
+    if parameters.threads is None:
+        return None
+    if not 1 <= parameters.threads <= packet.MOST_THREADS:
+        raise BadRequest(f"--threads is {parameters.threads}; expected 1 to {packet.MOST_THREADS}")
+    if parameters.engine != "eager" or parameters.congestion_control != "none" or parameters.traffic_classes:
+        raise BadRequest(
+            "--threads goes with the eager engine, without congestion control and traffic classes",
+            advice="Leave out --threads, or --engine, --congestion-control and --traffic-class.",
+        )
+    return parameters.threads
+
+
+def classes_of(parameters: PacketRun) -> ClassPlan:
+    """The traffic classes of a run; BadRequest for what does not fit."""
+    if parameters.jobs is None:
+        names = [parameters.job_class]
+    elif parameters.job_class is None:
+        names = [job.traffic_class for job in jobs_of(parameters)]
+    else:
+        raise BadRequest("--job-class is the class of --traffic", advice="Give --jobs a column class.")
+    if parameters.background != "none":
+        names.append(parameters.background_class)
+    elif parameters.background_class is not None:
+        raise BadRequest("--background-class needs --background", advice="Leave it out, or give a background.")
+    plan = class_plan(parameters.traffic_classes, names)
+    if plan.classes and (parameters.nic_protocol or parameters.engine != "eager"):
+        raise BadRequest(
+            "traffic classes go with the eager engine and without the NIC protocol",
+            advice="Leave out --nic-protocol and --engine.",
+        )
+    return plan
+
+
+def summary(parameters: PacketRun, workload: packet.Workload, result: packet.Result) -> PacketSummary:
     """What a run's answer says of all packets and of each job."""
     made: PacketSummary = {
         "time_s": result.time_s,
@@ -174,6 +252,11 @@ def summary(workload: packet.Workload, result: packet.Result) -> PacketSummary:
             for j in result.jobs
         ],
     }
+    if known := named(parameters.traffic_classes):
+        made["classes"] = [
+            {"name": one.name, "bytes": got["bytes"], "latency_ns": got["latency_ns"]}
+            for one, got in zip(known, result.raw["classes"], strict=True)
+        ]
     if result.violations:
         made["violations"] = result.violations
     if isinstance(workload, TracedWorkload) and workload.account is not None:
@@ -231,7 +314,7 @@ def run_replicas(
 ) -> PacketReport:
     """Runs with consecutive seeds, as many at a time as there are cores; the first seed's result carries the others' times.
 
-    A run uses one core.
+    A run uses one core, or as many as its threads.
     """
     if replicas == 1:
         return run(parameters, report, cancelled)
@@ -243,7 +326,8 @@ def run_replicas(
     others = [
         replace(parameters, seed=parameters.seed + k, links_csv=None, vendor_csv=None) for k in range(1, replicas)
     ]
-    with ThreadPoolExecutor(min(replicas, os.cpu_count() or 1)) as pool:
+    at_once = max(1, (os.cpu_count() or 1) // (parameters.threads or 1))
+    with ThreadPoolExecutor(min(replicas, at_once)) as pool:
         whole = pool.submit(run, parameters, report, ended)
         timed = [pool.submit(_time_s, other, ended) for other in others]
         try:

@@ -9,6 +9,7 @@ from flitwatch_domain.task_models.simulations import Packet
 from flitwatch_simulation.packet.jobs import JobLine
 from flitwatch_simulation.packet.link_counters import LinkStalls, worst_links
 from flitwatch_simulation.packet.run import PacketSummary, simulate, summary
+from flitwatch_simulation.packet.traffic_classes import NamedClass
 from flitwatch_simulation.packet.workload import PacketRun
 
 #: The result holds this many links; all of them are a matter for the command's CSV file.
@@ -33,16 +34,21 @@ def packet(args: dict[str, Any], context: TaskContext) -> PacketResult:
     """
     request = request_of(args)
     machine, workload, result = simulate(request, context.report, context.cancelled)
-    return {**summary(workload, result), "seed": request.seed, "worst_links": worst_links(machine, result, WORST_LINKS)}
+    return {
+        **summary(request, workload, result),
+        "seed": request.seed,
+        "worst_links": worst_links(machine, result, WORST_LINKS),
+    }
 
 
 def request_of(args: dict[str, Any]) -> PacketRun:
     """The argument of a task as a typed request."""
     asked = Packet.of(args)
-    given = asked.model_dump(exclude={"jobs"})
+    given = asked.model_dump(exclude={"jobs", "traffic_classes"})
     jobs = (
         None
         if asked.jobs is None
-        else tuple(JobLine(one.pattern, one.ranks, one.bytes, one.placement) for one in asked.jobs)
+        else tuple(JobLine(one.pattern, one.ranks, one.bytes, one.placement, one.traffic_class) for one in asked.jobs)
     )
-    return PacketRun(**given, jobs=jobs)
+    classes = tuple(NamedClass(one.name, one.minimum, one.maximum, one.priority) for one in asked.traffic_classes)
+    return PacketRun(**given, jobs=jobs, traffic_classes=classes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from flitwatch_routing.traces.read import TraceAccount, account, read_trace
 from flitwatch_simulation.packet.background import KINDS, background_generators
 from flitwatch_simulation.packet.jobs import JobLine, read_jobs
 from flitwatch_simulation.packet.machine import Machine
+from flitwatch_simulation.packet.traffic_classes import NamedClass
 from flitwatch_simulation.workloads import messages as messages_
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.placement import place
@@ -35,6 +37,12 @@ class PacketRun:
     ----------
     bytes : int or None
         Of a pattern those of each node, of a measured matrix the mean of a rank; other files have their own.
+    threads : int or None
+        That share the run; None: it goes in one piece
+    congestion_control : str
+        none, pairs or dcqcn
+    traffic_classes : of the command texts NAME:min=..[,max=..][,priority=..]
+    job_class, background_class : names of the classes of what --traffic sends, and of the background
     """
 
     topology: str
@@ -50,7 +58,12 @@ class PacketRun:
     seed: int = 1
     nic_protocol: bool = False
     virtual_lanes: int = 1
+    threads: int | None = None
     engine: str = "eager"
+    congestion_control: str = "none"
+    traffic_classes: tuple[str | NamedClass, ...] = ()
+    job_class: str | None = None
+    background_class: str | None = None
     links_csv: str | None = None
     vendor_csv: str | None = None
 
@@ -209,7 +222,7 @@ def _several_jobs(parameters: PacketRun, machine: Machine, rng: np.random.Genera
         raise BadRequest("--traffic and --jobs both say what is sent", advice="Give one of them.")
     taken = np.empty(0, np.int64)
     made: list[tuple[messages_.Messages, np.ndarray]] = []
-    jobs = parameters.jobs if isinstance(parameters.jobs, tuple) else _jobs_of(parameters.jobs)
+    jobs = jobs_of(parameters)
     if sum(job.ranks * job.bytes_per_rank for job in jobs) * max(parameters.message_scale, 1) > _MOST_BYTES:
         raise BadRequest("the jobs together would send more than 2^60 bytes", advice="Give them fewer.")
     for job in jobs:
@@ -221,8 +234,11 @@ def _several_jobs(parameters: PacketRun, machine: Machine, rng: np.random.Genera
     return _with_background(parameters, machine, workload, taken, len(made))
 
 
-def _jobs_of(text: str | None) -> list[JobLine]:
-    path = local_path(text or "")
+def jobs_of(parameters: PacketRun) -> Sequence[JobLine]:
+    """The jobs that --jobs lists; raises BadRequest or BadInput as `workload_of`."""
+    if isinstance(parameters.jobs, tuple):
+        return parameters.jobs
+    path = local_path(parameters.jobs or "")
     if path is None:
         raise BadRequest("no jobs were named")
     return read_jobs(path)

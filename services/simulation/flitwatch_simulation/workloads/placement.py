@@ -61,12 +61,12 @@ def unit_of(fabric: Fabric, unit: str) -> NDArray[np.int64]:
     if unit == "router":
         return router
     group, row = np.asarray(routers.group, np.int64)[router], np.asarray(routers.row, np.int64)[router]
+    if unit not in ("group", "chassis", "cabinet"):
+        raise BadRequest(f"unknown unit {unit!r}")
+    grouped = group.min(initial=0) >= 0
+    if not grouped or (unit != "group" and row.min(initial=0) < 0):
+        known = "random-node, random-router or random-group" if grouped else "random-node or random-router"
+        raise BadRequest(f"{fabric.name} has no known {unit}", advice=f"Use {known}.")
     if unit == "group":
         return group
-    if unit in ("chassis", "cabinet"):
-        if row.min(initial=0) < 0:
-            raise BadRequest(
-                f"{fabric.name} has no known {unit}", advice="Use random-node, random-router or random-group."
-            )
-        return group * 1000 + (row if unit == "chassis" else row // 3)
-    raise BadRequest(f"unknown unit {unit!r}")
+    return group * 1000 + (row if unit == "chassis" else row // 3)

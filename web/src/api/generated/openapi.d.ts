@@ -130,7 +130,7 @@ export interface paths {
         /**
          * Congestion
          * @deprecated
-         * @description Stalls per flit of a window, by router, link class and pair of groups.
+         * @description Time stalled over the time of sending in a window, by router, link class and pair of groups.
          */
         get: operations["congestion"];
         put?: never;
@@ -150,7 +150,7 @@ export interface paths {
         };
         /**
          * Stalls
-         * @description Stalls per flit of a window, by router, link class and pair of groups.
+         * @description Time stalled over the time of sending in a window, by router, link class and pair of groups.
          */
         get: operations["stalls"];
         put?: never;
@@ -171,7 +171,7 @@ export interface paths {
         /**
          * Congestion Links
          * @deprecated
-         * @description Stalls per flit of a window by counted link; a link that is absent has no counter.
+         * @description Time stalled over the time of sending in a window, by counted link; a link that is absent has no counter.
          */
         get: operations["congestion_links"];
         put?: never;
@@ -191,7 +191,7 @@ export interface paths {
         };
         /**
          * Stalls Of Links
-         * @description Stalls per flit of a window by counted link; a link that is absent has no counter.
+         * @description Time stalled over the time of sending in a window, by counted link; a link that is absent has no counter.
          */
         get: operations["stalls_of_links"];
         put?: never;
@@ -311,7 +311,7 @@ export interface paths {
         };
         /**
          * Hot Links
-         * @description Links with the most stalls per flit, and the jobs that use them with their estimated shares.
+         * @description Links that stall most for what they send, and the jobs that use them with their estimated shares.
          */
         get: operations["hot_links"];
         put?: never;
@@ -1811,7 +1811,7 @@ export interface paths {
         };
         /**
          * Readyz
-         * @description The database answers and its tables are of this version.
+         * @description The database answers and its tables are such as this version needs.
          */
         get: operations["readyz"];
         put?: never;
@@ -2265,7 +2265,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -2515,7 +2515,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default quartz1
              */
             topology: string;
@@ -2830,7 +2830,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -3083,7 +3083,7 @@ export interface components {
              * @default adaptive0
              * @enum {string}
              */
-            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive" | "dor";
+            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive" | "spray" | "dor";
             /**
              * Seeds
              * @description An interval needs three.
@@ -3190,7 +3190,7 @@ export interface components {
             mapping: "random" | "linear";
             /**
              * Topology
-             * @description A topology; use theta, edison, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              */
             topology: string;
             /** Routing */
@@ -3229,7 +3229,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -3727,11 +3727,13 @@ export interface components {
         };
         /**
          * DeadLetters
-         * @description All of them, and the newest.
+         * @description How many there are, and the newest.
          */
         DeadLetters: {
             /** Total */
             total: number;
+            /** Last Hour */
+            last_hour: number;
             /** Recent */
             recent: components["schemas"]["DeadLetter"][];
         };
@@ -3756,7 +3758,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -4103,6 +4105,13 @@ export interface components {
             links: components["schemas"]["CarryingLink"][];
             /** @description Where the congestion on its links begins, by its packet samples or counters of ports in the minute after the onset; null where that is not found. */
             root: components["schemas"]["CongestionRoot"] | null;
+            /**
+             * Root From
+             * @description From here to `root_to`, the minute after the onset, the root is looked for; null where too little of it is over, or the job's place is unknown.
+             */
+            root_from: string | null;
+            /** Root To */
+            root_to: string | null;
             /** Groups */
             groups: components["schemas"]["CarryingGroup"][];
             /**
@@ -4456,7 +4465,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -4484,7 +4493,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -4683,6 +4692,11 @@ export interface components {
             to: string;
             /** Reason */
             reason: string;
+            /**
+             * Open
+             * @description Whether the device is still silent: the gap reaches to within a minute of now.
+             */
+            open: boolean;
         };
         /**
          * GroupNodes
@@ -4931,7 +4945,7 @@ export interface components {
             stall_cycles: number | null;
             /**
              * Ratio
-             * @description Stall cycles per flit.
+             * @description Stalls over flits: the time stalled over the time of sending.
              */
             ratio: number | null;
             /**
@@ -4971,7 +4985,7 @@ export interface components {
             links_counted: number;
             /**
              * Items
-             * @description Most stall cycles per flit first.
+             * @description Greatest ratio of stalls first.
              */
             items: components["schemas"]["HotLink"][];
             /**
@@ -5121,7 +5135,7 @@ export interface components {
             end: string | null;
             /**
              * Elapsed S
-             * @description Until now for a job that runs.
+             * @description Until now for a job that runs; null where nobody knows its end.
              */
             elapsed_s: number | null;
             /** Nodes */
@@ -5190,7 +5204,7 @@ export interface components {
             end: string | null;
             /**
              * Elapsed S
-             * @description Until now for a job that runs.
+             * @description Until now for a job that runs; null where nobody knows its end.
              */
             elapsed_s: number | null;
             /** Nodes */
@@ -5442,7 +5456,7 @@ export interface components {
             since_high: string;
             /**
              * Until
-             * @description Null: it was not over while the job was watched.
+             * @description The end of its last slow step. It is over once three steps in a row, or two that took 120 s together, were near usual; of a run that has ended, once one was. Null: not over so far, or slow to the run's end.
              */
             until: string | null;
             /**
@@ -5541,6 +5555,11 @@ export interface components {
             kind: string;
             /** Columns */
             columns: number;
+            /**
+             * Unknown
+             * @description Columns beside counters that no counter of the catalogue names: their values are not kept.
+             */
+            unknown: string[];
             /**
              * First Seen
              * Format: date-time
@@ -5688,7 +5707,7 @@ export interface components {
             pattern: "allreduce" | "alltoall" | "amg" | "amg-1728" | "barrier" | "barrier-with-bully" | "barrier-with-bully-even" | "bisection" | "bisection-shuffle" | "boxlib-cns-1024" | "boxlib-mg-1024" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "expert-alltoall" | "fill-boundary" | "halo3d" | "hierarchical-allreduce" | "incast" | "irregular-70" | "lulesh-512" | "multigrid-1000" | "nekbone-1024" | "noisy-shuffle" | "partisn-168" | "permutation" | "pingpong" | "ring-allreduce" | "shift" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d" | "tree-allreduce";
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default quartz1
              */
             topology: string;
@@ -5769,7 +5788,7 @@ export interface components {
             name: string;
             /**
              * Spec
-             * @description A topology; use theta, edison, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              */
             spec: string;
         };
@@ -6040,7 +6059,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -6349,7 +6368,7 @@ export interface components {
             sizes?: number[] | null;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -6598,7 +6617,7 @@ export interface components {
             pattern: "allreduce" | "alltoall" | "amg" | "amg-1728" | "barrier" | "barrier-with-bully" | "barrier-with-bully-even" | "bisection" | "bisection-shuffle" | "boxlib-cns-1024" | "boxlib-mg-1024" | "broadcast" | "bully" | "crystal-router" | "cyclic-stencil" | "expert-alltoall" | "fill-boundary" | "halo3d" | "hierarchical-allreduce" | "incast" | "irregular-70" | "lulesh-512" | "multigrid-1000" | "nekbone-1024" | "noisy-shuffle" | "partisn-168" | "permutation" | "pingpong" | "ring-allreduce" | "shift" | "stencil27-bspma" | "stencil27-svaf" | "stencil27-svafp" | "stencil3d" | "sweep3d" | "tree-allreduce";
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default quartz1
              */
             topology: string;
@@ -6748,14 +6767,14 @@ export interface components {
         Packet: {
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, torus:20,20,20, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              */
             topology: string;
             /**
              * Routing
              * @enum {string}
              */
-            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive" | "dor";
+            routing: "minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive" | "spray" | "dor";
             /** Traffic */
             traffic?: string | null;
             /**
@@ -6805,11 +6824,39 @@ export interface components {
              */
             virtual_lanes: number;
             /**
+             * Threads
+             * @description Divide the run over so many; the answer is the same for any number. Left out: in one piece, with an answer that differs a little.
+             */
+            threads?: number | null;
+            /**
              * Engine
              * @default eager
              * @enum {string}
              */
             engine: "eager" | "oracle-oldest" | "oracle-round-robin";
+            /**
+             * Congestion Control
+             * @description pairs: Slingshot's back-pressure on the pairs that feed a congested node; dcqcn: of RoCE, with ECN's marks and a lossless fabric.
+             * @default none
+             * @enum {string}
+             */
+            congestion_control: "none" | "pairs" | "dcqcn";
+            /**
+             * Traffic Classes
+             * @description With buffers of their own on every link.
+             * @default []
+             */
+            traffic_classes: components["schemas"]["TrafficClass"][];
+            /**
+             * Job Class
+             * @description Traffic class of what `traffic` sends.
+             */
+            job_class?: string | null;
+            /**
+             * Background Class
+             * @description Traffic class of the background.
+             */
+            background_class?: string | null;
         };
         /**
          * PacketJob
@@ -6830,6 +6877,8 @@ export interface components {
              * @enum {string}
              */
             placement: "contiguous" | "random-node" | "random-router" | "random-chassis" | "random-cabinet" | "random-group" | "cyclic" | "random-rank";
+            /** Traffic Class */
+            traffic_class?: string | null;
         };
         /**
          * PairFigures
@@ -7487,7 +7536,7 @@ export interface components {
             stall_cycles: (number | null)[];
             /**
              * Ratio
-             * @description Stall cycles per flit: summed stalls over summed flits, which is the time stalled over the time of sending. From 0.5 on a router or port is stalled.
+             * @description Summed stalls over summed flits, which is the time stalled over the time of sending. From 0.5 on a router or port is stalled.
              */
             ratio: (number | null)[];
             /**
@@ -8242,48 +8291,12 @@ export interface components {
             cannot_tell: string | null;
         };
         /**
-         * Silence
-         * @description Alerts that match are not told while it holds.
-         */
-        Silence: {
-            /** Silence Id */
-            silence_id: number;
-            /** Matchers */
-            matchers: {
-                [key: string]: string;
-            };
-            /**
-             * Starts
-             * Format: date-time
-             */
-            starts: string;
-            /**
-             * Ends
-             * Format: date-time
-             */
-            ends: string;
-            /**
-             * Comment
-             * @description Null below scope names: it is free text.
-             */
-            comment: string | null;
-            /** Created By */
-            created_by: string;
-            /**
-             * Created
-             * Format: date-time
-             */
-            created: string;
-            /** Active */
-            active: boolean;
-        };
-        /**
          * SilenceList
          * @description Silences, the last to end first.
          */
         SilenceList: {
             /** Items */
-            items: components["schemas"]["Silence"][];
+            items: components["schemas"]["flitwatch_api__alerts__schemas__Silence"][];
         };
         /**
          * SimulatedList
@@ -8349,7 +8362,7 @@ export interface components {
             load_gib_per_s: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default dragonfly:4,6,16,24
              */
             topology: string;
@@ -8658,8 +8671,26 @@ export interface components {
             /** Schemas */
             schemas: components["schemas"]["LdmsSchema"][];
             dead_letters: components["schemas"]["DeadLetters"];
-            /** Gaps */
+            /**
+             * Gaps
+             * @description The newest.
+             */
             gaps: components["schemas"]["Gap"][];
+            /**
+             * Gap Total
+             * @description All that are kept.
+             */
+            gap_total: number;
+            /**
+             * Silent Devices
+             * @description Devices with an open gap, each once.
+             */
+            silent_devices: number;
+            /**
+             * Silent
+             * @description The largest groups of them.
+             */
+            silent: components["schemas"]["flitwatch_api__ingest__schemas__Silence"][];
             /**
              * Position Age S
              * @description Since the writer last moved a position.
@@ -8683,7 +8714,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default quartz1
              */
             topology: string;
@@ -9043,6 +9074,41 @@ export interface components {
             late: number;
             /** Dead */
             dead: number;
+            /**
+             * Unplaced
+             * @description Records of counters that no fabric has a place for: kept as they came, and in no figure.
+             */
+            unplaced: number;
+            /**
+             * Unplaced Because
+             * @description Why, of the newest such port; null where none is known.
+             */
+            unplaced_because: string | null;
+        };
+        /**
+         * TrafficClass
+         * @description A traffic class of a packet-level run: shares of every link, and which goes first.
+         */
+        TrafficClass: {
+            /** Name */
+            name: string;
+            /**
+             * Minimum
+             * @description Guaranteed share of a link; the minima add up to at most 1.
+             */
+            minimum: number;
+            /**
+             * Maximum
+             * @description Share that it never exceeds.
+             * @default 1
+             */
+            maximum: number;
+            /**
+             * Priority
+             * @description The highest goes first once all have their minimum.
+             * @default 0
+             */
+            priority: number;
         };
         /**
          * TrafficMatrix
@@ -9120,7 +9186,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default theta
              */
             topology: string;
@@ -9164,7 +9230,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default theta
              */
             topology: string;
@@ -9198,6 +9264,12 @@ export interface components {
              * @default 1
              */
             load_gib_per_s: number;
+            /**
+             * Exchanges
+             * @description How often the application goes through its messages.
+             * @default 1
+             */
+            exchanges: number;
         };
         /** WangBursts */
         WangBursts: {
@@ -9208,7 +9280,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default theta
              */
             topology: string;
@@ -9250,7 +9322,8 @@ export interface components {
              *       "load": 1,
              *       "ranks": 0,
              *       "runs": 5,
-             *       "load_gib_per_s": 1
+             *       "load_gib_per_s": 1,
+             *       "exchanges": 1
              *     }
              */
             parameters: components["schemas"]["WangBackground"];
@@ -9289,7 +9362,7 @@ export interface components {
             threads: number;
             /**
              * Topology
-             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES or rails:SIZES: a task reads no file.
+             * @description A topology; use theta, edison, cori, slingshot, quartz1, xgft:h;m1,..;w1,..[;p1,..], dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS], hyperx:SIZES, rails:SIZES or planes:SIZES: a task reads no file.
              * @default theta
              */
             topology: string;
@@ -9370,7 +9443,7 @@ export interface components {
              *       "adaptive3"
              *     ]
              */
-            routings: ("minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive" | "dor")[];
+            routings: ("minimal" | "valiant" | "adaptive0" | "adaptive1" | "adaptive2" | "adaptive3" | "min-hash" | "nmin-hash" | "in-order" | "ftree" | "hw-adaptive" | "spray" | "dor")[];
             /**
              * Seeds
              * @default 5
@@ -9386,6 +9459,57 @@ export interface components {
              * @default 2048
              */
             packet_bytes: number;
+        };
+        /**
+         * Silence
+         * @description Alerts that match are not told while it holds.
+         */
+        flitwatch_api__alerts__schemas__Silence: {
+            /** Silence Id */
+            silence_id: number;
+            /** Matchers */
+            matchers: {
+                [key: string]: string;
+            };
+            /**
+             * Starts
+             * Format: date-time
+             */
+            starts: string;
+            /**
+             * Ends
+             * Format: date-time
+             */
+            ends: string;
+            /**
+             * Comment
+             * @description Null below scope names: it is free text.
+             */
+            comment: string | null;
+            /** Created By */
+            created_by: string;
+            /**
+             * Created
+             * Format: date-time
+             */
+            created: string;
+            /** Active */
+            active: boolean;
+        };
+        /**
+         * Silence
+         * @description Devices that are silent now, by schema and the minute since when.
+         */
+        flitwatch_api__ingest__schemas__Silence: {
+            /** Schema */
+            schema: string;
+            /**
+             * From
+             * Format: date-time
+             */
+            from: string;
+            /** Devices */
+            devices: number;
         };
     };
     responses: never;
@@ -11408,7 +11532,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                /** @description As the scheduler prints it: 42, 3_4, 10+1, 13.server. */
                 job_id: string;
             };
             cookie?: never;
@@ -11957,7 +12081,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                /** @description As the scheduler prints it: 42, 3_4, 10+1, 13.server. */
                 job_id: string;
             };
             cookie?: never;
@@ -12165,7 +12289,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                /** @description As the scheduler prints it: 42, 3_4, 10+1, 13.server. */
                 job_id: string;
             };
             cookie?: never;
@@ -12372,7 +12496,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                /** @description As the scheduler prints it: 42, 3_4, 10+1, 13.server. */
                 job_id: string;
             };
             cookie?: never;
@@ -12481,7 +12605,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                /** @description As the scheduler prints it: 42, 3_4, 10+1, 13.server. */
                 job_id: string;
             };
             cookie?: never;
@@ -12584,7 +12708,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                /** @description As the scheduler prints it: 42, 3_4, 10+1, 13.server. */
                 job_id: string;
             };
             cookie?: never;
@@ -14229,7 +14353,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description As the scheduler prints it: 42, 3_4, 10+1. */
+                /** @description As the scheduler prints it: 42, 3_4, 10+1, 13.server. */
                 job_id: string;
             };
             cookie?: never;

@@ -55,7 +55,7 @@ function columnsAt(now: number): Column<AuditEntry>[] {
       key: "details",
       header: "What",
       value: (e) => said(e.details),
-      render: (e) => <span title={said(e.details)}>{said(e.details) || "–"}</span>,
+      render: (e) => <span title={said(e.details)}>{said(e.details)}</span>,
     },
     { key: "via", header: "By", value: (e) => e.via },
     { key: "address", header: "From", value: (e) => e.address },
@@ -81,8 +81,8 @@ export function AuditView({ actor }: { actor: string | undefined }) {
           <h2>Audit log</h2>
           <span className="subtitle">
             {count(rows.length)}
-            {hasNextPage ? " of more; scroll for the rest" : ""} · changes and names seen, newest first; nothing here
-            can be changed
+            {hasNextPage ? " shown, more below" : ""} · changes and names seen, newest first; nothing here can be
+            changed
           </span>
         </div>
         {actor && (

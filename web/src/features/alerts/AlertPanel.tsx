@@ -136,12 +136,14 @@ function Picture({ rows, above, clear, fired, label }: PictureProps) {
   const [box, size] = useSize();
   const layout =
     size && size.width > 120 && size.height > 60 && rows.length ? thresholdLayout(rows, [above, clear], size) : null;
+  // Ticks within one minute differ by their seconds.
+  const seconds = layout?.xTicks.some((tick) => tick % 60_000 !== 0) ?? false;
   return (
     <div ref={box} className="chart-box">
       {size && layout && (
         <svg width={size.width} height={size.height} role="img" aria-label={label}>
           <ValueAxis ticks={layout.yTicks} y={layout.y} left={layout.left} right={layout.right} gap={6} />
-          <BaseAxis ticks={layout.xTicks} x={layout.x} y={size.height - 4} text={(tick) => clock(tick)} />
+          <BaseAxis ticks={layout.xTicks} x={layout.x} y={size.height - 4} text={(tick) => clock(tick, seconds)} />
           {above !== null && (
             <line className="expected" x1={layout.left} x2={layout.right} y1={layout.y(above)} y2={layout.y(above)} />
           )}
@@ -172,43 +174,47 @@ function Notifications({ alert, now }: { alert: AlertDetail; now: number }) {
         <h2>Notifications</h2>
       </div>
       {alert.notices.length ? (
-        <table className="tight">
-          <thead>
-            <tr>
-              <th scope="col">Receiver</th>
-              <th scope="col">What</th>
-              <th scope="col" className="numeric">
-                Delivered, {ZONE}
-              </th>
-              <th scope="col">Note</th>
-            </tr>
-          </thead>
-          <tbody>
-            {alert.notices.slice(0, 8).map((notice, i) => {
-              const at = parseTime(notice.delivered),
-                tried = parseTime(notice.tried);
-              const failed =
-                notice.error === null
-                  ? null
-                  : `${notice.error}${tried === null ? "" : `, ${moment(tried, now, true)}`}`;
-              return (
-                <tr key={i}>
-                  <td>{notice.receiver}</td>
-                  <td>
-                    {notice.status}
-                    {notice.turn > 0 && `, again (${notice.turn})`}
-                  </td>
-                  <td className="numeric">
-                    {at === null ? <span className="alarm">not yet</span> : moment(at, now, true)}
-                  </td>
-                  <td className="ellipsis" title={failed ?? undefined}>
-                    {failed ?? (notice.attempts > 1 ? `${notice.attempts} tries` : "")}
-                  </td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
+        // A box that scrolls must be reachable by keyboard.
+        // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+        <div className="notice-box" tabIndex={0}>
+          <table className="tight">
+            <thead>
+              <tr>
+                <th scope="col">Receiver</th>
+                <th scope="col">What</th>
+                <th scope="col" className="numeric">
+                  Delivered, {ZONE}
+                </th>
+                <th scope="col">Note</th>
+              </tr>
+            </thead>
+            <tbody>
+              {alert.notices.slice(0, 8).map((notice, i) => {
+                const at = parseTime(notice.delivered),
+                  tried = parseTime(notice.tried);
+                const failed =
+                  notice.error === null
+                    ? null
+                    : `${notice.error}${tried === null ? "" : `, ${moment(tried, now, true)}`}`;
+                return (
+                  <tr key={i}>
+                    <td>{notice.receiver}</td>
+                    <td>
+                      {notice.status}
+                      {notice.turn > 0 && `, again (${notice.turn})`}
+                    </td>
+                    <td className="numeric">
+                      {at === null ? <span className="alarm">not yet</span> : moment(at, now, true)}
+                    </td>
+                    <td className="ellipsis" title={failed ?? undefined}>
+                      {failed ?? (notice.attempts > 1 ? `${notice.attempts} tries` : "")}
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </div>
       ) : (
         <p className="muted alerts-note">
           Nobody: no receiver of the configuration takes this alert, or it is silenced.

@@ -5,16 +5,17 @@ import { useEffect, useMemo, useState } from "react";
 import { alertsQuery, rulesQuery, silencesQuery } from "../../api/alerts";
 import type { Alert, Rule, Silence } from "../../api/alertShapes";
 import { TableExport } from "../../components/TableExport";
-import { DataTable, type Column } from "../../components/DataTable";
+import { DataTable } from "../../components/DataTable";
 import { SeverityMark } from "../../components/Icon";
 import { Empty, Unanswered, refused } from "../../components/Notice";
 import { PageLink } from "../../components/PageLink";
 import { Segmented } from "../../components/Segmented";
-import { count, duration, plural } from "../../lib/format";
+import { count, plural } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
-import { moment, parseTime, ZONE } from "../../lib/time";
+import { ZONE } from "../../lib/time";
 import "../estimates/estimates.css";
 import type { AlertsView } from "./address";
+import { alertColumns, rowsOf } from "./alertColumns";
 import { AlertPanel } from "./AlertPanel";
 import "./alerts.css";
 import { ContactsView } from "./ContactsView";
@@ -55,7 +56,8 @@ export function AlertsPage() {
       <div className="context">
         <h1>Alerts</h1>
         <span className="subtitle">
-          {open && `${open.length ? plural(open.length, "alert") : "nothing"} firing · times are ${ZONE}`}
+          {open &&
+            `${firing.hasNextPage ? "more than " : ""}${open.length ? plural(open.length, "alert") : "nothing"} firing · times are ${ZONE}`}
         </span>
         <span className="spacer" />
         <Segmented
@@ -92,53 +94,6 @@ interface Props {
   now: number;
 }
 
-function columnsAt(now: number, signals: Map<string, string>): Column<Alert>[] {
-  const at = (text: string | null) => {
-    const ms = parseTime(text);
-    return ms === null ? "–" : moment(ms, now);
-  };
-  const length = (a: Alert) => {
-    const [from, to] = [parseTime(a.fired_at), parseTime(a.resolved_at)];
-    return from === null || to === null ? null : (to - from) / 1000;
-  };
-  return [
-    {
-      key: "severity",
-      header: "Level",
-      value: (a) => a.severity,
-      render: (a) => (
-        <>
-          <SeverityMark level={levelOf(a.severity)} />
-          <span className="visually-hidden">{a.severity}</span>
-        </>
-      ),
-      width: 44,
-    },
-    {
-      key: "summary",
-      header: "What",
-      value: (a) => a.summary,
-      render: (a) => <span title={a.summary}>{a.summary}</span>,
-    },
-    { key: "rule", header: "Rule", value: (a) => a.rule },
-    { key: "fired", header: `Fired, ${ZONE}`, numeric: true, value: (a) => a.fired_at, render: (a) => at(a.fired_at) },
-    { key: "lasted", header: "lasted", numeric: true, value: length, render: (a) => duration(length(a)) },
-    {
-      key: "peak",
-      header: "peak",
-      numeric: true,
-      value: (a) => a.peak,
-      render: (a) => valueText(a.peak, signals.get(a.rule)),
-    },
-    {
-      key: "simulated",
-      header: "Data",
-      value: (a) => (a.simulated ? "simulated" : ""),
-      render: (a) => (a.simulated ? <span className="tag">simulated</span> : ""),
-    },
-  ];
-}
-
 function Alerts({ firing, rules, silences, now }: Props) {
   const search = useSearch({ from: "/alerts" });
   const navigate = useNavigate({ from: "/alerts" });
@@ -150,7 +105,7 @@ function Alerts({ firing, rules, silences, now }: Props) {
     [past.data],
   );
   const signals = useMemo(() => new Map(rules.map((rule) => [rule.name, rule.signal])), [rules]);
-  const columns = useMemo(() => columnsAt(now, signals), [now, signals]);
+  const columns = useMemo(() => alertColumns(now, signals), [now, signals]);
   const shown = search.alert ?? firing[0]?.alert_id ?? over[0]?.alert_id;
   const bindings = useMemo(() => {
     const all = [...firing, ...over].map((alert) => alert.alert_id);
@@ -210,13 +165,13 @@ function Alerts({ firing, rules, silences, now }: Props) {
             </p>
           )}
         </section>
-        <section className="card alerts-past" aria-label="Past alerts">
+        <section className="card alerts-past" aria-label="Past alerts" style={rowsOf(over.length)}>
           <div className="card-head">
             <div className="card-title">
               <h2>Past</h2>
               <span className="subtitle">
                 {count(over.length)}
-                {hasNextPage ? " of more; scroll for the rest" : ""} · newest first
+                {hasNextPage ? " shown, more below" : ""} · newest first
               </span>
             </div>
             <TableExport

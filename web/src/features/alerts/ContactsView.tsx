@@ -49,8 +49,7 @@ export function ContactsView({ now }: { now: number }) {
       ) : contacts.data.items.length ? (
         <ul className="alert-list" aria-live="polite">
           {contacts.data.items.map((contact) => (
-            <li key={contact.name} className="alert-item contact-item">
-              <span aria-hidden="true" />
+            <li key={contact.name} className="alert-item plain contact-item">
               <span className="ellipsis">
                 <span className="home-title ellipsis">
                   {contact.name}: {contact.addresses?.join(", ") ?? "address hidden from your role"}

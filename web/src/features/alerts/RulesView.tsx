@@ -1,12 +1,15 @@
 /** Rules as data: read, changed, and tried over the past before they notify anybody. */
 import { useSearch, useNavigate } from "@tanstack/react-router";
+import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import { alertsOfRuleQuery } from "../../api/alerts";
 import type { StoredRule } from "../../api/alertShapes";
 import { TableExport } from "../../components/TableExport";
 import { DataTable, type Column } from "../../components/DataTable";
-import { Empty } from "../../components/Notice";
+import { Empty, Unanswered } from "../../components/Notice";
 import { count, duration } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
+import { alertColumns, rowsOf } from "./alertColumns";
 import { RulePanel } from "./RulePanel";
 import { address } from "../../api/client";
 
@@ -65,29 +68,32 @@ export function RulesView({ rules, now }: { rules: StoredRule[]; now: number }) 
   const chosen = search.rule === undefined ? rules[0] : rules.find((stored) => stored.rule.name === search.rule);
   return (
     <div className="estimate-main alerts-main">
-      <section className="card rules-card" aria-label="Rules">
-        <div className="card-head">
-          <div className="card-title">
-            <h2>Rules</h2>
-            <span className="subtitle">{count(rules.length)} · edits here override the file</span>
+      <div className="estimate-left">
+        <section className="card rules-card" aria-label="Rules" style={rowsOf(rules.length)}>
+          <div className="card-head">
+            <div className="card-title">
+              <h2>Rules</h2>
+              <span className="subtitle">{count(rules.length)} · edits here override the file</span>
+            </div>
+            <TableExport name="alert-rules" source={address("/alerts/rules")} rows={rules} columns={columns} />
           </div>
-          <TableExport name="alert-rules" source={address("/alerts/rules")} rows={rules} columns={columns} />
-        </div>
-        {rules.length ? (
-          <DataTable
-            label="Rules"
-            rows={rules}
-            columns={columns}
-            id={(s) => s.rule.name}
-            current={chosen?.rule.name ?? null}
-            onPick={(s) => void navigate({ search: { view: "rules", rule: s.rule.name }, replace: true })}
-          />
-        ) : (
-          <Empty title="No rule is known yet">
-            The engine reads them when it starts: <code>flitwatch alerting</code>.
-          </Empty>
-        )}
-      </section>
+          {rules.length ? (
+            <DataTable
+              label="Rules"
+              rows={rules}
+              columns={columns}
+              id={(s) => s.rule.name}
+              current={chosen?.rule.name ?? null}
+              onPick={(s) => void navigate({ search: { view: "rules", rule: s.rule.name }, replace: true })}
+            />
+          ) : (
+            <Empty title="No rule is known yet">
+              The engine reads them when it starts: <code>flitwatch alerting</code>.
+            </Empty>
+          )}
+        </section>
+        {chosen && <OfRule rule={chosen.rule} now={now} />}
+      </div>
       <div className="estimate-side">
         {chosen ? (
           <RulePanel key={`${chosen.rule.name} ${chosen.updated}`} stored={chosen} />
@@ -102,5 +108,44 @@ export function RulesView({ rules, now }: { rules: StoredRule[]; now: number }) 
         )}
       </div>
     </div>
+  );
+}
+
+/** When a rule has fired so far, to judge its threshold by. */
+function OfRule({ rule, now }: { rule: StoredRule["rule"]; now: number }) {
+  const navigate = useNavigate({ from: "/alerts" });
+  const asked = useQuery(alertsOfRuleQuery(rule.name));
+  const columns = useMemo(
+    () => alertColumns(now, new Map([[rule.name, rule.signal]])).filter((column) => column.key !== "rule"),
+    [now, rule.name, rule.signal],
+  );
+  const fired = (asked.data?.items ?? []).filter((alert) => alert.fired_at !== null);
+  return (
+    <section className="card alerts-past" aria-label={`Alerts of ${rule.name}`} style={rowsOf(fired.length)}>
+      <div className="card-head">
+        <div className="card-title">
+          <h2>Alerts of {rule.name}</h2>
+          {asked.data && (
+            <span className="subtitle">
+              {count(fired.length)}
+              {asked.data.next_cursor !== null && " or more"} · newest first
+            </span>
+          )}
+        </div>
+      </div>
+      {!asked.data ? (
+        <Unanswered what="the alerts of this rule" asked={[asked]} />
+      ) : fired.length ? (
+        <DataTable
+          label={`Alerts of ${rule.name}`}
+          rows={fired}
+          columns={columns}
+          id={(alert) => String(alert.alert_id)}
+          onPick={(alert) => void navigate({ search: { alert: alert.alert_id } })}
+        />
+      ) : (
+        <Empty title="It has not fired yet">Try it over the past week to see when it would have fired.</Empty>
+      )}
+    </section>
   );
 }

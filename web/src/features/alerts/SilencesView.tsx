@@ -61,8 +61,7 @@ export function SilencesView({ silences, now }: { silences: Silence[]; now: numb
           {silences.map((silence) => {
             const over = (parseTime(silence.ends) ?? 0) <= now;
             return (
-              <li key={silence.silence_id} className="alert-item" data-over={over || undefined}>
-                <span aria-hidden="true" />
+              <li key={silence.silence_id} className="alert-item plain" data-over={over || undefined}>
                 <span className="ellipsis">
                   <span className="home-title ellipsis">{what(silence)}</span>
                   <span className="subtitle ellipsis">

@@ -2,9 +2,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { arrivalsQuery, type DoorArrivals } from "../../api/arrivals";
-import { fabricsQuery } from "../../api/queries";
+import { fabricsQuery, ingestQuery } from "../../api/queries";
 import { CopyButton } from "../../components/CopyButton";
 import { Failure, Waiting } from "../../components/Notice";
+import { Unplaced } from "../../components/Unplaced";
 import { count, duration, plural } from "../../lib/format";
 import { currentMachine, machineStore } from "../../lib/machine";
 import { useStore } from "../../lib/store";
@@ -15,6 +16,7 @@ import "./connect.css";
 export function ConnectPage() {
   const arrivals = useQuery(arrivalsQuery());
   const fabrics = useQuery(fabricsQuery()).data?.items;
+  const topics = useQuery(ingestQuery()).data?.topics ?? [];
   const remembered = useStore(machineStore);
   if (arrivals.error && !arrivals.data)
     return <Failure page error={arrivals.error} retry={() => void arrivals.refetch()} />;
@@ -49,11 +51,19 @@ export function ConnectPage() {
             {unknown > 0 && `${count(unknown)} records in ${minutes} minutes came through no known door.`}
           </p>
         )}
+        {topics
+          .filter((topic) => topic.unplaced)
+          .map((topic) => (
+            <p key={topic.topic} className="connect-unplaced">
+              <strong>{topic.topic}</strong>:{" "}
+              <Unplaced records={topic.unplaced} because={topic.unplaced_because} told />
+            </p>
+          ))}
         {machines.map((machine) => (
           <p key={machine.fabric} className="muted">
             <strong>{machine.fabric}</strong>
-            {machine.simulated && " (simulated)"}: {count(machine.reporting)} of{" "}
-            {plural(machine.devices, "switch", "switches")} reported in the last ten minutes
+            {machine.simulated && " (simulated)"}: {count(machine.reporting)} of {plural(machine.devices, "device")}{" "}
+            reported in the last ten minutes
           </p>
         ))}
         <nav aria-label="Doors">

@@ -1,5 +1,6 @@
 import { useMemo } from "react";
 import type { Deviation } from "../../api/estimateShapes";
+import { useSize } from "../../charts/Canvas";
 import { fractionColour } from "../../charts/scale";
 import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
@@ -18,21 +19,26 @@ interface Props {
   onChoose: (place: Place) => void;
 }
 
-const [LEFT, TOP, WIDE, HIGH, RIGHT] = [168, 96, 46, 36, 118];
+const [LEFT, TOP, HIGH, RIGHT] = [168, 96, 36, 118];
+/** Cells give way until their figures would touch; then the box scrolls. */
+const [NARROWEST, WIDEST] = [32, 46];
 /** Grey at which black and white text have about the same contrast. */
 const MIDDLE = 0.46;
 
 /** Sets down, counters across; the error of each set at the right. */
 export function HeatMap({ deviation, show, chosen, onChoose }: Props) {
   const theme = useStore(themeStore);
+  const [box, size] = useSize();
+  const room = ((size?.width ?? 0) - LEFT - RIGHT) / deviation.counters.length;
+  const wide = Math.max(NARROWEST, Math.min(WIDEST, Math.floor(room)));
   const cells = useMemo(() => driverCells(deviation, show), [deviation, show]);
-  const width = LEFT + deviation.counters.length * WIDE + RIGHT;
+  const width = LEFT + deviation.counters.length * wide + RIGHT;
   const height = TOP + deviation.sets.length * HIGH + 8;
   const dark = (weight: number) => (theme === "light" ? weight > MIDDLE : weight < MIDDLE);
   return (
     // A box that scrolls must be reachable by keyboard.
     // eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div className="heat-scroll" tabIndex={0}>
+    <div ref={box} className="heat-scroll" tabIndex={0}>
       <svg
         width={width}
         height={height}
@@ -42,7 +48,7 @@ export function HeatMap({ deviation, show, chosen, onChoose }: Props) {
         {deviation.counters.map((counter, c) => (
           <text
             key={counter.abbreviation}
-            transform={`translate(${LEFT + c * WIDE + WIDE / 2 + 4} ${TOP - 8}) rotate(-55)`}
+            transform={`translate(${LEFT + c * wide + wide / 2 + 4} ${TOP - 8}) rotate(-55)`}
             fontWeight={c === chosen.counter ? 600 : 400}
           >
             {counter.abbreviation}
@@ -67,7 +73,7 @@ export function HeatMap({ deviation, show, chosen, onChoose }: Props) {
           </g>
         ))}
         {cells.map(({ set, counter, value, weight }) => {
-          const [x, y] = [LEFT + counter * WIDE, TOP + set * HIGH];
+          const [x, y] = [LEFT + counter * wide, TOP + set * HIGH];
           return (
             // Cells are also reached by the table; a click chooses what the panel explains.
             <g key={`${set} ${counter}`} onClick={() => onChoose({ set, counter })}>
@@ -75,14 +81,14 @@ export function HeatMap({ deviation, show, chosen, onChoose }: Props) {
                 className={weight === null ? "none cell" : "cell"}
                 x={x + 0.5}
                 y={y + 0.5}
-                width={WIDE - 2}
+                width={wide - 2}
                 height={HIGH - 2}
                 rx={2}
                 fill={weight === null ? undefined : fractionColour(weight, theme)}
               />
               {value !== null && weight !== null && (
                 <text
-                  x={x + WIDE / 2 - 0.5}
+                  x={x + wide / 2 - 0.5}
                   y={y + HIGH / 2 + 3}
                   textAnchor="middle"
                   style={{ fill: dark(weight) ? "#ffffff" : "#16181b", pointerEvents: "none" }}
@@ -95,9 +101,9 @@ export function HeatMap({ deviation, show, chosen, onChoose }: Props) {
         })}
         <rect
           className="chosen"
-          x={LEFT + chosen.counter * WIDE}
+          x={LEFT + chosen.counter * wide}
           y={TOP + chosen.set * HIGH}
-          width={WIDE - 1}
+          width={wide - 1}
           height={HIGH - 1}
           rx={3}
         />

@@ -1,4 +1,5 @@
 /** Title, window and controls of a fabric page. */
+import { memo } from "react";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { linkFiguresQuery, type Moment } from "../../api/queries";
@@ -41,7 +42,7 @@ interface Props {
 
 const title = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
-export function ContextBar({
+export const ContextBar = memo(function ContextBar({
   fabric,
   scene,
   search,
@@ -120,7 +121,8 @@ export function ContextBar({
         <span className="chip" key={job.id}>
           <span className="box" aria-hidden="true" />
           <Link to="/jobs/$job" params={{ job: job.id }} search={{ at: search.to }} title={job.label}>
-            {job.label}
+            {job.id}
+            <span className="chip-name">{job.label.slice(job.id.length)}</span>
           </Link>
           <button aria-label={`Hide job ${job.id}`} onClick={() => drop(job.id)}>
             <Icon name="close" />
@@ -210,7 +212,7 @@ export function ContextBar({
       />
     </div>
   );
-}
+});
 
 interface ClassChoiceProps {
   chosen: FabricSearch["class"];

@@ -9,6 +9,7 @@ import type { Column } from "../../components/DataTable";
 import { Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { count } from "../../lib/format";
+import { useMedia } from "../../lib/media";
 import { useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { address } from "../../api/client";
@@ -55,7 +56,9 @@ export function DistributionPanel({ fabric, words, moment }: { fabric: number; w
       .slice(0, 3)
       .map(([name, list]) => ({ name, values: distribution(list) }));
   }, [links.data]);
-  const width = size ? (size.width - 32 * Math.max(0, classes.length - 1)) / Math.max(1, classes.length) : 0;
+  // Below each other where the page is narrow.
+  const columnsOf = useMedia("(max-width: 720px)") ? 1 : Math.max(1, classes.length);
+  const width = size ? (size.width - 32 * (columnsOf - 1)) / columnsOf : 0;
   if (links.data && !classes.length) return null;
   const columns: Column<Row>[] = [
     { key: "step", header: words, value: (r) => r.step },

@@ -26,10 +26,15 @@ import { devices, sceneOf, type Scene } from "../../machine/scene";
 import { TimePanel } from "./TimePanel";
 import { useJobs } from "./useJobs";
 import { usePlay } from "./usePlay";
+import { useTrailing } from "./useTrailing";
 import { useSelection } from "./useSelection";
 import { useValues } from "./useValues";
 import { defaultView, PictureView, viewsOf } from "./views";
 import { useOrigin } from "../../lib/origin";
+
+/** After the window has moved on by itself. */
+const ROUTER_AFTER_MS = 170;
+const JOBS_AFTER_MS = 330;
 
 export function FabricPage() {
   const { fabric: name } = useParams({ from: "/fabric/$fabric" });
@@ -96,7 +101,10 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
     difference,
     playing: play.playing,
   });
-  const jobs = useJobs(scene, fabric.id, search.job, clock?.window.to ?? null);
+  // While a window plays, the rest follows the picture's figures: answers that came together would hold up one frame.
+  const routerMoment = useTrailing(values.moment, ROUTER_AFTER_MS, play.playing);
+  const jobsAt = useTrailing(clock?.window.to ?? null, JOBS_AFTER_MS, play.playing);
+  const jobs = useJobs(scene, fabric.id, search.job, jobsAt);
   const selected = useSelection(values.store, search.router, jobs.members, scene);
   const selectedGroup = scene && selected !== null ? (scene.machine.group[selected] ?? null) : null;
 
@@ -217,10 +225,10 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
     view !== "links" &&
     view !== "tree" &&
     (scene?.groups.length ?? 0) > 1;
-  const words = wordsOf(fabric);
+  const words = useMemo(() => wordsOf(fabric), [fabric]);
   // The day is said where it is not that of the newest data.
   const window = clock ? intervalText(clock.window, edge ?? clock.span.to) : "";
-  const shown: [string, string] =
+  const [what, how]: [string, string] =
     fabric.snapshot || !clock
       ? [
           `${devices(fabric)}${fabric.groups.length > 1 ? ` in ${plural(fabric.groups.length, "group")}` : ""}`,
@@ -232,6 +240,8 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
             `${window}${clock.live && fresh.state !== "recorded" ? ", live" : ""}`,
             `sum of ${words.stalls} ÷ sum of ${words.flits}`,
           ];
+  // The same pair until its words change: the bar is not drawn anew while a window plays.
+  const shown = useMemo<[string, string]>(() => [what, how], [what, how]);
   const theme = useStore(themeStore);
   const label = `${capital(words.routers)} of ${fabric.name} coloured by ${difference ? "change of " : ""}${words.ratio}${window ? `, ${window}` : ""}. The Table view lists the same figures.`;
   const viewProps = scene && {
@@ -312,7 +322,7 @@ function FabricBody({ fabric, scene }: { fabric: Fabric; scene: Scene | null }) 
           <RouterPanel
             scene={scene}
             router={selected}
-            moment={values.moment}
+            moment={routerMoment}
             span={clock?.span ?? null}
             at={search.to}
             onSelect={select}

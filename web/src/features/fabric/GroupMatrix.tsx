@@ -108,21 +108,23 @@ export const GroupMatrix = memo(function GroupMatrix({
           if (src != null && dst != null) onOpenPair(src, dst);
         }}
       />
-      {/* A box that scrolls must be reachable by keyboard. */}
-      {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <div className="matrix-pairs" tabIndex={0}>
-        {pairs === null ? (
-          <Unanswered what="the pairs of groups" asked={asked} />
-        ) : (
-          <PairTable
-            pairs={hottest}
-            note={congestion?.groups.note ?? null}
-            difference={difference}
-            words={words.ratio}
-            onOpenPair={onOpenPair}
-            theme={palette.theme}
-          />
-        )}
+      <div className="matrix-room">
+        {/* A box that scrolls must be reachable by keyboard. */}
+        {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
+        <div className="matrix-pairs" tabIndex={0}>
+          {pairs === null ? (
+            <Unanswered what="the pairs of groups" asked={asked} />
+          ) : (
+            <PairTable
+              pairs={hottest}
+              note={congestion?.groups.note ?? null}
+              difference={difference}
+              words={words.ratio}
+              onOpenPair={onOpenPair}
+              theme={palette.theme}
+            />
+          )}
+        </div>
       </div>
       {difference ? (
         <ChangeLegend theme={palette.theme} against={against} />

@@ -353,6 +353,8 @@ function TileCell({
   );
 }
 
+const DAY_MS = 86_400_000;
+
 function History({ scene, router, span }: { scene: Scene; router: number; span: TimeWindow }) {
   const steady = useMemo(
     () => ({ from: Math.floor(span.from / 30_000) * 30_000, to: Math.ceil(span.to / 30_000) * 30_000 }),
@@ -361,24 +363,32 @@ function History({ scene, router, span }: { scene: Scene; router: number; span: 
   const series = useQuery(
     timeseriesQuery(scene.fabric.id, { routers: String(router), counters: "ratio", span: steady, points: 120 }),
   );
-  const values = series.data?.routers[0] === router ? (series.data.values.ratio?.[0] ?? []) : [];
-  const ts = series.data?.ts.map((t) => parseTime(t) ?? 0) ?? [];
+  // What came before for another router is not this one's.
+  const own = series.data?.routers[0] === router || !series.isPlaceholderData ? series.data : undefined;
+  // Two days have no room for seconds.
+  const seconds = Math.floor(steady.from / DAY_MS) === Math.floor(steady.to / DAY_MS);
+  const said = `${intervalText(steady, steady.to, seconds)}, ${wordsOf(scene.fabric).ratio}`;
   return (
     <div className="router-block">
       <div className="card-line">
         <h3 className="block-title">History</h3>
-        <span className="subtitle">
-          {intervalText(steady, steady.to, true)}, {wordsOf(scene.fabric).ratio}
+        <span className="subtitle ellipsis" title={said}>
+          {said}
         </span>
       </div>
-      <Unanswered line what="the history" asked={[series]} />
-      <Sparkline
-        ts={ts}
-        values={values}
-        width={318}
-        height={44}
-        label={`Stall ratio of this ${wordsOf(scene.fabric).router}, ${intervalText(steady, steady.to)}`}
-      />
+      <div className="router-history">
+        {own ? (
+          <Sparkline
+            ts={own.ts.map((t) => parseTime(t) ?? 0)}
+            values={own.values.ratio?.[0] ?? []}
+            width={318}
+            height={44}
+            label={`Stall ratio of this ${wordsOf(scene.fabric).router}, ${intervalText(steady, steady.to)}`}
+          />
+        ) : (
+          <Unanswered line what="the history" asked={[{ ...series, data: own }]} />
+        )}
+      </div>
     </div>
   );
 }

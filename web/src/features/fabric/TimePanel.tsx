@@ -1,7 +1,7 @@
 /** The time axis of a fabric page, its table, and both as files. */
 import type { Words } from "../../machine/words";
 import { useQuery } from "@tanstack/react-query";
-import { useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { overviewQuery } from "../../api/queries";
 import type { Overview } from "../../api/shapes";
 import { TimeBrush } from "../../charts/TimeBrush";
@@ -14,7 +14,7 @@ import { Menu } from "../../components/Menu";
 import { refused, Unanswered } from "../../components/Notice";
 import { captureEntries } from "../../lib/capture";
 import { save } from "../../lib/csv";
-import { percent, ratio, si } from "../../lib/format";
+import { count, percent, ratio, si } from "../../lib/format";
 import { intervalText, moment, parseTime, ZONE, type TimeWindow, isoTime } from "../../lib/time";
 import { useKeys } from "../../lib/keys";
 import { overviewPoints, type Clockwork } from "./clockwork";
@@ -92,7 +92,7 @@ export function axisRows({ ts, step_s, flits, ratio: ratios, p50, p95, coverage,
     };
     const happened = [
       ...marks.filter((mark) => within(mark.ts)).map((mark) => mark.text),
-      ...gaps.filter((gap) => within(gap.from)).map((gap) => `${gap.devices} silent`),
+      ...gaps.filter((gap) => within(gap.from)).map((gap) => `${count(gap.devices)} silent`),
     ].join("; ");
     return {
       at,
@@ -121,7 +121,7 @@ const columns = (reference: number, words: Words): Column<Row>[] => [
   { key: "happened", header: "Changes", value: (r) => r.happened },
 ];
 
-export function TimePanel({
+export const TimePanel = memo(function TimePanel({
   fabric,
   name,
   words,
@@ -275,4 +275,4 @@ export function TimePanel({
       )}
     </section>
   );
-}
+});

@@ -4,7 +4,7 @@ import { useCallback, useMemo } from "react";
 import { jobQuery, occupancyQuery } from "../../api/queries";
 import { ApiError } from "../../api/client";
 import type { Occupancy } from "../../api/shapes";
-import type { QueryState } from "../../components/Notice";
+import { useQueryState, type QueryState } from "../../components/Notice";
 import { plural } from "../../lib/format";
 import type { JobOverlay, Scene } from "../../machine/scene";
 
@@ -93,5 +93,9 @@ export function useJobs(
     return map;
   }, [present]);
   const jobsAt = useCallback((router: number) => byRouter.get(router) ?? [], [byRouter]);
-  return { overlays, members, groups, present, at: jobsAt, failed, asked: [occupancy] };
+  const state = useQueryState(occupancy);
+  return useMemo(
+    () => ({ overlays, members, groups, present, at: jobsAt, failed, asked: [state] }),
+    [overlays, members, groups, present, jobsAt, failed, state],
+  );
 }

@@ -115,5 +115,9 @@ export function usePlay(): Playback {
     setSpan(on.span);
   }, [now, end]);
   const held = useMemo(() => (span && window ? { window, span } : null), [span, window]);
-  return { held, setStage, now, playing: span !== null, pass, setPass, toggle };
+  const playing = span !== null;
+  return useMemo(
+    () => ({ held, setStage, now, playing, pass, setPass, toggle }),
+    [held, setStage, now, playing, pass, toggle],
+  );
 }

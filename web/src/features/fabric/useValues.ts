@@ -3,8 +3,8 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { congestionQuery, framesQuery, momentOf, type Moment } from "../../api/queries";
 import type { Congestion } from "../../api/shapes";
-import type { QueryState } from "../../components/Notice";
-import { panelFigures, routerWindow, sumsOf } from "../../charts/window";
+import { useQueryState, type QueryState } from "../../components/Notice";
+import { emptyColumns, panelFigures, routerWindow, sumsOf } from "../../charts/window";
 import { emptySums, PrefixSums, type Sums } from "../../lib/prefix";
 import { Store } from "../../lib/store";
 import type { TimeWindow } from "../../lib/time";
@@ -47,14 +47,26 @@ export function useValues({ scene, fabric, clock, linkClass, difference, playing
     enabled: earlier !== null && difference,
   });
   const before = difference ? (then.data ?? null) : null;
+  const [nowState, thenState] = [useQueryState(now), useQueryState(then)];
+  const compared = difference && earlier !== null;
+  const asked = useMemo(() => (compared ? [nowState, thenState] : [nowState]), [compared, nowState, thenState]);
 
+  const buffers = useMemo(
+    () =>
+      scene && {
+        now: emptySums(scene.machine.size),
+        then: emptySums(scene.machine.size),
+        ...emptyColumns(scene.machine.size),
+      },
+    [scene],
+  );
   const publish = useCallback(
     (sums: Sums, other: Sums | null, moving: boolean) => {
       if (!scene) return;
-      const window = routerWindow(sums, scene.machine.sampled, other);
+      const window = routerWindow(sums, scene.machine.sampled, other, moving ? buffers : null);
       store.set({ window, figures: panelFigures(window, scene.arrangement, other), before: other, moving });
     },
-    [scene, store],
+    [scene, store, buffers],
   );
 
   const frames = useFrames(scene, fabric, clock, linkClass);
@@ -64,10 +76,6 @@ export function useValues({ scene, fabric, clock, linkClass, difference, playing
     publish(sumsOf(size, now.data.routers), before && sumsOf(size, before.routers), false);
   }, [scene, now.data, before, publish, playing, frames]);
 
-  const buffers = useMemo(
-    () => scene && { now: emptySums(scene.machine.size), then: emptySums(scene.machine.size) },
-    [scene],
-  );
   const preview = useCallback(
     (window: TimeWindow, comparison: TimeWindow | null) => {
       const prefix = frames.prefix.current;
@@ -86,7 +94,7 @@ export function useValues({ scene, fabric, clock, linkClass, difference, playing
     before,
     moment,
     earlier: difference ? earlier : null,
-    asked: [now, ...(difference && earlier ? [then] : [])],
+    asked,
     preview,
     prepare: frames.prepare,
   };

@@ -147,10 +147,7 @@ export function ForecastPage() {
             </section>
             {run !== undefined && <RunBand run={run} />}
             {above && chosen?.forecast.estimate_id != null && (
-              <>
-                <RestsOn key={`rests ${chosen.exe} ${chosen.nodes}`} application={chosen} />
-                <Backtests key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />
-              </>
+              <Backtests key={`${chosen.exe} ${chosen.nodes}`} application={chosen} />
             )}
           </div>
           {above && (
@@ -173,6 +170,9 @@ export function ForecastPage() {
                 ]}
                 not="A forecast continues what was seen. It knows of no job that starts later, of no change of the program, and it names no cause."
               />
+              {chosen?.forecast.estimate_id != null && (
+                <RestsOn key={`rests ${chosen.exe} ${chosen.nodes}`} application={chosen} />
+              )}
             </div>
           )}
         </div>

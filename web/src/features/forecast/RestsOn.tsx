@@ -10,7 +10,7 @@ import type { Column } from "../../components/DataTable";
 import { Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
 import { Segmented } from "../../components/Segmented";
-import { plural } from "../../lib/format";
+import { count, plural } from "../../lib/format";
 import { applicationText } from "../estimates/ApplicationMenu";
 import { restsText } from "./restsText";
 import { address } from "../../api/client";
@@ -161,7 +161,7 @@ function Attention({ weights }: { weights: Rests["weights"][number] }) {
                   y2={bar.to}
                 />
                 <text x={bar.x + bar.width / 2} y={HIGH - 6} textAnchor="middle">
-                  {bar.step}
+                  {count(bar.step)}
                 </text>
               </g>
             ))}

@@ -10,7 +10,7 @@ import { forecastLayout } from "../../charts/forecastLayout";
 import type { Column } from "../../components/DataTable";
 import { Failure, Waiting } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { plural, ratio } from "../../lib/format";
+import { count, plural, ratio } from "../../lib/format";
 import { applicationText } from "../estimates/ApplicationMenu";
 import { nextText } from "./nextText";
 import { address } from "../../api/client";
@@ -142,7 +142,7 @@ function Band({ forecast }: { forecast: RunForecast }) {
             ticks={layout.xTicks}
             x={layout.x}
             y={size.height - 6}
-            text={(tick, i) => (i === 0 ? `step ${tick}` : tick)}
+            text={(tick, i) => (i === 0 ? `step ${tick}` : count(tick))}
           />
           <path d={layout.spread} className="forecast" />
           <path d={layout.usual} className="median" />

@@ -30,7 +30,7 @@ test("what is unknown is no figure", () => {
 });
 
 test("a row says in short what a time rests on, and how often such intervals held", () => {
-  expect(restsOnText(told)).toBe("40 longer jobs of the same name, size");
+  expect(restsOnText(told)).toBe("40 longer jobs of the same name and size");
   expect(heldText(told)).toBe("91 % of 100");
   expect(heldText({ ...told, coverage90: null })).toBe("too few to test");
 });

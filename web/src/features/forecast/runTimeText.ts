@@ -1,5 +1,5 @@
 import type { RunTime } from "../../api/estimateShapes";
-import { count, duration, percent } from "../../lib/format";
+import { count, duration, inWords, percent } from "../../lib/format";
 
 /** How long a job takes in all, with its interval; or why that is unknown. */
 export const runTimeText = (told: RunTime): string =>
@@ -11,7 +11,7 @@ export const runTimeText = (told: RunTime): string =>
 export const restsOnText = (told: RunTime): string =>
   told.basis === null
     ? (told.lacks ?? "nothing is known of its like")
-    : `${count(told.jobs)} longer jobs of the same ${told.basis}`;
+    : `${count(told.jobs)} longer jobs of the same ${inWords(told.basis)}`;
 
 /** How often such an interval held on jobs that were forecast from those before them. */
 export const heldText = ({ basis, tested, coverage90 }: RunTime): string =>

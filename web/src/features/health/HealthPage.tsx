@@ -6,9 +6,9 @@ import { TableExport } from "../../components/TableExport";
 import { DownloadButton } from "../../components/DownloadButton";
 import { DataTable, type Column } from "../../components/DataTable";
 import { Empty, Failure, Waiting } from "../../components/Notice";
+import { UNPLACED, Unplaced } from "../../components/Unplaced";
 import { bytes, count, duration, plural, si } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
-import { isOpen } from "./gaps";
 import "./health.css";
 import { address } from "../../api/client";
 
@@ -75,11 +75,25 @@ function columnsAt(now: number) {
       value: (t) => t.dead,
       render: (t) => <span className={t.dead ? "alarm" : undefined}>{count(t.dead)}</span>,
     },
+    {
+      key: "unplaced",
+      header: UNPLACED,
+      numeric: true,
+      value: (t) => t.unplaced,
+      render: (t) => <Unplaced records={t.unplaced} because={t.unplaced_because} />,
+    },
   ];
   const schemas: Column<Schema>[] = [
     { key: "name", header: "Schema", value: (s) => s.name },
     { key: "kind", header: "Kind", value: (s) => s.kind },
     { key: "records", header: "records", numeric: true, value: (s) => s.records, render: (s) => si(s.records) },
+    {
+      key: "unknown",
+      header: "unknown columns",
+      numeric: true,
+      value: (s) => s.unknown.length,
+      render: (s) => <span title={s.unknown.join(", ") || undefined}>{count(s.unknown.length)}</span>,
+    },
     {
       key: "first",
       header: `first seen, ${ZONE}`,
@@ -104,7 +118,7 @@ function columnsAt(now: number) {
       header: `To, ${ZONE}`,
       numeric: true,
       value: (g) => g.to,
-      render: (g) => (isOpen(g, now) ? "still open" : when(g.to)),
+      render: (g) => (g.open ? "still open" : when(g.to)),
     },
     { key: "reason", header: "Reason", value: (g) => g.reason, render: (g) => (g.reason ?? "–").replaceAll("_", " ") },
   ];
@@ -154,7 +168,7 @@ export function HealthPage() {
   const values = data.topics.reduce((sum, t) => sum + (t.values_per_s ?? 0), 0);
   const lags = data.topics.map((t) => t.lag_s).filter((lag): lag is number => lag !== null);
   const worst = lags.length ? Math.max(...lags) : null;
-  const open = data.gaps.filter((gap) => isOpen(gap, now)).length;
+  const open = data.silent_devices;
   return (
     <div className="health-page">
       <div className="context">
@@ -186,91 +200,104 @@ export function HealthPage() {
         />
         <Figure
           label="Gaps"
-          value={count(data.gaps.length)}
+          value={count(data.gap_total)}
           detail={open ? `${plural(open, "device")} silent now` : "none open"}
           bad={open > 0}
         />
       </section>
       <div className="health-grid">
-        <Card
-          title="Topics"
-          note="what is on the log, and how far the writer is"
-          action={
-            <TableExport name="topics" source={address("/ingest/status")} rows={data.topics} columns={columns.topics} />
-          }
-        >
-          {data.topics.length ? (
-            <DataTable label="Topics" rows={data.topics} columns={columns.topics} id={(t) => t.topic} />
-          ) : (
-            <Empty title="Nothing arrives yet">
-              Start a collector, e.g. <code>flitwatch collect ldms-csv DIR</code>.
-            </Empty>
-          )}
-        </Card>
-        <Card
-          title="Refused records"
-          note="nothing is dropped: the raw bytes stay here"
-          action={
-            <TableExport
-              name="refused-records"
-              source={address("/ingest/status")}
-              rows={data.dead_letters.recent}
-              columns={columns.letters}
-            />
-          }
-        >
-          {data.dead_letters.recent.length ? (
-            <DataTable
-              label="Refused records"
-              rows={data.dead_letters.recent}
-              columns={columns.letters}
-              id={(d) => String(d.id)}
-            />
-          ) : (
-            <Empty title="None">Every record that came was understood.</Empty>
-          )}
-        </Card>
-        <Card
-          title="Gaps"
-          note="times without data are gaps, never zeros"
-          action={
-            <TableExport name="gaps" source={address("/ingest/status")} rows={data.gaps} columns={columns.gaps} />
-          }
-        >
-          {data.gaps.length ? (
-            <DataTable
-              label="Gaps"
-              rows={data.gaps}
-              columns={columns.gaps}
-              id={(g) => `${g.device} ${g.schema} ${g.from}`}
-            />
-          ) : (
-            <Empty title="None">Every device that ever reported still does.</Empty>
-          )}
-        </Card>
-        <Card
-          title="Schemas"
-          note="what the producers send"
-          action={
-            <TableExport
-              name="schemas"
-              source={address("/ingest/status")}
-              rows={data.schemas}
-              columns={columns.schemas}
-            />
-          }
-        >
-          {data.schemas.length ? (
-            <DataTable
-              label="Schemas"
-              rows={data.schemas}
-              columns={columns.schemas}
-              id={(s) => `${s.name} ${s.first_seen}`}
-            />
-          ) : (
-            <Empty title="None seen yet" />
-          )}
-        </Card>
+        <div className="health-column">
+          <Card
+            title="Topics"
+            rows={data.topics.length}
+            note="what is on the log, and how far the writer is"
+            action={
+              <TableExport
+                name="topics"
+                source={address("/ingest/status")}
+                rows={data.topics}
+                columns={columns.topics}
+              />
+            }
+          >
+            {data.topics.length ? (
+              <DataTable label="Topics" rows={data.topics} columns={columns.topics} id={(t) => t.topic} />
+            ) : (
+              <Empty title="Nothing arrives yet">
+                Start a collector, e.g. <code>flitwatch collect ldms-csv DIR</code>.
+              </Empty>
+            )}
+          </Card>
+          <Card
+            title="Schemas"
+            rows={data.schemas.length}
+            note="what the producers send"
+            action={
+              <TableExport
+                name="schemas"
+                source={address("/ingest/status")}
+                rows={data.schemas}
+                columns={columns.schemas}
+              />
+            }
+          >
+            {data.schemas.length ? (
+              <DataTable
+                label="Schemas"
+                rows={data.schemas}
+                columns={columns.schemas}
+                id={(s) => `${s.name} ${s.first_seen}`}
+              />
+            ) : (
+              <Empty title="None seen yet" />
+            )}
+          </Card>
+          <Card
+            title="Refused records"
+            rows={data.dead_letters.recent.length}
+            note="nothing is dropped: the raw bytes stay here"
+            action={
+              <TableExport
+                name="refused-records"
+                source={address("/ingest/status")}
+                rows={data.dead_letters.recent}
+                columns={columns.letters}
+              />
+            }
+          >
+            {data.dead_letters.recent.length ? (
+              <DataTable
+                label="Refused records"
+                rows={data.dead_letters.recent}
+                columns={columns.letters}
+                id={(d) => String(d.id)}
+              />
+            ) : (
+              <Empty title="None">Every record that came was understood.</Empty>
+            )}
+          </Card>
+        </div>
+        <div className="health-column">
+          <Card
+            title="Gaps"
+            rows={data.gaps.length}
+            note={`${data.gap_total > data.gaps.length ? `the newest of ${count(data.gap_total)} · ` : ""}times without data are gaps, never zeros`}
+            action={
+              <TableExport name="gaps" source={address("/ingest/status")} rows={data.gaps} columns={columns.gaps} />
+            }
+          >
+            {data.gaps.length ? (
+              <DataTable
+                label="Gaps"
+                rows={data.gaps}
+                columns={columns.gaps}
+                id={(g) => `${g.device} ${g.schema} ${g.from}`}
+              />
+            ) : (
+              <Empty title="None">Every device that ever reported still does.</Empty>
+            )}
+          </Card>
+        </div>
       </div>
     </div>
   );
@@ -298,17 +325,23 @@ function Figure({
 
 function Card({
   title,
+  rows,
   note,
   action,
   children,
 }: {
   title: string;
+  rows: number;
   note: string;
   action: React.ReactNode;
   children: React.ReactNode;
 }) {
   return (
-    <section className="card health-card" aria-label={title}>
+    <section
+      className="card health-card"
+      aria-label={title}
+      style={{ "--rows": Math.max(1, rows) } as React.CSSProperties}
+    >
       <div className="card-head">
         <div className="card-title">
           <h2>{title}</h2>

@@ -8,6 +8,8 @@ export interface HomeFigure {
   detail: string;
   trend?: (number | null)[] | undefined;
   bad?: boolean;
+  /** It has yet to come: neither known nor unknown. */
+  loading?: boolean;
 }
 
 const WIDTH = 64;
@@ -37,10 +39,19 @@ export function Figures({ figures }: { figures: HomeFigure[] }) {
         <div key={figure.label}>
           <dt>{figure.label}</dt>
           <dd>
-            <span className={`home-value${figure.bad ? " alarm" : figure.value === UNKNOWN ? " unknown" : ""}`}>
-              {figure.value}
-            </span>{" "}
-            <span className="home-unit">{figure.unit}</span>
+            {figure.loading ? (
+              <span className="home-value skeleton">
+                <i aria-hidden="true" />
+                <span className="visually-hidden">loading</span>
+              </span>
+            ) : (
+              <>
+                <span className={`home-value${figure.bad ? " alarm" : figure.value === UNKNOWN ? " unknown" : ""}`}>
+                  {figure.value}
+                </span>{" "}
+                <span className="home-unit">{figure.unit}</span>
+              </>
+            )}
             <span className="home-detail">
               <span className="ellipsis">{figure.detail}</span>
               {figure.trend && <Trend values={figure.trend} />}

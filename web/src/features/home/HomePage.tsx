@@ -4,7 +4,6 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 import { alertsQuery } from "../../api/alerts";
-import type { Alert } from "../../api/alertShapes";
 import { runningQuery } from "../../api/estimates";
 import type { RunningRun } from "../../api/estimateShapes";
 import { useFreshness } from "../../api/freshness";
@@ -54,11 +53,10 @@ const WINDOW_MS = 600_000;
 const PACE_MS = 10_000;
 const HOUR_MS = 3_600_000;
 /** Rows of what needs attention, of jobs by stalls beside it and where nothing needs any, and of pairs of groups; a wall has room for more. */
-const ROWS = { shown: 12, beside: 6, alone: 24, pairs: 5 };
+const ROWS = { shown: 12, beside: 8, alone: 24, pairs: 5 };
 const WALL_ROWS = { shown: 14, beside: 48, alone: 48, pairs: 12 };
 const NONE: RunningRun[] = [];
 
-const CALM: Alert[] = [];
 const NO_JOBS: Occupancy["jobs"] = [];
 
 export function HomePage() {
@@ -98,7 +96,7 @@ function useHome(fabric: Fabric, chosen: number | null) {
   const incident = useQuery(incidentQuery(fabric.name, chosen === null ? null : isoTime(chosen)));
   const forecasts = useQuery({ ...runningQuery(), enabled: live });
   const fired = useInfiniteQuery({ ...alertsQuery("firing"), enabled: live });
-  const alerts = (live ? fired.data?.pages[0]?.items : undefined) ?? CALM;
+  const alerts = (live ? fired.data?.pages[0] : undefined) ?? null;
   const running = useInfiniteQuery({ ...jobsQuery({ state: "RUNNING", fabric: fabric.name }, 500), enabled: live });
   const scene = useMemo(() => (routers.data ? sceneOf(fabric, routers.data) : null), [fabric, routers.data]);
   const values = useMemo<Values | null>(() => {
@@ -187,7 +185,6 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
         ingest,
         forecasts,
         alerts,
-        now: through ?? now,
         panels:
           scene && values
             ? scene.arrangement.panels.map((p, i) => ({
@@ -197,7 +194,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               }))
             : [],
       }),
-    [fabric.name, words, when, scene, values, stalls, incident.data, ingest, forecasts, alerts, through, now],
+    [fabric.name, words, when, scene, values, stalls, incident.data, ingest, forecasts, alerts],
   );
   const [aside, setAside] = useState<ReadonlySet<string>>(new Set());
   const open = useMemo(() => items.filter((item) => !aside.has(item.id)), [items, aside]);
@@ -235,6 +232,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
   );
   useKeys("Home", bindings);
 
+  const listed = open.length > 0 && (answered(asked) || refused(asked));
   const calm = !open.length && !empty && values !== null && occupancy !== null && answered(asked);
   const pairs = useMemo(
     () =>
@@ -248,7 +246,13 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     congestion: congestion.data ?? null,
     occupancy,
     empty,
+    loading: {
+      jobs: occupancyAnswer.isLoading || running.isLoading,
+      routers: routers.isLoading || congestion.isLoading,
+      classes: congestion.isLoading,
+    },
     fresh: fresh.text,
+    judged: incident.data?.judged.running ?? null,
     running: running.data?.pages.flatMap((p) => p.items) ?? null,
   });
   return (
@@ -322,7 +326,12 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
       )}
       <div className="home-grid">
         <div className="home-left">
-          <section className="card home-attention" data-calm={calm || undefined} aria-label="Needs attention">
+          <section
+            className="card home-attention"
+            data-calm={calm || undefined}
+            data-listed={listed || undefined}
+            aria-label="Needs attention"
+          >
             <div className="card-head">
               <div className="card-title">
                 <h2>Needs attention</h2>
@@ -335,7 +344,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               </span>
             </div>
             {open.length > 0 && refused(asked) && <Unanswered line what="some of it" asked={asked} />}
-            {open.length && (answered(asked) || refused(asked)) ? (
+            {listed ? (
               <ul>
                 {open.slice(0, rows.shown).map((item) => (
                   <ItemRow key={item.id} item={item} current={item === current} now={now} />

@@ -8,8 +8,10 @@ import { Sparkline } from "../../charts/Sparkline";
 import { AlertMe } from "../alerts/AlertMe";
 import { SeverityMark } from "../../components/Icon";
 import { refused, Unanswered } from "../../components/Notice";
-import { change, count, duration, plural, ratio } from "../../lib/format";
+import { change, count, minutesText, plural, ratio } from "../../lib/format";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
+import { linkBundles } from "./linkBundles";
+import { savedText } from "./saved";
 
 interface Props {
   fabric: string;
@@ -159,32 +161,30 @@ function Chain({ fabric, ratioWord, story, over, at, now }: ChainProps) {
         )}
       </Step>
       <Step title={`Links, ${ratioWord}`}>
-        {story.links.slice(0, SHOWN).map((link) => (
-          <Link
-            key={link.link}
-            className="incident-link"
-            to="/fabric/$fabric"
-            params={{ fabric }}
-            search={{ ...when, job: jobs || undefined, router: link.to_router }}
-            title={`${link.from_name} to ${link.to_name}, ${link.link_class}`}
-          >
-            <span className="ellipsis">
-              {link.from_group === link.to_group
-                ? `${link.link_class} in g${link.from_group}`
-                : `${link.link_class} g${link.from_group} → g${link.to_group}`}
-            </span>
-            <span className="numeric">
-              {ratio(link.stall_ratio_before)} → {ratio(link.stall_ratio_after)}
-            </span>
-          </Link>
-        ))}
+        {linkBundles(story.links)
+          .slice(0, SHOWN)
+          .map(({ label, names, worst }) => (
+            <Link
+              key={label}
+              className="incident-link"
+              to="/fabric/$fabric"
+              params={{ fabric }}
+              search={{ ...when, job: jobs || undefined, router: worst.to_router }}
+              title={names.join("\n")}
+            >
+              <span className="ellipsis">{label}</span>
+              <span className="numeric">
+                {ratio(worst.stall_ratio_before)} → {ratio(worst.stall_ratio_after)}
+              </span>
+            </Link>
+          ))}
         {!story.links.length && <span className="muted">No link of the slow jobs stalls more than before.</span>}
       </Step>
       <Step title={over ? "Jobs it slowed" : "Slower jobs"}>
         {slow.slice(0, SHOWN).map((one) => (
           <span key={one.job_pk} className="incident-link">
             <JobLink job={one} at={at} />
-            <span className="numeric alarm" title={`${duration(one.lost_s)} lost`}>
+            <span className="numeric alarm" title={`${minutesText(one.lost_s)} lost`}>
               {change(one.factor)}
             </span>
           </span>
@@ -195,9 +195,7 @@ function Chain({ fabric, ratioWord, story, over, at, now }: ChainProps) {
         {story.remedies.slice(0, 2).map((one) => (
           <span key={one.kind} className="incident-remedy" title={one.text}>
             {one.text}
-            {one.minutes_saved !== null && one.minutes_saved > 0 && (
-              <b> {`${one.in_past ? "Lost" : "Saves up to"} ${duration(one.minutes_saved * 60)}.`}</b>
-            )}
+            {savedText(one) && <b> {savedText(one)}</b>}
           </span>
         ))}
         {slow[0] && (

@@ -1,6 +1,6 @@
 /** What needs attention now, ordered by nodes at stake; every item leads to its evidence. Pure. */
 import type { Words } from "../../machine/words";
-import type { Alert } from "../../api/alertShapes";
+import type { AlertPage } from "../../api/alertShapes";
 import type { RunningRun } from "../../api/estimateShapes";
 import type { Incident } from "../../api/incident";
 import type { IngestStatus, Occupancy } from "../../api/shapes";
@@ -8,7 +8,6 @@ import type { PanelFigures, RouterWindow } from "../../charts/window";
 import { change, count, duration, plural, ratio } from "../../lib/format";
 import { stringifySearch } from "../../lib/search";
 import { parseTime } from "../../lib/time";
-import { isOpen } from "../health/gaps";
 
 export interface Item {
   id: string;
@@ -30,6 +29,8 @@ const HOT_SHARE = 0.1;
 export const JOB_STALLS = 2;
 export const JOB_FACTOR = 1.5;
 const FORECAST_FACTOR = 1.1;
+/** Records should be stored within so many seconds. */
+const LATE_S = 5;
 
 export interface JobStall {
   job: Occupancy["jobs"][number];
@@ -72,8 +73,8 @@ interface Inputs {
   incident: Incident | null;
   ingest: IngestStatus | null;
   forecasts: RunningRun[];
-  alerts: Alert[];
-  now: number;
+  /** The first page of those that fire. */
+  alerts: AlertPage | null;
 }
 
 export function attention({
@@ -88,7 +89,6 @@ export function attention({
   ingest,
   forecasts,
   alerts,
-  now,
 }: Inputs): Item[] {
   const items: Item[] = [...forecastItems(forecasts), ...fired(alerts)];
   const fabricPath = `/fabric/${encodeURIComponent(fabric)}`;
@@ -129,52 +129,65 @@ export function attention({
       });
     }
   }
-  for (const gap of silent(ingest, now)) {
+  for (const gap of ingest?.silent ?? []) {
     items.push({
       id: `gap ${gap.schema} ${gap.from}`,
       level: "info",
       title: `${plural(gap.devices, "device")} silent${gap.schema ? ` (${gap.schema})` : ""}`,
       detail: "shown hatched, not as zero",
       stake: plural(gap.devices, "device"),
-      at: gap.from,
+      at: parseTime(gap.from),
       href: "/health",
       action: "Data",
       weight: 0.5 + gap.devices / 1000,
     });
   }
-  const hour = now - 3_600_000;
-  const refused = ingest?.dead_letters.recent.filter((letter) => (parseTime(letter.at) ?? 0) > hour) ?? [];
-  if (refused.length) {
+  const refused = ingest?.dead_letters;
+  if (refused?.last_hour) {
     items.push({
       id: "refused",
       level: "info",
-      title: `${plural(refused.length, "record")} refused in the last hour`,
-      detail: refused[0]?.reason ?? "",
-      stake: `${count(ingest?.dead_letters.total)} in all`,
-      at: parseTime(refused[0]?.at),
+      title: `${plural(refused.last_hour, "record")} refused in the last hour`,
+      detail: refused.recent[0]?.reason ?? "",
+      stake: `${count(refused.total)} in all`,
+      at: parseTime(refused.recent[0]?.at),
       href: "/health",
       action: "Data",
       weight: 0.4,
     });
   }
-  for (const topic of ingest?.topics ?? []) {
-    if ((topic.lag_s ?? 0) <= 5) continue;
-    items.push({
-      id: `lag ${topic.topic}`,
+  items.push(...behind(ingest));
+  return items.sort((a, b) => b.weight - a.weight);
+}
+
+/** Topics that the writer is behind with, the latest first in one row: one cause delays them all, and the other items keep their places. */
+function behind(ingest: IngestStatus | null): Item[] {
+  const late = (ingest?.topics ?? [])
+    .filter((topic) => (topic.lag_s ?? 0) > LATE_S)
+    .sort((a, b) => (b.lag_s ?? 0) - (a.lag_s ?? 0));
+  const [worst] = late;
+  if (!worst) return [];
+  const by = `${Math.round(worst.lag_s ?? 0)} s behind`;
+  const waiting = late.reduce<number | null>(
+    (sum, { lag_records }) => (sum === null || lag_records === null ? null : sum + lag_records),
+    0,
+  );
+  return [
+    {
+      id: "lag",
       level: "medium",
-      title: `${topic.topic} is ${Math.round(topic.lag_s ?? 0)} s behind`,
-      detail:
-        topic.lag_records === null
-          ? "how many records wait is unknown"
-          : plural(topic.lag_records, "record waits", "records wait"),
+      title:
+        late.length === 1
+          ? `${worst.topic} is ${by}`
+          : `${count(late.length)} topics are behind, ${worst.topic} is ${by}`,
+      detail: waiting === null ? "how many records wait is unknown" : plural(waiting, "record waits", "records wait"),
       stake: "all pages",
-      at: parseTime(topic.last_at),
+      at: parseTime(worst.last_at),
       href: "/health",
       action: "Data",
       weight: 0.6,
-    });
-  }
-  return items.sort((a, b) => b.weight - a.weight);
+    },
+  ];
 }
 
 /** Running jobs whose whole 90 % interval lies above the usual. */
@@ -198,7 +211,9 @@ function forecastItems(forecasts: RunningRun[]): Item[] {
 }
 
 /** What fires is one item: the page of alerts tells them apart. Critical ones come before everything. */
-function fired(alerts: Alert[]): Item[] {
+function fired(page: AlertPage | null): Item[] {
+  const alerts = page?.items ?? [];
+  const more = Boolean(page?.next_cursor);
   const critical = alerts.filter((alert) => alert.severity === "critical");
   const first = critical[0] ?? alerts[0];
   if (!first) return [];
@@ -209,30 +224,13 @@ function fired(alerts: Alert[]): Item[] {
       title:
         alerts.length === 1
           ? first.summary
-          : `${plural(alerts.length, "alert")} firing${critical.length ? `, ${critical.length} critical` : ""}`,
+          : `${more ? "More than " : ""}${plural(alerts.length, "alert")} firing${critical.length ? `, ${critical.length} critical` : ""}`,
       detail: alerts.length === 1 ? first.rule : `${first.summary}, and others`,
-      stake: plural(alerts.length, "alert"),
+      stake: `${more ? "over " : ""}${plural(alerts.length, "alert")}`,
       at: parseTime(first.fired_at),
       href: `/alerts?alert=${first.alert_id}`,
       action: "Alerts",
       weight: critical.length ? Infinity : 1,
     },
   ];
-}
-
-/** Open gaps of the same schema and minute are one item. */
-function silent(
-  ingest: IngestStatus | null,
-  now: number,
-): { schema: string | null; from: number | null; devices: number }[] {
-  const groups = new Map<string, { schema: string | null; from: number | null; devices: number }>();
-  for (const gap of ingest?.gaps ?? []) {
-    if (!isOpen(gap, now)) continue;
-    const from = parseTime(gap.from);
-    const key = `${gap.schema} ${from === null ? "" : Math.floor(from / 60_000)}`;
-    const group = groups.get(key);
-    if (group) group.devices++;
-    else groups.set(key, { schema: gap.schema, from, devices: 1 });
-  }
-  return [...groups.values()];
 }

@@ -13,10 +13,14 @@ interface FigureInputs {
   overview: { p95: (number | null)[]; ratio: (number | null)[]; coverage: (number | null)[] } | null;
   congestion: { classes: Record<string, { ratio: number | null; p95: number | null }> } | null;
   occupancy: { jobs: { nodes: number | null }[] } | null;
+  /** Running jobs as the sentence on the incident counts them, so that both say the same. */
+  judged: number | null;
   running: { nodes: number | null }[] | null;
   fresh: string;
   /** The machine has no counters at all: nothing is on its way. */
   empty: boolean;
+  /** Whose first answer is on its way. */
+  loading: { jobs: boolean; routers: boolean; classes: boolean };
 }
 
 export function homeFigures({
@@ -25,9 +29,11 @@ export function homeFigures({
   overview,
   congestion,
   occupancy,
+  judged,
   running,
   fresh,
   empty,
+  loading,
 }: FigureInputs): HomeFigure[] {
   const jobs = occupancy?.jobs ?? running;
   const nodes = jobs?.reduce((sum, job) => sum + (job.nodes ?? 0), 0) ?? null;
@@ -45,14 +51,16 @@ export function homeFigures({
   return [
     {
       label: fabric.snapshot ? "Jobs in the sample" : "Jobs running",
-      value: jobs ? count(jobs.length) : "–",
+      value: jobs ? count(fabric.snapshot ? jobs.length : (judged ?? jobs.length)) : "–",
       unit: "",
+      loading: !jobs && loading.jobs,
       detail: nodes === null ? "" : `on ${count(nodes)} of ${count(fabric.endpoints)} nodes`,
     },
     {
       label: `Mean ${words.ratio}`,
       value: flits > 0 ? ratio(stalls / flits) : "–",
-      unit: flits > 0 ? words.unit : "",
+      unit: "",
+      loading: !values && loading.routers,
       detail: `all ${words.routers}`,
       trend: overview?.ratio,
     },
@@ -60,6 +68,7 @@ export function homeFigures({
       label: "95th percentile",
       value: ratio(twentieth),
       unit: twentieth === null ? "" : words.unit,
+      loading: !values && loading.routers,
       detail: `of the ${words.routers}`,
       trend: overview?.p95,
     },
@@ -67,12 +76,14 @@ export function homeFigures({
       label: `Hot ${words.routers}`,
       value: ratios.length ? count(hot) : "–",
       unit: ratios.length ? `of ${count(ratios.length)}` : "",
+      loading: !values && loading.routers,
       detail: `above ${HOT} ${words.amount}`,
       bad: hot > 0,
     },
     {
       label: "Hottest class",
       value: worst ? capital(worst[0]) : "–",
+      loading: !congestion && loading.classes,
       unit: worst ? `95th: ${ratio(worst[1].p95)}` : "",
       detail:
         others.map(([name, c]) => `${name} ${ratio(c.p95)}`).join(" · ") ||
@@ -81,6 +92,7 @@ export function homeFigures({
     {
       label: `${capital(words.routers)} reporting`,
       value: values ? count(ratios.length) : "–",
+      loading: !values && loading.routers,
       unit: `of ${count(fabric.routers)}`,
       detail: fresh.replace(/^Live · /, ""),
       trend: overview?.coverage,

@@ -6,13 +6,14 @@ import { useEffect, useMemo, useState } from "react";
 import { explanationQuery, outlookQuery, runForecastQuery } from "../../api/estimates";
 import { congestionQuery, fabricsQuery, jobQuery, runStepsQuery } from "../../api/queries";
 import type { Fabric, JobDetail, Run } from "../../api/shapes";
-import { LEFT, RIGHT } from "../../charts/parts";
+import { NARROW, WIDE } from "../../charts/parts";
+import { useMedia } from "../../lib/media";
 import { paceOf, runVerdict, stepEnds, type StepClock, type StepSeries } from "../../charts/steps";
 import { CopyMoment } from "../../components/CopyMoment";
 import { Failure, refused, Unanswered } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { rememberMachine } from "../../lib/machine";
-import { change, exactDuration, plural, ratio } from "../../lib/format";
+import { change, exactDuration, inWords, plural, ratio } from "../../lib/format";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
 import "./job.css";
 import { fabricTime, lastMinutes, lifeOf } from "./life";
@@ -144,6 +145,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   const ahead = pace && aheadOf(explained.data, late, usual.median);
   // One step above its range is no slow job: no figure raises an alarm that the verdict does not.
   const calm = explained.data?.verdict === "not slow";
+  const gutters = useMedia("(max-width: 720px)") ? NARROW : WIDE;
   const time = useMemo((): StepClock | undefined => {
     const begin = parseTime(run?.start);
     if (begin === null || !steps) return undefined;
@@ -152,10 +154,10 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     return {
       end: (step) => ends.get(step) ?? begin,
       span: { from: Math.min(begin, start ?? begin), to: last },
-      left: LEFT,
-      right: RIGHT,
+      left: gutters.left,
+      right: gutters.right,
     };
-  }, [run, steps, start, until]);
+  }, [run, steps, start, until, gutters]);
   useOrigin({
     machine: job.cluster ?? "unknown",
     simulated: job.simulated,
@@ -264,7 +266,7 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
                 label={
                   usual.median === null
                     ? "usual: too few jobs"
-                    : `usual, ${plural(usual.runs, "job")} of the same ${usual.basis}`
+                    : `usual, ${plural(usual.runs, "job")} of the same ${inWords(usual.basis)}`
                 }
               />
             </>
@@ -304,14 +306,23 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
             time={time}
             onset={onset}
           />
-          {placed && <PartsCard job={job.job_id} cluster={job.cluster ?? ""} span={span} until={until} onset={onset} />}
+          {placed && (
+            <PartsCard
+              gutters={gutters}
+              job={job.job_id}
+              cluster={job.cluster ?? ""}
+              span={span}
+              until={until}
+              onset={onset}
+            />
+          )}
           {explained.data && <Chain told={explained.data} cluster={job.cluster ?? ""} job={job.job_id} />}
           {placed && (
             <RootCard
               job={job.job_id}
               cluster={job.cluster ?? ""}
               words={wordsOf(fabric)}
-              at={life.fixed ? isoTime(until) : undefined}
+              moment={{ at: life.fixed ? until : null, windowMs: 60_000 }}
               explained={explained.data}
             />
           )}

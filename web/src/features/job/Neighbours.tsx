@@ -101,17 +101,18 @@ export function Neighbours({ job, cluster, neighbours, candidates, timed, chosen
               {ordered.slice(0, 100).map((n) => (
                 <tr key={n.job_pk}>
                   <td
-                    className="ellipsis neighbour-job"
+                    className="neighbour-job"
                     title={[`${n.job_id} ${n.name ?? ""}`, told.get(n.job_pk)?.why_not].filter(Boolean).join(": ")}
                   >
                     <span className="neighbour-name">
                       <Link to="/jobs/$job" params={{ job: n.job_id }} search={{ at }}>
-                        {n.job_id} {n.name ?? ""}
+                        {n.job_id}
                       </Link>
                       {told.get(n.job_pk)?.named && <span className="tag">named</span>}
                     </span>
+                    {n.name && <span className="neighbour-application">{n.name}</span>}
                   </td>
-                  <td className="ellipsis">
+                  <td className="neighbour-user">
                     {n.user ?? "–"}
                     {blamed.has(n.job_id) && (
                       <>

@@ -5,7 +5,7 @@ import { jobPartsQuery } from "../../api/queries";
 import type { JobParts } from "../../api/shapes";
 import { BaseAxis, ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
-import { LEFT, partRows, RIGHT, ROW } from "../../charts/parts";
+import { partRows, type Gutters } from "../../charts/parts";
 import type { Column } from "../../components/DataTable";
 import { Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
@@ -22,9 +22,10 @@ interface Props {
   /** Until when the counters are asked for. */
   until: number;
   onset: Onset | null;
+  gutters: Gutters;
 }
 
-export function PartsCard({ job, cluster, span, until, onset }: Props) {
+export function PartsCard({ job, cluster, span, until, onset, gutters }: Props) {
   const answer = useQuery(jobPartsQuery(job, cluster, { from: span.from, to: until }));
   const parts = answer.data;
   const columns = useMemo<Column<number>[]>(
@@ -58,7 +59,7 @@ export function PartsCard({ job, cluster, span, until, onset }: Props) {
         from: isoTime(span.from),
         to: isoTime(until),
       })}
-      className="job-parts"
+      className={parts?.parts.length === 0 ? "job-parts none" : "job-parts"}
       rows={rows}
       columns={columns}
       id={String}
@@ -67,7 +68,7 @@ export function PartsCard({ job, cluster, span, until, onset }: Props) {
       {!parts ? (
         <Unanswered what="the counters" asked={[answer]} />
       ) : parts.parts.length ? (
-        <Picture parts={parts} span={span} onset={onset} />
+        <Picture parts={parts} span={span} onset={onset} gutters={gutters} />
       ) : (
         <p className="muted job-note">
           No stalls or latencies of its network cards and links were counted while it ran.
@@ -77,13 +78,14 @@ export function PartsCard({ job, cluster, span, until, onset }: Props) {
   );
 }
 
-function Picture({ parts, span, onset }: { parts: JobParts; span: TimeWindow; onset: Onset | null }) {
+function Picture({ parts, span, onset, gutters }: Pick<Props, "span" | "onset" | "gutters"> & { parts: JobParts }) {
+  const { left, right, row: rowHeight, head } = gutters;
   const [box, size] = useSize();
   const width = size?.width ?? 0;
-  const height = parts.parts.length * ROW + 20;
+  const height = parts.parts.length * rowHeight + 20;
   const layout = useMemo(
-    () => (width > LEFT + RIGHT + 60 ? partRows(parts, span, onset?.at ?? null, width) : null),
-    [parts, span, onset, width],
+    () => (width > left + right + 60 ? partRows(parts, span, onset?.at ?? null, width, gutters) : null),
+    [parts, span, onset, width, gutters, left, right],
   );
   return (
     <div ref={box} className="part-rows step-chart" style={{ height }}>
@@ -96,18 +98,25 @@ function Picture({ parts, span, onset }: { parts: JobParts; span: TimeWindow; on
         >
           {layout.rows.map((row) => (
             <g key={row.key}>
-              <text className="name" x={0} y={row.top + 18}>
+              <text className="name" x={0} y={row.top + (head ? 14 : 18)}>
                 {row.label}
+                {head > 0 && (
+                  <tspan className="unit" dx="6">
+                    {row.unit}
+                  </tspan>
+                )}
               </text>
-              <text x={0} y={row.top + 33}>
-                {row.unit}
-              </text>
-              <ValueAxis ticks={row.ticks} y={row.y} left={LEFT} right={width - RIGHT} />
+              {!head && (
+                <text x={0} y={row.top + 33}>
+                  {row.unit}
+                </text>
+              )}
+              <ValueAxis ticks={row.ticks} y={row.y} left={left} right={width - right} />
               {row.usual && (
                 <rect
                   className="spread"
-                  x={LEFT}
-                  width={width - RIGHT - LEFT}
+                  x={left}
+                  width={width - right - left}
                   y={row.usual.y}
                   height={row.usual.height}
                 />
@@ -116,21 +125,22 @@ function Picture({ parts, span, onset }: { parts: JobParts; span: TimeWindow; on
               <text
                 className={row.factor !== null && row.factor >= 1.5 ? "name alarm" : "name"}
                 x={width}
-                y={row.top + 22}
+                y={row.top + (head ? 14 : 22)}
                 textAnchor="end"
               >
                 {ratio(row.mean)}
+                {head > 0 && row.factor !== null && ` · ${change(row.factor)}`}
               </text>
-              {row.factor !== null && (
+              {!head && row.factor !== null && (
                 <text x={width} y={row.top + 37} textAnchor="end">
                   {change(row.factor)}
                 </text>
               )}
             </g>
           ))}
-          {onset && <OnsetLine onset={onset} x={layout.x} top={0} bottom={height - 20} right={width - RIGHT} bare />}
+          {onset && <OnsetLine onset={onset} x={layout.x} top={0} bottom={height - 20} right={width - right} bare />}
           <BaseAxis
-            ticks={timeTicks(span, Math.max(2, Math.floor((width - LEFT - RIGHT) / 110)))}
+            ticks={timeTicks(span, Math.max(2, Math.floor((width - left - right) / 110)))}
             x={layout.x}
             y={height - 5}
             text={(tick) => clock(tick, span.to - span.from < 600_000)}

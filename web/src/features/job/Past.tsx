@@ -10,7 +10,7 @@ import { rangesLayout, ROW } from "../../charts/ranges";
 import type { Column } from "../../components/DataTable";
 import { refused, Unanswered } from "../../components/Notice";
 import { PictureCard } from "../../components/PictureCard";
-import { count, duration, plural, ratio } from "../../lib/format";
+import { count, duration, inWords, plural, ratio } from "../../lib/format";
 import { runTimeText } from "../forecast/runTimeText";
 import { address } from "../../api/client";
 
@@ -89,7 +89,7 @@ function Ranges({ past, elapsed }: { past: PastRow[]; elapsed: number | null }) 
           width={size.width}
           height={layout.height}
           role="img"
-          aria-label={`Elapsed ${duration(elapsed)}; ${past.map((p) => `same ${p.basis}: ${duration(p.p10_s)} to ${duration(p.p90_s)}, ${plural(p.jobs, "job")}`).join("; ")}`}
+          aria-label={`Elapsed ${duration(elapsed)}; ${past.map((p) => `same ${inWords(p.basis)}: ${duration(p.p10_s)} to ${duration(p.p90_s)}, ${plural(p.jobs, "job")}`).join("; ")}`}
         >
           {past.map((p, i) => {
             const row = layout.bars[i];

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { Explanation } from "../../api/estimateShapes";
-import { diagnosisQuery, type Root, type Roots, type Victim } from "../../api/roots";
+import { diagnosisPlace, diagnosisQuery, type Root, type Roots, type Victim } from "../../api/roots";
 import { badness, treeRows } from "../../charts/rootTree";
 import type { Column } from "../../components/DataTable";
 import { Unanswered } from "../../components/Notice";
@@ -11,6 +11,8 @@ import { PictureCard } from "../../components/PictureCard";
 import { percent, plural, ratio } from "../../lib/format";
 import { clock, parseTime, ZONE } from "../../lib/time";
 import { address } from "../../api/client";
+import type { Moment } from "../../api/queries";
+import { afterOnset } from "./rootMoment";
 
 interface Row extends Victim {
   root: string;
@@ -50,27 +52,30 @@ interface Props {
   job: string;
   cluster: string;
   words: Words;
-  /** The moment that the page speaks of, where it stays. */
-  at: string | undefined;
+  /** The minute that the page speaks of, for a job that was not slow. */
+  moment: Moment;
   explained: Explanation | undefined;
 }
 
-export function RootCard({ job, cluster, words, at, explained }: Props) {
-  const onset = explained?.root ?? null;
-  const answer = useQuery({ ...diagnosisQuery(job, cluster, at), enabled: onset === null });
-  const found = onset ? [onset] : (answer.data?.roots ?? []);
+export function RootCard({ job, cluster, words, moment, explained }: Props) {
+  const told = explained?.root ?? null;
+  const onset = afterOnset(explained);
+  const asked = onset ?? moment;
+  const answer = useQuery({ ...diagnosisQuery(job, cluster, asked), enabled: told === null });
+  const found = told ? [told] : (answer.data?.roots ?? []);
   const [root] = found;
   const ended = parseTime(answer.data?.to);
-  const note = onset
-    ? "in the minute after the slowdown began"
-    : ended !== null
-      ? `in the minute until ${clock(ended, true)} ${ZONE}`
-      : undefined;
+  const note =
+    told || onset
+      ? "in the minute after the slowdown began"
+      : ended !== null
+        ? `in the minute until ${clock(ended, true)} ${ZONE}`
+        : undefined;
   return (
     <PictureCard
       title="Where congestion begins"
       name={`job-${job}-root`}
-      source={address(`/jobs/${encodeURIComponent(job)}/diagnosis`, { cluster, at })}
+      source={address(...diagnosisPlace(job, cluster, asked))}
       className="job-root"
       rows={found.flatMap((one) => treeRows(one).map((victim) => ({ ...victim, root: name(one) })))}
       columns={columnsOf(words)}
@@ -79,7 +84,7 @@ export function RootCard({ job, cluster, words, at, explained }: Props) {
     >
       {/* A box that scrolls must be reachable by keyboard. */}
       {/* eslint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <div className="root-box" tabIndex={0}>
+      <div className={answer.data && !root ? "root-box none" : "root-box"} tabIndex={0}>
         {root ? (
           found.map((one) => <Tree key={one.link} root={one} ratioWord={words.ratio} />)
         ) : answer.data ? (

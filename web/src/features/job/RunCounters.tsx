@@ -15,6 +15,11 @@ const MOST = 6;
 /** Room for a vendor's name at the left and a mean at the right. */
 const LEFT = 330;
 const RIGHT = 72;
+/** With less room than this a counter's name and mean stand above its line. */
+const WIDE = 620;
+const HIGH_ROW = 46;
+/** Mean width of a letter at 12 px. */
+const LETTER = 7.5;
 
 type Column = (number | null)[];
 
@@ -82,12 +87,16 @@ function Counters({ steps, all, run }: { steps: RunSteps; all: [string, Column][
 
 function Lines({ all }: { all: [string, Column][] }) {
   const [box, size] = useSize();
-  const height = all.length * ROW;
   const width = size?.width ?? 0;
-  const right = width - RIGHT;
+  const wide = width >= WIDE;
+  const row = wide ? ROW : HIGH_ROW;
+  const height = all.length * row;
+  const [left, right] = wide ? [LEFT, width - RIGHT] : [0, width];
+  const letters = wide ? 46 : Math.floor((width - RIGHT) / LETTER);
+  const text = (i: number) => i * row + (wide ? ROW / 2 + 4 : 14);
   return (
     <div ref={box} className="counter-lines" style={{ height }}>
-      {right > LEFT + 40 && (
+      {right > left + 40 && (
         <svg
           width={width}
           height={height}
@@ -96,20 +105,20 @@ function Lines({ all }: { all: [string, Column][] }) {
         >
           {all.map(([name, column], i) => {
             const most = Math.max(1, ...knownOf(column));
-            const [base, scale] = [(i + 1) * ROW - 3, (ROW - 6) / most];
+            const [base, scale] = [(i + 1) * row - 3, (wide ? ROW - 6 : HIGH_ROW - 24) / most];
             const path =
               line<number | null>()
                 .defined((v) => v !== null)
-                .x((_, at) => LEFT + (at / Math.max(1, column.length - 1)) * (right - LEFT))
+                .x((_, at) => left + (at / Math.max(1, column.length - 1)) * (right - left))
                 .y((v) => base - (v ?? 0) * scale)(column) ?? "";
             return (
               <g key={name}>
                 <title>{`${name}: up to ${si(most)} a step`}</title>
-                <text className="name" x={0} y={i * ROW + ROW / 2 + 4}>
-                  {name.length > 46 ? `${name.slice(0, 45)}…` : name}
+                <text className="name" x={0} y={text(i)}>
+                  {name.length > letters ? `${name.slice(0, letters - 1)}…` : name}
                 </text>
                 <path d={path} />
-                <text className="name" x={width} y={i * ROW + ROW / 2 + 4} textAnchor="end">
+                <text className="name" x={width} y={text(i)} textAnchor="end">
                   {si(meanOf(column))}
                 </text>
               </g>

@@ -3,7 +3,7 @@ import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { scaleLinear } from "d3-scale";
 import { line } from "d3-shape";
-import { useMemo } from "react";
+import { useMemo, type CSSProperties } from "react";
 import { jobQuery, runsQuery, runStepsQuery } from "../../api/queries";
 import type { Run } from "../../api/shapes";
 import { ValueAxis } from "../../charts/axis";
@@ -132,7 +132,7 @@ export function RunsBeside({ run, compare }: { run: Run; compare: string | undef
       {refused(asked) && <Unanswered line what="the other runs" asked={asked} />}
       <div
         className={all.length > 1 ? "beside-grid" : "beside-grid alone"}
-        style={{ gridTemplateColumns: `repeat(${all.length}, minmax(0, 1fr))` }}
+        style={{ "--runs": all.length } as CSSProperties}
       >
         {all.map((one, i) => (
           <Side

@@ -89,7 +89,13 @@ function columnsOf(): Column<Job>[] {
     { key: "routers", header: "Routers", numeric: true, value: (j) => j.routers, render: (j) => count(j.routers) },
     { key: "groups", header: "Groups", value: (j) => groupRuns(j.groups ?? []) || null },
     { key: "start", header: `Start, ${ZONE}`, numeric: true, value: (j) => j.start, render: (j) => time(j.start) },
-    { key: "end", header: `End, ${ZONE}`, numeric: true, value: (j) => j.end, render: (j) => time(j.end) },
+    {
+      key: "end",
+      header: `End, ${ZONE}`,
+      numeric: true,
+      value: (j) => j.end,
+      render: (j) => (j.end ? time(j.end) : ""),
+    },
     {
       key: "elapsed",
       header: "Elapsed",
@@ -97,7 +103,7 @@ function columnsOf(): Column<Job>[] {
       value: (j) => j.elapsed_s,
       render: (j) => duration(j.elapsed_s),
     },
-    { key: "runs", header: "Runs", numeric: true, value: (j) => j.runs, render: (j) => (j.runs ? count(j.runs) : "–") },
+    { key: "runs", header: "Runs", numeric: true, value: (j) => j.runs, render: (j) => (j.runs ? count(j.runs) : "") },
     {
       key: "machine",
       header: "Machine",
@@ -169,7 +175,7 @@ export function JobsPage() {
         <h1>Jobs</h1>
         <span className="subtitle">
           {jobs.data
-            ? `${count(rows.length)}${hasNextPage ? " of more; scroll for the rest" : ""}${sort ? "" : " · newest first"}`
+            ? `${count(rows.length)}${hasNextPage ? " shown, more below" : ""}${sort ? "" : " · newest first"}`
             : ""}
         </span>
         <span className="spacer" />

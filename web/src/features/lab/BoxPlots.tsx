@@ -4,7 +4,6 @@ import { BaseAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
-import { plural } from "../../lib/format";
 import type { Box, BoxSeries } from "./boxSeries";
 import { address } from "../../api/client";
 
@@ -46,7 +45,7 @@ export function BoxPlots({ series, task }: { series: BoxSeries; task: number }) 
   return (
     <PictureCard
       title={unitName(series.name)}
-      note={`${plural(rows.length, "variant")} · box: quartiles, line: median`}
+      note="box: quartiles, line: median"
       name={`task-${task}-${series.name}`}
       source={address(`/tasks/${task}`)}
       rows={rows}
@@ -77,7 +76,7 @@ function Picture({ series }: { series: BoxSeries }) {
           role="img"
           aria-label={`${unitName(series.name)} of ${boxes.length} variants; the table lists their quartiles`}
         >
-          <BaseAxis ticks={x.ticks(6)} x={x} y={height - 6} text={figure} grid={[0, height - 20]} />
+          <BaseAxis ticks={x.ticks(6)} x={x} y={height - 6} grid={[0, height - 20]} />
           {boxes.map((one, i) => {
             const y = i * ROW + ROW / 2;
             return (

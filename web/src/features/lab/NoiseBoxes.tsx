@@ -6,12 +6,12 @@ import { ValueAxis } from "../../charts/axis";
 import { useSize } from "../../charts/Canvas";
 import type { Column } from "../../components/DataTable";
 import { PictureCard } from "../../components/PictureCard";
-import { count, fraction } from "../../lib/format";
+import { count, fraction, UNKNOWN } from "../../lib/format";
 import type { NotchedBox } from "../../api/noise";
 import { mediansDiffer, type BoxesOfSeries, type BoxPair } from "./noiseSeries";
 
 const micro = (seconds: number | undefined): string =>
-  seconds === undefined ? "–" : String(Number((seconds * 1e6).toPrecision(4)));
+  seconds === undefined ? UNKNOWN : Number((seconds * 1e6).toPrecision(4)).toLocaleString("en");
 /** 1, 2 or 5 times a power of ten. */
 const round = (value: number): boolean =>
   [1, 2, 5].includes(Math.round(value / 10 ** Math.floor(Math.log10(value) + 1e-9)));

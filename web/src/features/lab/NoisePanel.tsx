@@ -192,7 +192,7 @@ function Picture({ series, least, most, kind, axis }: PictureProps) {
               ticks={axis === "ratio" ? [0, 0.25, 0.5, 0.75, 1] : places}
               x={x}
               y={bottom + 16}
-              text={axis === "ratio" ? undefined : AXES[axis].text}
+              text={axis === "ratio" ? String : AXES[axis].text}
             />
             {series.map((one, i) => {
               const last = one.points.findLast((p) => p.slowdown !== null);

@@ -44,7 +44,7 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
           : `Job ${job} did not run at ${at === null ? "that time" : `${isoTime(at).replace("T", " ").replace("Z", "")} UTC`}. Choose a moment of its run, or another job.`;
   const routings = ROUTINGS[fabric?.kind ?? "dragonfly"] ?? [];
   const [placements, setPlacements] = useState<Placement[]>(["as-it-was", "random-router"]);
-  const [modes, setModes] = useState<Routing[]>(["adaptive0", "adaptive3", "ftree", "hw-adaptive"]);
+  const [modes, setModes] = useState<Routing[]>(["adaptive0", "adaptive3", "ftree", "hw-adaptive", "dor"]);
   const [pattern, setPattern] = useState<Pattern>("stencil3d");
   const [kib, setKib] = useState("100");
   const [seeds, setSeeds] = useState("5");

@@ -21,12 +21,12 @@ export const PLACEMENTS = every<Placement>({
   cyclic: true,
 });
 
-type TreeRouting = "ftree" | "hw-adaptive";
-type HyperxRouting = "dor";
+type TreeRouting = "ftree" | "hw-adaptive" | "spray";
+type DimensionOrder = "dor";
 
-/** Routings by kind of fabric; Valiant's routes serve both. */
+/** Routings by kind of fabric. */
 export const ROUTINGS: Record<string, Routing[]> = {
-  dragonfly: every<Exclude<Routing, TreeRouting | HyperxRouting>>({
+  dragonfly: every<Exclude<Routing, TreeRouting | DimensionOrder>>({
     adaptive0: true,
     adaptive1: true,
     adaptive2: true,
@@ -37,8 +37,8 @@ export const ROUTINGS: Record<string, Routing[]> = {
     "nmin-hash": true,
     "in-order": true,
   }),
-  fat_tree: every<TreeRouting | "valiant">({ ftree: true, "hw-adaptive": true, valiant: true }),
-  hyperx: every<HyperxRouting>({ dor: true }),
+  fat_tree: every<TreeRouting | "valiant">({ ftree: true, "hw-adaptive": true, spray: true, valiant: true }),
+  torus: every<DimensionOrder | "valiant">({ dor: true, valiant: true }),
 };
 
 export const PATTERNS = every<Pattern>({

@@ -14,9 +14,9 @@ const nobody = {
 
 describe("standing", () => {
   it("says that a login is needed", () => expect(standing(nobody)).toContain("asks everybody"));
-  it("says what a reader without a login is", () =>
-    expect(standing({ ...nobody, role: "user", via: "anonymous" })).toContain(
-      "is a user here. Other people are shown as pseudonyms",
+  it("says what a reader without a login is, whatever the role's first letter", () =>
+    expect(standing({ ...nobody, role: "operator", via: "anonymous" })).toContain(
+      "has the role operator. Other people are shown as pseudonyms",
     ));
   it("says who is signed in and what they see", () =>
     expect(standing({ ...nobody, user: "ann", role: "operator", via: "session", pseudonyms: false })).toBe(

@@ -4,6 +4,7 @@ import type { Session } from "../../api/session";
 export function standing(session: Session): string {
   const names = session.pseudonyms ? "Other people are shown as pseudonyms." : "You see everybody's names.";
   if (session.role == null) return "This site asks everybody to sign in.";
-  if (session.user == null) return `Nobody is signed in; whoever reaches this page is a ${session.role} here. ${names}`;
+  if (session.user == null)
+    return `Nobody is signed in; whoever reaches this page has the role ${session.role}. ${names}`;
   return `Signed in as ${session.user}, ${session.role}. ${names}`;
 }

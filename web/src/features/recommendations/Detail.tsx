@@ -11,7 +11,7 @@ import { bytes, count, percent, plural } from "../../lib/format";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { BeforeAfterPlots } from "./BeforeAfterPlots";
 import { TrafficCard } from "./TrafficCard";
-import { gainSaid, gainText, timeText, valueText } from "./words";
+import { gainSaid, intervalText, timeText, valueText } from "./words";
 
 export function Detail({ id }: { id: number }) {
   const answer = useQuery(recommendationQuery(id));
@@ -112,7 +112,7 @@ function Verdict({ one }: { one: RecommendationDetail }) {
           .filter(([, value]) => typeof value !== "object")
           .slice(0, 12)
           .map(([name, value]) => (
-            <Parameter key={name} name={name} value={String(value)} />
+            <Parameter key={name} name={name} value={said(value)} />
           ))}
       </dl>
     </section>
@@ -156,7 +156,7 @@ function Numbers({ one }: { one: RecommendationDetail }) {
       <div className="figures gain-figures">
         <div>
           <div className="figure-value">{gainSaid(one.gain)}</div>
-          <div className="muted">{one.gain ? gainText(one.gain) : "nothing was compared"}</div>
+          <div className="muted">{intervalText(one.gain)}</div>
         </div>
         {reconstruction && (
           <div>
@@ -201,7 +201,7 @@ function Numbers({ one }: { one: RecommendationDetail }) {
         </table>
       )}
       <dl className="facts">
-        {routes && (
+        {routes && (routes.true_gap !== null || routes.ftree_gap !== null) && (
           <>
             <dt>gap to the bound</dt>
             <dd>
@@ -230,6 +230,12 @@ function Numbers({ one }: { one: RecommendationDetail }) {
       </dl>
     </section>
   );
+}
+
+/** Times as the rest of the page writes them. */
+function said(value: unknown): string {
+  const at = typeof value === "string" && /^\d{4}-\d\d-\d\dT/.test(value) ? parseTime(value) : null;
+  return at === null ? String(value) : `${moment(at, 0)} ${ZONE}`;
 }
 
 const Parameter = ({ name, value }: { name: string; value: string }) => (

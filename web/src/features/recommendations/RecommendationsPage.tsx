@@ -109,7 +109,10 @@ export function RecommendationsPage() {
             <div className="card-head">
               <div className="card-title">
                 <h2>Made so far</h2>
-                <span className="subtitle">{count(rows.length)} · newest first</span>
+                <span className="subtitle">
+                  {count(rows.length)}
+                  {pages.hasNextPage ? " shown, more below" : ""} · newest first
+                </span>
               </div>
             </div>
             {pages.error && !pages.data ? (

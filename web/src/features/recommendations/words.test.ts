@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { gainSaid, gainText, timeText, valueText } from "./words";
+import { gainSaid, gainText, intervalText, timeText, valueText } from "./words";
 
 const gain = { factor: 1.42, low: 1.35, high: 1.49, level: 0.9, runs: 5, basis: "" };
 
@@ -9,7 +9,12 @@ it("says a gain with its interval, and none where the interval holds 1", () => {
   expect(gainSaid({ ...gain, low: 0.97 })).toBe("No gain beyond chance");
   expect(gainSaid({ ...gain, factor: 0.8, low: 0.7, high: 0.9 })).toBe("Slower: ×0.80");
   expect(gainText({ ...gain, low: null, runs: 1 })).toBe("×1.42 (one pair of runs, no interval)");
-  expect([gainText(null), gainSaid(null)]).toEqual(["–", "The gain is unknown"]);
+  expect(intervalText(gain)).toBe("×1.35 to ×1.49, 90 %");
+  expect([intervalText({ ...gain, low: null, runs: 1 }), intervalText(null)]).toEqual([
+    "one pair of runs, no interval",
+    "nothing was compared",
+  ]);
+  expect([gainText(null), gainSaid(null)]).toEqual(["–", "Time saved: not measured"]);
 });
 
 it("shows times of every size", () => {

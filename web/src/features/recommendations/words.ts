@@ -12,6 +12,14 @@ export function gainText(gain: Gain | null): string {
   return `${times(gain.factor)} (${gain.low.toFixed(2)}–${gain.high.toFixed(2)}, ${percent(gain.level)})`;
 }
 
+/** The interval alone, for below the figure itself; what stands in its place where there is none. */
+export function intervalText(gain: Gain | null): string {
+  if (!gain) return "nothing was compared";
+  if (gain.low === null || gain.high === null)
+    return `${gain.runs === 1 ? "one pair of runs" : "one figure"}, no interval`;
+  return `${times(gain.low)} to ${times(gain.high)}, ${percent(gain.level)}`;
+}
+
 /** A reason's figure with its unit. */
 export function valueText(value: number, unit: string | null): string {
   if (unit === "bytes") return bytes(value);
@@ -21,7 +29,7 @@ export function valueText(value: number, unit: string | null): string {
 
 /** What the gain is worth in a sentence; an interval that holds 1 is no gain. */
 export function gainSaid(gain: Gain | null): string {
-  if (!gain) return "The gain is unknown";
+  if (!gain) return "Time saved: not measured";
   if (gain.low !== null && gain.high !== null && gain.low <= 1 && gain.high >= 1) return "No gain beyond chance";
   if (gain.factor >= 1.005) return `${times(gain.factor)} as fast`;
   if (gain.factor <= 0.995) return `Slower: ${times(gain.factor)}`;

@@ -28,7 +28,7 @@ async function fromChart(page, machine) {
   return dialog;
 }
 
-export async function alerts({ url, fabricUrl, check }) {
+export async function alerts({ url, fabricUrl, check, api }) {
   await check(
     "an alert leads to its evidence, shows its samples and who was told",
     async (page) => {
@@ -116,6 +116,36 @@ export async function alerts({ url, fabricUrl, check }) {
         (text) => /ended/.test(text),
         "it is ended",
       );
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
+    "below the rules stand the alerts of the chosen one, all rules are seen, and no card is mostly empty",
+    async (page) => {
+      await page.goto(`${url}/alerts?view=rules&rule=group-stalls`);
+      const told = (await api("/alerts?rule=group-stalls&limit=50")).items.filter((one) => one.fired_at !== null);
+      assert.ok(told.length > 3 && told.every((one) => one.rule === "group-stalls"));
+      const card = page.locator('section[aria-label="Alerts of group-stalls"]');
+      await card.locator("tbody tr[aria-rowindex]").first().waitFor();
+      assert.ok((await card.locator("tbody tr[aria-rowindex]").first().textContent()).includes(told[0].summary));
+      const box = page.locator(".rules-card .data-table");
+      assert.ok(await box.evaluate((one) => one.scrollHeight <= one.clientHeight), "every rule is in sight");
+      const [table, around] = [
+        await box.locator("table").boundingBox(),
+        await page.locator(".rules-card").boundingBox(),
+      ];
+      assert.ok(around.y + around.height - table.y - table.height < 40, "the card ends with its rows");
+      await card.locator("tbody tr[aria-rowindex]").first().click();
+      await until(
+        () => query(page).alert,
+        (alert) => Number(alert) === told[0].alert_id,
+        "the alert that was picked",
+      );
+      await page.goto(`${url}/alerts?view=rules&rule=counters-silent`);
+      await page
+        .locator('section[aria-label="Alerts of counters-silent"]', { hasText: "It has not fired yet" })
+        .waitFor();
     },
     { fixtureOnly: true },
   );

@@ -87,7 +87,7 @@ export async function estimates({ url, check, api }) {
       assert.match(await rests.textContent(), /placement.*not used/s);
       const jobs = page.locator('section[aria-label="Jobs without steps"]');
       const rows = jobs.locator("tbody tr[aria-rowindex]");
-      assert.match(await rows.nth(0).textContent(), /40 min.*91 % of 180.*44 longer jobs of the same name, size/s);
+      assert.match(await rows.nth(0).textContent(), /40 min.*91 % of 180.*44 longer jobs of the same name and size/s);
       assert.match(await rows.nth(1).textContent(), /cannot tell.*has 3/s);
     },
     { fixtureOnly: true },

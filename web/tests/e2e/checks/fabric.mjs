@@ -167,7 +167,11 @@ export async function fabricPage({ url, check, api, timed, fabricUrl }) {
       await page.goto(`${url}/fabric/torus-like`);
       await ready(page);
       await page.locator('[aria-label="Slices across"] button', { hasText: "x" }).click();
-      assert.equal(query(page).axis, "x");
+      await until(
+        () => query(page).axis,
+        (axis) => axis === "x",
+        "the axis in the address",
+      );
       await until(
         () => colours(page),
         (n) => n >= 4,
@@ -200,8 +204,12 @@ export async function fabricPage({ url, check, api, timed, fabricUrl }) {
       assert.deepEqual(await violations(page), []);
       await page.keyboard.press("Escape");
       await page.locator('[aria-label="Colour"] button', { hasText: "Counters" }).click();
-      assert.equal(query(page).measure, "stalls");
-      await page.waitForSelector("text=share of links by stalls per flit");
+      await until(
+        () => query(page).measure,
+        (measure) => measure === "stalls",
+        "counters in the address",
+      );
+      await page.waitForSelector("text=share of links by stalls per word");
     },
     { fixtureOnly: true },
   );
@@ -285,6 +293,25 @@ export async function fabricPage({ url, check, api, timed, fabricUrl }) {
       "a pair of groups",
     );
     assert.deepEqual(await violations(page), []);
+  });
+
+  await check("a table of routers opens at the worst one, whichever router a job has first", async (page) => {
+    const job = (await api("/jobs?state=RUNNING&limit=10")).items.at(-1).job_id;
+    await page.goto(`${fabricUrl}?view=table&job=${job}`);
+    await page.waitForSelector(".data-table tbody tr[aria-rowindex]");
+    await page.waitForSelector(".context .chip");
+    await page.waitForTimeout(1000);
+    assert.equal(await page.locator(".data-table").evaluate((box) => box.scrollTop), 0);
+    // What a key chooses is followed.
+    await page.locator(".data-table tbody tr[aria-rowindex]").first().click();
+    await page.locator(".data-table").focus();
+    for (let i = 0; i < 30; i++) await page.keyboard.press("ArrowDown");
+    await until(
+      () => page.locator(".data-table tbody tr[data-current]").count(),
+      (n) => n === 1,
+      "the thirtieth row in sight",
+    );
+    assert.ok((await page.locator(".data-table").evaluate((box) => box.scrollTop)) > 0);
   });
 
   await check("the table shows the same figures as the picture and sorts", async (page) => {

@@ -8,8 +8,8 @@ const FRAME = /^\/api\/v1\/(events|session|fabrics)$|\/routers$/;
 const AHEAD = /\/frames$/;
 /** What the machine menu says once it is open. */
 const MENU = /^\/api\/v1\/remotes$/;
-/** What is always said below an estimate, whatever the answers. */
-const CAVEAT = /^What it does not prove/;
+/** What is always said below an estimate, whatever the answers; and what a router's own answer says of its nodes, which is drawn with that answer alone. */
+const CAVEAT = /^(What it does not prove|no job known$)/;
 const ABSENCE =
   /\bno (link|job|counter|alert|run|forecast|route|turn|one|running|pair)|nothing (needs|fires|was|unusual)|none (is|of)|not sampled/i;
 
@@ -134,6 +134,25 @@ export async function refusals({ url, check, api, fabricUrl }) {
       { fixtureOnly: true },
     );
 
+  await check(
+    'a router\'s history that has yet to come is loading, and nowhere "no data"',
+    async (page) => {
+      let go;
+      const held = new Promise((resolve) => (go = resolve));
+      await page.route(/\/timeseries\?/, async (route) => {
+        await held;
+        await route.continue();
+      });
+      await page.goto(`${url}/fabric/perlis?view=tiles&router=5`);
+      const block = page.locator(".router-block", { has: page.getByRole("heading", { name: "History" }) });
+      await block.getByText("Loading the history").waitFor();
+      assert.ok(!(await block.textContent()).includes("no data"));
+      go();
+      await block.locator("svg path.high").waitFor();
+      assert.ok(!/Loading|no data/.test(await block.textContent()));
+    },
+    { fixtureOnly: true },
+  );
   await check(
     "a server that answers 503 is not live, though its stream goes on",
     async (page) => {

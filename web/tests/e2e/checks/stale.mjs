@@ -21,6 +21,16 @@ export async function stale({ url, check, fabricUrl }) {
         15_000,
       );
       assert.match(await page.locator(".banner").textContent(), /Live data stopped at .*next try|trying again/s);
+      const desk = page.viewportSize();
+      await page.setViewportSize({ width: 390, height: 844 });
+      const beyond = await page.locator(".banner").evaluate((banner) => {
+        const box = banner.getBoundingClientRect();
+        const out = (one) =>
+          one.getBoundingClientRect().bottom > box.bottom || one.getBoundingClientRect().top < box.top;
+        return [...banner.children].filter(out).map((one) => one.textContent);
+      });
+      assert.deepEqual(beyond, [], "on a phone the banner holds its whole text");
+      await page.setViewportSize(desk);
       await until(
         () => colours(page),
         (n) => n >= 5,

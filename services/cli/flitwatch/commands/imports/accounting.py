@@ -10,6 +10,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
+import click
+
 from flitwatch.console import emit, progress
 
 if TYPE_CHECKING:
@@ -21,6 +23,14 @@ if TYPE_CHECKING:
 
 #: Jobs in memory at once, and written before the next are read: a year of accounting takes no more than an hour of it. 10,000, with three steps each, took 313 MB.
 JOBS_AT_ONCE = 2_000
+#: What to do about a file without a job, by what wrote it.
+_NO_JOB = {
+    "sacct": "sacct lists the caller's own jobs since midnight, unless it is asked for more: sacct --allusers --starttime=2026-01-31 --parsable2.",
+    "pbs": "Give the days on which jobs ran: the files of PBS_HOME/server_priv/accounting.",
+    "flux": "flux jobs lists the caller's own active jobs, unless it is asked for more: flux jobs -A -a --json.",
+    "swf": "Give a whole log: a line of 18 numbers for each job follows its header.",
+    "clustercockpit": "Give the folder of ClusterCockpit's job archive.",
+}
 
 
 class Reader(Protocol):
@@ -58,10 +68,15 @@ def import_jobs(
     """
     from flitwatch.commands.imports.through_log import door, finish
     from flitwatch_db.ingest import imports
+    from flitwatch_domain.errors import BadInput
     from flitwatch_domain.importers.packed import open_plain
     from flitwatch_ingest.sources.rejection import Rejection
 
     # A file that is none is refused before a database is started.
+    if all(map(_is_empty, files)):
+        raise BadInput(
+            "is empty" if len(files) == 1 else "holds only empty files", where=str(name), advice=_NO_JOB[source]
+        )
     with open_plain(files[0]) as plain:
         reader().read(plain, str(files[0]))
     with door(db_url, ephemeral) as through, progress("importing") as display:
@@ -86,6 +101,8 @@ def import_jobs(
         through.write(quiet=True)
         report = imports.jobs_counted(through.conn)._asdict() | dict(through.rejected())
     emit(report, as_json)
+    if not report["jobs"] and not report["rejected_total"]:
+        click.echo(f"{name}: holds no job. {_NO_JOB[source]}", err=True)
     finish(report)
 
 
@@ -100,6 +117,18 @@ def _carry(through: ImportLog, source: str, found: list[Found]) -> None:
     through.shared |= {f"{source}:{job.cluster}" for job in jobs}
     through.write(quiet=True)
     imports.count_jobs(through.conn, {(job.cluster, job.job_id, job.restart) for job in jobs})
+
+
+def _is_empty(file: Path) -> bool:
+    """Whether a file holds nothing at all; one that cannot be read is not known to."""
+    from flitwatch_domain.errors import BadInput
+    from flitwatch_domain.importers.packed import open_plain
+
+    try:
+        with open_plain(file) as plain:
+            return not plain.read(1)
+    except BadInput:
+        return False
 
 
 class _Content:

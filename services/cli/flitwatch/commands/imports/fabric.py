@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     type=click.Choice(["auto", "cray", "ibnetdiscover", "lldp", "slingshot", "ufm"]),
     default="auto",
     show_default=True,
-    help="Output of Cray's rtr --interconnect, of ibnetdiscover, or the links of Slingshot's fabric manager (fmctl get links) or UFM's (GET /ufmRest/resources/links), or LLDP neighbours of Ethernet switches: dumps of SONiC's APPL_DB, lldpctl -f json, OpenConfig's lldp.",
+    help="Output of Cray's rtr --interconnect, of ibnetdiscover, or Slingshot's links (fmctl get links) or template (fabric_template.json), or UFM's links (GET /ufmRest/resources/links), or LLDP neighbours of Ethernet switches: dumps of SONiC's APPL_DB, lldpctl -f json, OpenConfig's lldp.",
 )
 @click.option("--name", help="The fabric's name (default: from the file's name).")
 @click.option("--replace", is_flag=True, help="Take the place of another fabric of that name; its counters stay.")
@@ -59,7 +59,25 @@ def fabric(
 
 
 def store(conn: psycopg.Connection[Any], found: Fabric, *, replace: bool = False, snapshot: bool = False) -> int:
-    """Save a fabric in one transaction and return its id; one that is there already, and the same, is left alone."""
+    """Save a fabric in one transaction and return its id; one that is there already, and the same, is left alone.
+
+    Counters of a switch that stands in two fabrics are booked to neither, so a person is told.
+    """
+    from flitwatch_db.fabrics import store as fabrics
+
+    stored = _stored(conn, found, replace, snapshot)
+    others = fabrics.sharing_switches(conn, stored)
+    if others:
+        tell(
+            (
+                f"switches of {found.name} are in {', '.join(others)} too: counters that name them by GUID are booked to no fabric. "
+                "Give the subnet one name (`flitwatch db remove-fabric` removes the other), or start the writer with --fabric",
+            )
+        )
+    return stored
+
+
+def _stored(conn: psycopg.Connection[Any], found: Fabric, replace: bool, snapshot: bool) -> int:
     from flitwatch_db.fabrics import store as fabrics
     from flitwatch_domain.errors import NotFound
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import click
 
-from flitwatch.console import database_options, emit, json_option
+from flitwatch.console import NOTHING_PLACED, database_options, emit, json_option
 
 #: Reasons listed in a report.
 MOST_REASONS = 20
+#: Columns named in a warning.
+MOST_NAMED = 8
 
 
 @click.command("ldms-csv")
@@ -22,7 +24,7 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
 
     The exit status is 3 where records were refused, and 4 where counters came and none of them has a place in a fabric.
     """
-    from flitwatch.commands.imports.through_log import NOTHING_PLACED, door, finish, say
+    from flitwatch.commands.imports.through_log import door, finish, say
     from flitwatch_db.ingest import imports
     from flitwatch_ingest.collectors.checkpoint import Checkpoint
     from flitwatch_ingest.collectors.ldms_csv import CsvCollector
@@ -59,6 +61,7 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
             "unplaced_reasons": imports.why_unplaced(
                 through.conn, [t for t, count in nowhere.items() if count], MOST_REASONS
             ),
+            "unknown_columns": imports.unknown_columns(through.conn, totals.schemas),
         } | dict(through.rejected())
     if late:
         say(
@@ -69,6 +72,11 @@ def ldms_csv(files: tuple[Path, ...], db_url: str | None, ephemeral: bool, as_js
         say(
             f"{report['unplaced']} of {counters} records of counters have no place in a fabric and are kept as they came: "
             + "; ".join(report["unplaced_reasons"][:3])
+        )
+    for schema, columns in report["unknown_columns"].items():
+        more = f" and {len(columns) - MOST_NAMED} more" if len(columns) > MOST_NAMED else ""
+        say(
+            f"{schema}: no counter of the catalogue is called {', '.join(columns[:MOST_NAMED])}{more}: their values are not kept"
         )
     emit(report, as_json)
     finish(report, NOTHING_PLACED if counters and not report["placed"] else 0)

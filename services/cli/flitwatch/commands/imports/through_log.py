@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from flitwatch.console import progress, stderr
+from flitwatch.console import SOME_REFUSED, progress, stderr
 
 if TYPE_CHECKING:
     import psycopg
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 #: Rejections listed in a report; all are counted and all stand in the dead-letter table.
 MOST_LISTED = 1000
 _PATIENCE_S = 60.0
-#: Exit statuses of an import that is done: some records were refused; counters came and no fabric has a place for any of them.
-SOME_REFUSED, NOTHING_PLACED = 3, 4
 
 
 class RejectedRecord(TypedDict):

@@ -1,0 +1,253 @@
+"""Removal of a fabric with all that is stored of it: counters in steps of one chunk each, and the rest in one transaction.
+
+What is removed is counted before. Until the last transaction the fabric is there, so that a removal which was interrupted is begun again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypedDict
+
+import psycopg
+from psycopg import sql
+
+from flitwatch_db.fabrics import store
+from flitwatch_db.fabrics.store import FabricRow
+from flitwatch_db.jobs import store as jobs
+from flitwatch_domain.errors import Conflict
+
+Conn = psycopg.Connection[Any]
+#: Called before each table with (done, total, what).
+OnStep = Callable[[int, int, str], object]
+
+#: A fabric that got counters within so many seconds is still fed: collectors ask every 10 to 30 s.
+FED_S = 60
+#: Jobs that find their place anew at once.
+_JOBS_AT_ONCE = 500
+#: Tables without times that have rows of a fabric.
+_PARTS = (
+    "router",
+    "endpoint",
+    "link",
+    "route_change",
+    "port_total",
+    "sample_context",
+    "fabric_plane",
+    "gap",
+    "rollup_due",
+)
+#: Alerts name their fabric, and so do recommendations, which may be of one that was removed and came again.
+_NAMED = {
+    "alert": sql.SQL("labels ->> 'fabric' = %(name)s"),
+    "recommendation": sql.SQL("fabric_id = %(fabric)s OR fabric = %(name)s"),
+}
+#: A task's request names its fabric.
+_ASKED = """jsonb_path_exists(args, '$.**.fabric ? (@ == $name || @ == $number)',
+    jsonb_build_object('name', %(name)s::text, 'number', %(fabric)s::text))"""
+
+
+@dataclass(frozen=True)
+class Held:
+    """What is stored of a fabric.
+
+    Attributes
+    ----------
+    rows : dict             {table: rows}, tables of times as well
+    jobs : int              jobs that lie on it, which find their place anew
+    left : list of str      what names it and stays: rules and silences of the site, a line each
+    """
+
+    rows: dict[str, int]
+    jobs: int
+    left: list[str]
+
+
+def held(conn: Conn, name_or_id: str | int) -> Held:
+    """Count what `remove` would remove; changes nothing.
+
+    Raises
+    ------
+    NotFound
+        There is no such fabric.
+    Conflict
+        It is in use, as `remove` says.
+    """
+    row = store.get(conn, name_or_id)
+    _refuse_in_use(conn, row)
+    rows: dict[str, int] = {}
+    for table, condition in (_conditions() | _times(conn)).items():
+        rows[table] = _number(
+            conn, sql.SQL("SELECT count(*) FROM {} WHERE {}").format(sql.Identifier(table), condition), row
+        )
+    on_it = _number(conn, sql.SQL("SELECT count(DISTINCT job_pk) FROM job_node WHERE fabric_id = %(fabric)s"), row)
+    return Held({table: count for table, count in rows.items() if count}, on_it, _left(conn, row))
+
+
+def remove(conn: Conn, name_or_id: str | int, on_step: OnStep = lambda done, total, what: None) -> Held:
+    """Remove a fabric and all that is stored of it; a new import of that name begins with nothing.
+
+    Jobs that lie on it find their place anew: on another fabric that knows their nodes, or on none. Their figures of network noise stay, and archives and
+    backups are not touched.
+
+    Parameters
+    ----------
+    conn : psycopg.Connection
+        With role `owner`, in autocommit: every chunk of counters is a transaction of its own.
+    on_step : callable
+
+    Returns
+    -------
+    Held
+        What was removed.
+
+    Raises
+    ------
+    NotFound
+        There is no such fabric.
+    Conflict
+        Counters still come, tables of it are staged for a subnet manager, or a task works on it. Nothing is removed then, or some of its counters where
+        they began to come meanwhile.
+    """
+    row = store.get(conn, name_or_id)
+    _refuse_in_use(conn, row)
+    left = _left(conn, row)
+    asked = _asked(row)
+    times = _times(conn)
+    _lift_decompression_limit(conn)
+    with conn.transaction():
+        # A roll-up reads this table from its beginning to its end: afterwards none of this fabric runs, and without marks none begins.
+        conn.execute("LOCK TABLE rollup_due IN ACCESS EXCLUSIVE MODE")
+        conn.execute("DELETE FROM rollup_due WHERE fabric_id = %(fabric)s", asked)
+    rows: dict[str, int] = {}
+    for done, (table, condition) in enumerate(times.items()):
+        on_step(done, len(times) + 1, table)
+        rows[table] = _remove_by_chunk(conn, table, condition, asked)
+    on_step(len(times), len(times) + 1, row.name)
+    with conn.transaction():
+        # A writer shares the fabric's row while it adds counters: this waits for it, and those after this find no fabric.
+        conn.execute("SELECT FROM fabric WHERE fabric_id = %(fabric)s FOR UPDATE", asked)
+        _refuse_in_use(conn, row)
+        for table, condition in (times | _conditions()).items():
+            delete = sql.SQL("DELETE FROM {} WHERE {}").format(sql.Identifier(table), condition)
+            rows[table] = rows.get(table, 0) + conn.execute(delete, asked).rowcount
+        placed = _place_anew(conn, row.fabric_id)
+        conn.execute("DELETE FROM fabric WHERE fabric_id = %(fabric)s", asked)
+    # Jobs that were stored meanwhile.
+    placed += _place_anew(conn, row.fabric_id)
+    on_step(len(times) + 1, len(times) + 1, "")
+    return Held({table: count for table, count in rows.items() if count}, placed, left)
+
+
+class _Asked(TypedDict):
+    """Parameters of every statement."""
+
+    fabric: int
+    name: str
+
+
+def _asked(row: FabricRow) -> _Asked:
+    return {"fabric": row.fabric_id, "name": row.name}
+
+
+def _number(conn: Conn, query: sql.SQL | sql.Composed, row: FabricRow) -> int:
+    found = conn.execute(query, _asked(row)).fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def _conditions() -> dict[str, sql.Composable]:
+    """Tables without times, and which of their rows are a fabric's."""
+    return {**_NAMED, **dict.fromkeys(_PARTS, sql.SQL("fabric_id = %(fabric)s"))}
+
+
+def _times(conn: Conn) -> dict[str, sql.Composable]:
+    """Tables of times with a fabric's rows, and which they are."""
+    own = sql.SQL("fabric_id = %(fabric)s")
+    sampled = sql.SQL("context_id IN (SELECT context_id FROM sample_context WHERE fabric_id = %(fabric)s)")
+    found = conn.execute(
+        "SELECT t.name, c.column_name FROM time_table t JOIN information_schema.columns c ON c.table_schema = 'flitwatch' AND c.table_name = t.name"
+        " WHERE c.column_name IN ('fabric_id', 'context_id') ORDER BY t.name"
+    ).fetchall()
+    return {str(name): own if column == "fabric_id" else sampled for name, column in found}
+
+
+def _lift_decompression_limit(conn: Conn) -> None:
+    """Let this session delete from compressed chunks: TimescaleDB's full edition refuses beyond 100,000 rows a transaction."""
+    conn.execute(
+        "SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'timescaledb.max_tuples_decompressed_per_dml_transaction'"
+    )
+
+
+def _remove_by_chunk(conn: Conn, table: str, condition: sql.Composable, asked: _Asked) -> int:
+    """Delete the rows of a table of times, at most a chunk's time in a transaction; return how many."""
+    chunk: timedelta
+    (chunk,) = conn.execute("SELECT chunk FROM time_table WHERE name = %s", [table]).fetchone() or (timedelta(hours=1),)
+    oldest = sql.SQL("SELECT min(ts) FROM {} WHERE {}").format(sql.Identifier(table), condition)
+    delete = sql.SQL("DELETE FROM {} WHERE {} AND ts >= %(from)s AND ts < %(to)s").format(
+        sql.Identifier(table), condition
+    )
+    removed = 0
+    while (first := (conn.execute(oldest, asked).fetchone() or (None,))[0]) is not None:
+        removed += conn.execute(delete, {**asked, "from": first, "to": first + chunk}).rowcount
+    return removed
+
+
+def _place_anew(conn: Conn, fabric_id: int) -> int:
+    """Let the jobs that lie on a fabric, which has no endpoints any more, find their place; return how many did."""
+    placed = 0
+    query = "SELECT DISTINCT job_pk FROM job_node WHERE fabric_id = %s LIMIT %s"
+    while found := [row[0] for row in conn.execute(query, [fabric_id, _JOBS_AT_ONCE]).fetchall()]:
+        with conn.transaction():
+            jobs.place(conn, found)
+            conn.execute(
+                "UPDATE run_rank r SET endpoint = (SELECT min(n.endpoint) FROM job_node n WHERE n.job_pk = run.job_pk AND n.node = r.node)"
+                " FROM run WHERE r.run_id = run.run_id AND run.job_pk = ANY(%s)",
+                [found],
+            )
+        placed += len(found)
+    return placed
+
+
+def _left(conn: Conn, row: FabricRow) -> list[str]:
+    """Rules and silences that name the fabric, a line each."""
+    rules = "SELECT name FROM alert_rule WHERE rule #>> '{where,fabric}' = %(name)s ORDER BY 1"
+    silences = (
+        "SELECT silence_id FROM alert_silence WHERE matchers ->> 'fabric' = %(name)s AND ends_at > now() ORDER BY 1"
+    )
+    return [f"alert rule {name} stays: it is for {row.name}" for (name,) in conn.execute(rules, _asked(row))] + [
+        f"silence {number} stays: it is for {row.name}" for (number,) in conn.execute(silences, _asked(row))
+    ]
+
+
+def _refuse_in_use(conn: Conn, row: FabricRow) -> None:
+    """Raise Conflict where somebody writes the fabric's counters, a subnet manager has its tables, or a task works on it."""
+    fed = conn.execute(
+        "SELECT extract(epoch FROM clock_timestamp() - max(at))::float8 FROM event WHERE kind = 'counters'"
+        " AND at > clock_timestamp() - make_interval(secs => %(fed)s) AND (payload ->> 'fabric_id')::int = %(fabric)s",
+        {**_asked(row), "fed": FED_S},
+    ).fetchone()
+    if fed is not None and fed[0] is not None:
+        raise Conflict(
+            f"{row.name} got counters {max(0.0, fed[0]):.0f} s ago",
+            advice=f"Stop the collector or the import that feeds it, and try again {FED_S} s later.",
+        )
+    staged = conn.execute(
+        "SELECT recommendation_id, staged_in FROM recommendation WHERE (fabric_id = %(fabric)s OR fabric = %(name)s)"
+        " AND staged_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY 1 LIMIT 1",
+        _asked(row),
+    ).fetchone()
+    if staged is not None:
+        raise Conflict(
+            f"tables for {row.name} are staged in {staged[1]}, by recommendation {staged[0]}",
+            advice=f"Take them back first: `flitwatch loop rollback {staged[0]}`.",
+        )
+    task = conn.execute(
+        f"SELECT task_id, name FROM task WHERE state IN ('queued', 'running') AND {_ASKED} ORDER BY 1 LIMIT 1",  # noqa: S608
+        _asked(row),
+    ).fetchone()
+    if task is not None:
+        raise Conflict(
+            f"task {task[0]} ({task[1]}) works on {row.name}",
+            advice=f"Wait for it, or cancel it: `flitwatch task cancel {task[0]}`.",
+        )

@@ -1,0 +1,267 @@
+"""Slingshot's fabric telemetry to the log: from the topics of the fabric manager's Kafka, or from files with a record a line."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+from flitwatch_domain.errors import BadInput, NotFound, Unavailable
+from flitwatch_domain.heartbeat import Heartbeat
+from flitwatch_ingest.collectors.checkpoint import Checkpoint
+from flitwatch_ingest.collectors.publisher import Publisher
+from flitwatch_ingest.collectors.tail import Tail, need_plain
+from flitwatch_ingest.exporters.intake import Intake
+from flitwatch_ingest.exporters.limits import MOST_BYTES
+from flitwatch_ingest.exporters.sample import Sample
+from flitwatch_ingest.sources.rejection import Rejection
+from flitwatch_ingest.sources.slingshot import BadRecord, samples_of
+from flitwatch_stream.log import Log, Record, TopicPartition
+
+SOURCE = "slingshot"
+#: All collectors of one group share the partitions; where to begin stands in the checkpoint.
+GROUP = "flitwatch-slingshot"
+#: Records that are taken together; the checkpoint moves with them.
+_AT_ONCE = 500
+_WAIT_S = 1.0
+#: So many looks without a record, and a topic is read to its end: the marks of transactions stand there and never come.
+_SILENT = 10
+
+Say = Callable[[str], None]
+
+
+class SensorRecords:
+    """Publishes the sensors of records; what cannot be read becomes a dead letter with its reason.
+
+    Parameters
+    ----------
+    intake : Intake
+        With the table of Slingshot's sensors.
+    publisher : Publisher
+    """
+
+    def __init__(self, intake: Intake, publisher: Publisher) -> None:
+        self._intake = intake
+        self._publisher = publisher
+        self._samples: list[Sample] = []
+        self.records = 0
+        #: What became of the sensors' values, as `Intake` counts it.
+        self.results: Counter[str] = Counter()
+
+    def add(self, raw: bytes, where: str, source: str, sequence: int) -> None:
+        """Read one record; `where` names it for a person, `source` and `sequence` tell its dead letter from another's."""
+        self.records += 1
+        try:
+            found = samples_of(raw)
+        except BadRecord as bad:
+            self._refuse(Rejection(where, str(bad), raw), source, sequence)
+            return
+        self._samples += found.samples
+        if found.bad:
+            reason = f"{found.bad} of {found.bad + len(found.samples)} sensors cannot be read; {found.first}"
+            self._refuse(Rejection(where, reason, raw), source, sequence)
+
+    def _refuse(self, rejection: Rejection, source: str, sequence: int) -> None:
+        self._intake.note_refused(rejection.where, rejection.reason)
+        self._publisher.reject(rejection, f"{SOURCE}:{source}", sequence)
+
+    def settle(self) -> None:
+        """Publish what was added, and return when all of it is durable."""
+        self.results += self._intake.take(SOURCE, self._samples).results
+        self._samples = []
+
+
+class TopicReader:
+    """Reads topics of the fabric manager's Kafka.
+
+    Parameters
+    ----------
+    log : Log
+    topics : sequence of str
+        They need not exist yet.
+    records : SensorRecords
+    checkpoint : Checkpoint
+        Knows the position in each partition, of this cluster alone: another's are begun at their oldest record.
+    """
+
+    def __init__(self, log: Log, topics: Sequence[str], records: SensorRecords, checkpoint: Checkpoint) -> None:
+        self._log = log
+        self._topics = list(dict.fromkeys(topics))
+        self._records = records
+        self._checkpoint = checkpoint
+        self._cluster = ""
+
+    def once(self, stop: threading.Event) -> None:
+        """Publish all that stands in the topics now.
+
+        Raises
+        ------
+        NotFound
+            None of the topics is there.
+        """
+        self._open()
+        here = self._log.topics()
+        wanted = {
+            TopicPartition(topic, partition): end
+            for topic in self._topics
+            if topic in here
+            for partition, end in enumerate(self._log.end_offsets(topic))
+        }
+        if not wanted:
+            raise NotFound(
+                f"none of the topics {', '.join(self._topics)} is there",
+                advice="Name the fabric manager's topics with --topic.",
+            )
+        with self._log.consumer(GROUP, topics=self._topics, on_assign=self._begin) as consumer:
+            left, silent = dict(wanted), 0
+            while left and silent < _SILENT and not stop.is_set():
+                records = consumer.poll(_AT_ONCE, _WAIT_S)
+                self._take(records)
+                silent = silent + 1 if not records and set(left) <= set(consumer.assignment()) else 0
+                for at in set(left) & set(consumer.assignment()):
+                    if consumer.position(*at) >= left[at]:
+                        del left[at]
+
+    def run(self, stop: threading.Event, heartbeat: Heartbeat, say: Say) -> None:
+        """Follow the topics until `stop` is set."""
+        away = ""
+        while not stop.is_set():
+            try:
+                self._open()
+                missing = [topic for topic in self._topics if topic not in self._log.topics()]
+                if len(missing) == len(self._topics):
+                    say(f"waiting for one of the topics {', '.join(missing)}")
+                with self._log.consumer(GROUP, topics=self._topics, on_assign=self._begin) as consumer:
+                    while not stop.is_set():
+                        heartbeat.beat()
+                        self._take(consumer.poll(_AT_ONCE, _WAIT_S))
+                        away = ""
+            except Unavailable as problem:
+                if away != problem.message:
+                    say(f"waiting for the fabric manager's Kafka: {problem.message}")
+                away = problem.message
+                heartbeat.wait(stop, _WAIT_S)
+
+    def _open(self) -> None:
+        self._cluster = self._log.identity()
+        if self._checkpoint.value.get("cluster") != self._cluster:
+            self._checkpoint.value |= {"cluster": self._cluster, "positions": {}}
+
+    def _begin(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
+        known = self._positions()
+        return {at: known[at.topic][str(at.partition)] for at in places if str(at.partition) in known.get(at.topic, {})}
+
+    def _positions(self) -> dict[str, dict[str, int]]:
+        positions: dict[str, dict[str, int]] = self._checkpoint.value.setdefault("positions", {})
+        return positions
+
+    def _take(self, records: list[Record]) -> None:
+        if not records:
+            return
+        for record in records:
+            place = f"{record.topic}/{record.partition}"
+            self._records.add(
+                record.value, f"{place} offset {record.offset}", f"{self._cluster}/{place}", record.offset
+            )
+        self._records.settle()
+        for record in records:
+            self._positions().setdefault(record.topic, {})[str(record.partition)] = record.offset + 1
+        self._checkpoint.save()
+
+
+class _FileMark(TypedDict):
+    """How far a file was read; `fingerprint` tells it from another file of the same inode."""
+
+    path: str
+    fingerprint: str
+    offset: int
+
+
+class FileReader:
+    """Reads files with a record a line, and those in folders.
+
+    Parameters
+    ----------
+    places : iterable of Path
+    records : SensorRecords
+    checkpoint : Checkpoint
+    follow : bool
+        The files still grow: a last line without an end is awaited.
+    """
+
+    def __init__(self, places: Iterable[Path], records: SensorRecords, checkpoint: Checkpoint, *, follow: bool) -> None:
+        self._places = [place.absolute() for place in places]
+        self._records = records
+        self._checkpoint = checkpoint
+        self._follow = follow
+        self._host = socket.gethostname()
+        for place in self._places:
+            if not place.exists():
+                raise NotFound(f"{place} does not exist")
+        for file in self._files():
+            need_plain(file)
+
+    def look(self, stop: threading.Event) -> None:
+        """Publish what was written since the last look."""
+        for file in self._files():
+            if stop.is_set():
+                return
+            try:
+                tail = Tail(file, MOST_BYTES)
+            except OSError as problem:
+                if self._follow:
+                    continue
+                raise BadInput(problem.strerror or str(problem), where=str(file)) from problem
+            try:
+                self._read(tail)
+            finally:
+                tail.close()
+
+    def _files(self) -> Iterator[Path]:
+        for place in self._places:
+            yield from (
+                sorted(file for file in place.iterdir() if file.is_file() and not file.name.startswith("."))
+                if place.is_dir()
+                else [place]
+            )
+
+    def _read(self, tail: Tail) -> None:
+        mark = self._mark(tail)
+        if mark is None:
+            return
+        if tail.size < mark["offset"]:
+            # Truncated in place: whatever stands there now is read as a new file.
+            mark["offset"] = 0
+        source, cut, added = f"{self._host}:{tail.path}@{mark['fingerprint']}", False, 0
+        for line in tail.lines(mark["offset"], last=not self._follow):
+            if line.raw.strip() and not cut:
+                begins = line.end - len(line.raw)
+                self._records.add(line.raw, f"{tail.path} byte {begins}", source, line.end)
+                added += 1
+            # Of a line that is too long only the beginning is refused.
+            cut = not line.raw.endswith(b"\n")
+            mark["offset"] = line.end
+            if added >= _AT_ONCE:
+                self._settle()
+                added = 0
+        self._settle()
+
+    def _settle(self) -> None:
+        self._records.settle()
+        self._checkpoint.save()
+
+    def _mark(self, tail: Tail) -> _FileMark | None:
+        """The checkpoint's entry of a file; None while its first line has no end."""
+        known: dict[str, Any] = self._checkpoint.value.setdefault("files", {})
+        fingerprint = tail.fingerprint()
+        if fingerprint is None and self._follow:
+            return None
+        found: _FileMark | None = known.get(tail.inode)
+        if found is None or found["fingerprint"] != (fingerprint or ""):
+            found = _FileMark(path="", fingerprint=fingerprint or "", offset=0)
+            known[tail.inode] = found
+        found["path"] = str(tail.path)
+        return found

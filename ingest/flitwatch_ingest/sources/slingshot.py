@@ -1,0 +1,187 @@
+"""Records of Slingshot's fabric telemetry as samples: what switches say of their ports, on Kafka or in files of the same records.
+
+Forms: HPE's collector writes Redfish events, `{"Context", "Events": [{"MessageId", "EventTimestamp", "Oem": {"Sensors": [...], "TelemetrySource"}}]}` with the
+sensors' fields `Timestamp`, `Location`, `PhysicalContext`, `Value` (a text) and others (Cray-HPE/hms-hmcollector, internal/hmcollector/redfish.go; topics:
+cmd/hmcollector). SMA's telemetry API wraps these in `metrics.messages[]` (unifiedcontrolsystem/dai-ds, eventsim). HPCM writes
+`{"name", "fields", "tags", "timestamp"}` (dai-ds, monitoring, TopicMetricFabricPerfTelemetry and its tests), where the fields are a sensor's, or, as on
+Frontier, one value whose sensor the tags describe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from flitwatch_domain import numerals
+from flitwatch_domain.importers.slingshot import location_of
+from flitwatch_ingest.exporters.limits import MOST_BYTES, MOST_LABEL_BYTES, MOST_SERIES
+from flitwatch_ingest.exporters.sample import Sample
+
+#: Where HPE's collector and HPCM publish counters and states of ports.
+TOPICS = (
+    "cray-fabric-perf-telemetry",
+    "cray-fabric-telemetry",
+    "cray-fabric-crit-telemetry",
+    "slingshot_CrayFabricPerfTelemetry",
+    "slingshot_CrayFabricTelemetry",
+    "slingshot_CrayFabricCritTelemetry",
+)
+#: What a sensor says beside its name, its value and its time.
+_LABELS = (
+    "DeviceSpecificContext",
+    "Index",
+    "Location",
+    "MessageId",
+    "ParentalContext",
+    "ParentalIndex",
+    "PhysicalContext",
+    "PhysicalSubContext",
+    "SubIndex",
+    "Switch",
+)
+#: Unix time by its number of digits, in milliseconds: seconds, ms, us and ns of the years 2001 to 2286.
+_MS = {10: 1000.0, 13: 1.0, 16: 1e-3, 19: 1e-6}
+
+Entry = dict[str, Any]
+
+
+class BadRecord(Exception):
+    """A record of which nothing can be read; its text is the reason."""
+
+
+class _BadSensor(Exception):
+    """A sensor that cannot be read; its text is the reason."""
+
+
+@dataclass
+class SensorSamples:
+    """A record's samples; how many of its sensors could not be read, and why the first of them."""
+
+    samples: list[Sample] = field(default_factory=list)
+    bad: int = 0
+    first: str = ""
+
+    def refuse(self, at: int, reason: str) -> None:
+        """Count a sensor that cannot be read."""
+        self.bad += 1
+        self.first = self.first or f"sensor {at}: {reason}"
+
+
+def samples_of(record: bytes) -> SensorSamples:
+    """The samples of one record.
+
+    Raises
+    ------
+    BadRecord
+        It is no record of the telemetry, or larger than the limits.
+    """
+    if len(record) > MOST_BYTES:
+        raise BadRecord(f"the record has {len(record)} bytes, at most {MOST_BYTES}")
+    try:
+        value = orjson.loads(record)
+    except orjson.JSONDecodeError as bad:
+        raise BadRecord(f"not valid JSON: {bad}") from None
+    found = SensorSamples()
+    for at, (sensor, own) in enumerate(_sensors(value)):
+        if at >= MOST_SERIES:
+            raise BadRecord(f"the record has more than {MOST_SERIES} sensors")
+        try:
+            found.samples.append(_sample(sensor, own))
+        except _BadSensor as bad:
+            found.refuse(at, str(bad))
+    if not found.samples and not found.bad:
+        raise BadRecord("the record holds no sensor")
+    return found
+
+
+def _sensors(value: Any) -> Iterator[tuple[Any, Entry]]:
+    """Each sensor, and what its event says."""
+    if not isinstance(value, dict):
+        raise BadRecord("not a JSON object")
+    if "fields" in value:
+        yield from _of_hpcm(value)
+        return
+    wrapped = value.get("metrics")
+    messages = _list(wrapped.get("messages"), "metrics.messages") if isinstance(wrapped, dict) else [value]
+    for message in messages:
+        events = message.get("Events") if isinstance(message, dict) else None
+        # Some controllers write one event without a list around it.
+        for event in [events] if isinstance(events, dict) else _list(events, "Events"):
+            oem = event.get("Oem") if isinstance(event, dict) else None
+            if oem is None:
+                continue
+            for sensor in _list(oem.get("Sensors") if isinstance(oem, dict) else None, "Oem.Sensors"):
+                yield sensor, event
+
+
+def _list(found: Any, what: str) -> list[Any]:
+    if not isinstance(found, list):
+        raise BadRecord(f"{what} is no list")
+    return found
+
+
+def _of_hpcm(value: Entry) -> Iterator[tuple[Any, Entry]]:
+    fields, tags = value["fields"], value.get("tags", {})
+    if not isinstance(fields, dict) or not isinstance(tags, dict):
+        raise BadRecord("fields or tags are no object")
+    about = {**tags, "MessageId": value.get("name"), "EventTimestamp": value.get("timestamp")}
+    if "Value" in fields or "PhysicalContext" in fields:
+        yield {**tags, **fields}, about
+        return
+    for name, one in fields.items():
+        yield {**tags, "PhysicalContext": f"{value.get('name')}.{name}", "Value": one}, about
+
+
+def _sample(sensor: Any, event: Entry) -> Sample:
+    if not isinstance(sensor, dict):
+        raise _BadSensor("is no object")
+    name, location = _text(sensor, "PhysicalContext"), _text(sensor, "Location")
+    if not name or not location:
+        raise _BadSensor(f"has no {'Location' if name else 'PhysicalContext'}")
+    labels = {key: text for key in _LABELS if (text := _text(sensor, key))}
+    if message := _text(event, "MessageId"):
+        labels["MessageId"] = message
+    place = location_of(location)
+    if place is not None:
+        labels |= {"switch": place.switch, "link": place.link} | (
+            {} if place.port is None else {"port": str(place.port)}
+        )
+    time = sensor.get("Timestamp", event.get("EventTimestamp"))
+    return Sample(name, tuple(sorted(labels.items())), _value(sensor.get("Value")), _time_ms(time))
+
+
+def _text(entry: Entry, key: str) -> str:
+    found = entry.get(key)
+    if found is None or isinstance(found, (dict, list)):
+        return ""
+    text = str(found)
+    if "\0" in text or len(text.encode()) > MOST_LABEL_BYTES:
+        raise _BadSensor(f"{key} holds NUL, or more than {MOST_LABEL_BYTES} bytes")
+    return text.strip()
+
+
+def _value(found: Any) -> float | str:
+    """A number where it is one, in JSON or as a text; else the text."""
+    if isinstance(found, (int, float)) and not isinstance(found, bool):
+        return found
+    if not isinstance(found, str):
+        raise _BadSensor("has no Value that is a number or a text")
+    whole = numerals.whole(found)
+    number = whole if whole is not None else numerals.real(found)
+    if number is not None:
+        return number
+    return _text({"Value": found}, "Value")
+
+
+def _time_ms(found: Any) -> int:
+    if isinstance(found, int) and not isinstance(found, bool) and len(str(found)) in _MS:
+        return int(found * _MS[len(str(found))])
+    try:
+        time = datetime.fromisoformat(str(found))
+    except ValueError:
+        raise _BadSensor(f"its time is {str(found)[:40]!r}, expected an ISO 8601 text or Unix time") from None
+    return round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)

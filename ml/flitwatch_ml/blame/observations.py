@@ -1,0 +1,77 @@
+"""Runs that are one observation: near copies of one, and those that follow one another on a day beside the same users."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_ml.blame.copies import same_runs
+from flitwatch_ml.blame.selection import summed
+from flitwatch_ml.blame.strata import days
+
+Floats = NDArray[np.float64]
+#: Amounts of two runs that differ by no more than this share are the same.
+SAME = 0.05
+
+
+class Observations(NamedTuple):
+    """exposure (observations, users);  run_time_s, start_s (observations,);  covariates (observations, k), None where there are none"""
+
+    exposure: Floats
+    run_time_s: Floats
+    start_s: Floats
+    covariates: Floats | None
+
+
+def observations(
+    exposure: Floats,
+    run_time_s: Floats,
+    start_s: Floats,
+    covariates: Floats | None = None,
+    marks_s: Floats | None = None,
+) -> Observations:
+    """Runs in the order of their starts, those that belong together as one: the geometric mean of their times, the mean of the rest, the first start.
+
+    Whatever else slows the machine just then slows all of them. Counted one by one they would look like as many proofs of it. A mark
+    (`marks_s`: routes or firmware changed) parts them. Near copies of a run (`copies`) are one too, wherever they lie.
+    """
+    joined = _joined(exposure, run_time_s, start_s, covariates, marks_s)
+    label = same_runs(joined.exposure, joined.run_time_s, joined.start_s, joined.covariates)
+    _, firsts, copy, sizes = np.unique(label, return_index=True, return_inverse=True, return_counts=True)
+    if len(firsts) == len(label):
+        return joined
+
+    def mean(values: Floats) -> Floats:
+        return summed(values, copy) / sizes.reshape(-1, *[1] * (values.ndim - 1))
+
+    return Observations(
+        mean(joined.exposure),
+        np.exp(mean(np.log(joined.run_time_s))),
+        joined.start_s[firsts],
+        None if joined.covariates is None else mean(joined.covariates),
+    )
+
+
+def _joined(
+    exposure: Floats, run_time_s: Floats, start_s: Floats, covariates: Floats | None, marks_s: Floats | None
+) -> Observations:
+    """Runs in the order of their starts, with those of a day that follow one another beside the same users as one."""
+    order = np.argsort(start_s, kind="stable")
+    amounts, start = exposure[order], start_s[order]
+    same = (np.abs(np.diff(amounts, axis=0)) <= SAME * np.maximum(amounts[1:], amounts[:-1])).all(1)
+    since = np.searchsorted(np.sort(marks_s), start, side="right") if marks_s is not None else np.zeros(len(start))
+    together = same & (np.diff(days(start)) == 0) & (np.diff(since) == 0)
+    firsts = np.flatnonzero(np.concatenate([[True], ~together]))
+    sizes = np.diff(np.append(firsts, len(start)))
+
+    def mean(values: Floats) -> Floats:
+        return np.add.reduceat(values[order], firsts) / sizes.reshape(-1, *[1] * (values.ndim - 1))
+
+    return Observations(
+        mean(exposure),
+        np.exp(mean(np.log(run_time_s))),
+        start[firsts],
+        None if covariates is None else mean(covariates),
+    )

@@ -1,0 +1,100 @@
+"""`flitwatch collect slingshot`: counters of Slingshot's switches from the fabric manager's telemetry."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import click
+
+from flitwatch.commands.following import (
+    CollectorOptions,
+    figures,
+    following,
+    leave,
+    needs_extra,
+    refused_of,
+    say,
+    session,
+)
+from flitwatch.console import emit
+
+
+@click.command("slingshot")
+@click.argument("places", type=click.Path(path_type=Path), nargs=-1)
+@click.option("--kafka", "url", help="The Kafka that the fabric manager publishes to, as kafka://HOST:9092.")
+@click.option(
+    "--topic",
+    "topics",
+    multiple=True,
+    help="A topic of the fabric's telemetry (repeat it; default: cray-fabric-perf-telemetry and its like, and HPCM's slingshot_CrayFabric*).",
+)
+@click.option(
+    "--map",
+    "maps",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A table of sensors of this site, in YAML (repeat it); its rows come before the built-in ones.",
+)
+@following
+def slingshot(
+    places: tuple[Path, ...],
+    url: str | None,
+    topics: tuple[str, ...],
+    maps: tuple[Path, ...],
+    common: CollectorOptions,
+) -> None:
+    """Take what Slingshot's switches say of their ports from the fabric manager's Kafka, or from PLACES: files with a record a line, or folders of them.
+
+    Whose port it is follows from the component name (x3000c0r41j13p0): import the fabric's links or its template before. A table says which sensor is which
+    counter; all other sensors are kept as they came. What is no record is a dead letter. FLITWATCH_KAFKA_PROPERTIES names a file with TLS and SASL.
+    """
+    from flitwatch_domain.errors import BadRequest, Cancelled
+
+    with needs_extra("metrics"):
+        from flitwatch_ingest.collectors.rounds import ask_again
+        from flitwatch_ingest.collectors.slingshot import FileReader, SensorRecords, TopicReader
+        from flitwatch_ingest.exporters import Intake, MetricTable
+        from flitwatch_ingest.exporters.metrics import DoorCollector
+        from flitwatch_ingest.sources.slingshot import TOPICS
+    from flitwatch_stream.backends import open_log
+
+    if bool(url) == bool(places):
+        raise BadRequest("say one place to read from", advice="Say --kafka kafka://HOST:9092, or files or folders.")
+    if topics and not url:
+        raise BadRequest("--topic is of --kafka", advice="Leave it out, or say --kafka kafka://HOST:9092.")
+    table = MetricTable(maps, "slingshot")
+    with ExitStack() as stack:
+        about = url or str(places[0].absolute())
+        publisher, checkpoint, stop = stack.enter_context(
+            session("slingshot", about, common.log_url, common.db_url, common.state)
+        )
+        intake = Intake(table, publisher, checkpoint)
+        stack.enter_context(figures(DoorCollector(intake, None, None)))
+        records = SensorRecords(intake, publisher)
+
+        with suppress(Cancelled):
+            if url:
+                source = stack.enter_context(open_log(url))
+                reader = TopicReader(source, topics or TOPICS, records, checkpoint)
+                reader.once(stop) if common.once else reader.run(stop, publisher.heartbeat, say)
+            else:
+                files = FileReader(places, records, checkpoint, follow=not common.once)
+
+                def look(_: bool) -> bool:
+                    files.look(stop)
+                    return False
+
+                if common.once:
+                    look(False)
+                else:
+                    ask_again(stop, publisher.heartbeat, common.interval_s or 1.0, look)
+    report = {
+        "records": records.records,
+        "sensors": dict(sorted(records.results.items())),
+        "published": publisher.published,
+        "rejected": publisher.rejected,
+        **refused_of(intake),
+    }
+    emit(report, common.as_json)
+    leave(len(intake.refused), common)

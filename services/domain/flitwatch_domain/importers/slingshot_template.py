@@ -1,0 +1,173 @@
+"""The topology template of Slingshot's fabric manager (`/opt/cray/fabric_template.json`): switches with their groups and ports, and links between ports.
+
+Its form is `ControllerTemplate` in HPE's published interface of the fabric controller (Cray-HPE/craycli, cray/modules/fabric/swagger.yaml): `switches` with
+`IP` (the switch's name), `grpId`, `swcNum`, `edgePorts` and `fabricPorts`; a port has an `id` and `meta.conn_port`, its jack; `links` have `endpoint1` and
+`endpoint2`. What an edge port leads to is read from `meta.dst_port` where that names a NIC, as the fabric manager's documents of ports have it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.importers import slingshot
+from flitwatch_domain.importers.text import Warnings
+
+_OWN = re.compile(r'"(grpId|swcNum)"\s*:')
+#: A template says this of its first switch, long before here.
+_BEGINNING = 1 << 20
+_NIC = re.compile(r"x\w+n[0-9]+h[0-9]+")
+_ADVICE = "Expected the fabric manager's fabric_template.json."
+_PORTS = ("edgePorts", "fabricPorts")
+
+
+@dataclass
+class _Switch:
+    """A switch of a template; `jacks` are its ports' names by the link of its chip, `edges` its edge ports' names and what they lead to."""
+
+    name: str
+    group: int
+    number: int
+    jacks: dict[str, str] = field(default_factory=dict)
+    edges: list[tuple[str, str]] = field(default_factory=list)
+
+
+def looks_like(text: str) -> bool:
+    """Whether a text is a template."""
+    return text.lstrip()[:1] == "{" and _OWN.search(text, 0, _BEGINNING) is not None
+
+
+def parse(text: str, where: str, name: str) -> Fabric:
+    """A fabric from a template; BadInput names what is missing or contradicts itself.
+
+    Attribute `chip_ports` has the link of the switch's chip of each port by its number, -1 where the template says none.
+    """
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as bad:
+        raise BadInput(f"is no JSON: {bad}", where=where) from bad
+    if not isinstance(document, dict):
+        raise BadInput("is no JSON object", where=where, advice=_ADVICE)
+    switches = list(_switches(_listed(document, "switches", where), where))
+    if not switches:
+        raise BadInput("lists no switch", where=where)
+    switches.sort(key=lambda one: (one.group, one.number))
+    _check(switches, where)
+    known = {one.name for one in switches}
+    jack_of = {one.name + link: jack for one in switches for link, jack in one.jacks.items()}
+    cables = list(slingshot.cables_of(_links(document, switches, jack_of, where)))
+    if not cables:
+        raise BadInput("lists no link", where=where)
+    strange = sorted({end[0] for cable in cables for end in cable if "r" in end[0]} - known)
+    if strange:
+        raise BadInput(f"a link leads to {strange[0]}, which is no switch of the template", where=where)
+    chip = _chip_ports(switches)
+    return slingshot.fabric_of(
+        name,
+        where,
+        [one.name for one in switches],
+        np.array([one.group for one in switches], np.int64),
+        cables,
+        Warnings(where),
+        {"chip_ports": chip} if chip else None,
+    )
+
+
+def _listed(document: dict[str, Any], key: str, where: str) -> list[Any]:
+    found = document.get(key)
+    if not isinstance(found, list):
+        raise BadInput(f"has no list of {key}", where=where, advice=_ADVICE)
+    return found
+
+
+def _switches(listed: list[Any], where: str) -> Iterator[_Switch]:
+    for at, entry in enumerate(listed):
+        here = f"{where}: switch {at}"
+        if not isinstance(entry, dict):
+            raise BadInput("is no object", where=here, advice=_ADVICE)
+        name = slingshot.switch_of(str(entry.get("IP", "")))
+        if name is None:
+            raise BadInput(f"IP {str(entry.get('IP'))[:60]!r} is no switch's name, as x3000c0r41b0", where=here)
+        switch = _Switch(name, _number(entry, "grpId", here), _number(entry, "swcNum", here))
+        for kind in _PORTS:
+            for port in _listed(entry, kind, here):
+                _take(switch, port, kind == "edgePorts", here)
+        yield switch
+
+
+def _number(entry: dict[str, Any], key: str, here: str) -> int:
+    found = entry.get(key)
+    if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found < 1 << 15:
+        raise BadInput(f"{key} is {str(found)[:40]}, expected a number from 0", where=here)
+    return found
+
+
+def _take(switch: _Switch, port: Any, edge: bool, here: str) -> None:
+    """Note a port; early templates have the number alone, which names no jack."""
+    meta = port.get("meta") if isinstance(port, dict) else None
+    if not isinstance(meta, dict) or not isinstance(jack := meta.get("conn_port"), str):
+        return
+    place = slingshot.location_of(jack)
+    if place is None or place.switch != switch.name or place.port is None:
+        raise BadInput(f"conn_port {jack[:60]!r} is no port of {switch.name}, as {switch.name}j13p0", where=here)
+    link = slingshot.location_of(str(port.get("id", "")))
+    if link is not None and link.link:
+        if link.switch != switch.name:
+            raise BadInput(f"port {link.switch}{link.link} is another switch's", where=here)
+        switch.jacks[link.link] = jack
+    leads = meta.get("dst_port")
+    if edge and isinstance(leads, str) and _NIC.fullmatch(leads):
+        switch.edges.append((jack, leads))
+
+
+def _check(switches: list[_Switch], where: str) -> None:
+    names: set[str] = set()
+    before = None
+    for one in switches:
+        if one.name in names:
+            raise BadInput(f"switch {one.name} stands twice", where=where)
+        if before is not None and (before.group, before.number) == (one.group, one.number):
+            raise BadInput(
+                f"{before.name} and {one.name} are both switch {one.number} of group {one.group}", where=where
+            )
+        names.add(one.name)
+        before = one
+
+
+def _links(
+    document: dict[str, Any], switches: list[_Switch], jack_of: dict[str, str], where: str
+) -> Iterator[tuple[str, str, str]]:
+    """Where a link stands and the names of its ends by their jacks; then those to NICs."""
+    for at, entry in enumerate(_listed(document, "links", where)):
+        here = f"{where}: link {at}"
+        ends = [entry.get(key) if isinstance(entry, dict) else None for key in ("endpoint1", "endpoint2")]
+        if not all(isinstance(end, str) for end in ends):
+            raise BadInput("has no endpoint1 and endpoint2", where=here, advice=_ADVICE)
+        one, other = (jack_of.get(_by_link(str(end)), str(end)) for end in ends)
+        yield here, one, other
+    for switch in switches:
+        for jack, nic in switch.edges:
+            yield f"{where}: edge port {jack}", jack, nic
+
+
+def _by_link(name: str) -> str:
+    """A port's name by its chip's link, without the controller: x3000c0r41a0l50."""
+    place = slingshot.location_of(name)
+    return f"{place.switch}{place.link}" if place is not None and place.link else name
+
+
+def _chip_ports(switches: list[_Switch]) -> list[list[int]]:
+    """Of each switch, the number of the chip's link of each port; empty where the template has none."""
+    found = []
+    for switch in switches:
+        places = {slingshot.location_of(jack): int(link.rpartition("l")[2]) for link, jack in switch.jacks.items()}
+        links = {place.port: link for place, link in places.items() if place is not None and place.port is not None}
+        found.append([links.get(port, -1) for port in range(max(links, default=-1) + 1)])
+    return found if any(found) else []

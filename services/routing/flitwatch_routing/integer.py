@@ -1,0 +1,106 @@
+"""An integer program in HiGHS: its best solution, when each better one came, and solutions that are handed to it while it runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import sparray
+
+Floats = NDArray[np.float64]
+#: HiGHS ends at this relative distance from its bound.
+GAP = 1e-6
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where the search ended.
+
+    Attributes
+    ----------
+    x : the best solution, None where there is none
+    value, bound : its value, and the value below which there is none; infinite where nothing is known
+    nodes : of the branch-and-bound tree
+    progress : (seconds since the start, value) of each solution that was better than all before
+    """
+
+    x: Floats | None
+    value: float
+    bound: float
+    nodes: int
+    progress: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """Minimise cost @ x with lower <= rows @ x <= upper and 0 <= x <= most, x whole numbers where `whole` is not 0."""
+
+    cost: Floats
+    rows: sparray
+    lower: Floats
+    upper: Floats
+    most: Floats
+    whole: NDArray[np.bool_]
+
+    def minimise(
+        self,
+        limit_s: float,
+        stopped: Callable[[], bool] | None = None,
+        offered: Callable[[], Floats | None] | None = None,
+    ) -> Found:
+        """Search for at most so many seconds.
+
+        Parameters
+        ----------
+        stopped : asked while the search goes on whether to end it
+        offered : asked for a solution of someone else's until there is one; one that breaks a rule is left aside
+        """
+        solver = highspy.Highs()
+        for name, setting in (("output_flag", False), ("time_limit", limit_s), ("mip_rel_gap", GAP)):
+            solver.setOptionValue(name, setting)
+        progress: list[tuple[float, float]] = []
+        solver.cbMipImprovingSolution += lambda event: progress.append(
+            (event.data_out.running_time, event.data_out.objective_function_value)
+        )
+        if stopped is not None:
+            solver.cbMipInterrupt += lambda event: event.interrupt(stopped())
+        if offered is not None:
+            taken = [False]
+
+            def hand(event: highspy.HighsCallbackEvent) -> None:
+                if not taken[0] and event.data_in is not None and (solution := offered()) is not None:
+                    taken[0] = True
+                    event.data_in.setSolution(solution)
+
+            solver.cbMipUserSolution += hand
+        solver.passModel(self._model())
+        solver.run()
+        info = solver.getInfo()
+        known = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+        return Found(
+            np.asarray(solver.getSolution().col_value) if known else None,
+            info.objective_function_value if known else math.inf,
+            info.mip_dual_bound if math.isfinite(info.mip_dual_bound) else -math.inf,
+            max(int(info.mip_node_count), 0),
+            tuple(progress),
+        )
+
+    def _model(self) -> highspy.HighsLp:
+        matrix = self.rows.tocsc()
+        model = highspy.HighsLp()
+        model.num_row_, model.num_col_ = matrix.shape
+        model.col_cost_, model.col_lower_, model.col_upper_ = self.cost, np.zeros(matrix.shape[1]), self.most
+        model.row_lower_, model.row_upper_ = self.lower, self.upper
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_, model.a_matrix_.index_, model.a_matrix_.value_ = (
+            matrix.indptr,
+            matrix.indices,
+            matrix.data,
+        )
+        kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
+        model.integrality_ = [kinds[int(one)] for one in self.whole]
+        return model

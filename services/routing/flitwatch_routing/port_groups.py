@@ -1,0 +1,136 @@
+"""Groups of output ports for adaptive routing, with the split of a destination's traffic over each: an alternative to one port an entry.
+
+The optimiser gives them: with 2^m LIDs an endpoint it lays 2^m ways to each, and the ports that a switch uses on them are its group for that endpoint. The split is
+the part of the traffic that leaves by each port, so that links carry what they carry on these ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.fabric import Fabric
+from flitwatch_routing.forwarding import links_by_port, way_of
+from flitwatch_routing.lft import guids
+from flitwatch_routing.lmc import first_lid, lids_each
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Traffic = tuple[NDArray, NDArray, NDArray]
+
+
+@dataclass(frozen=True)
+class PortGroups:
+    """One row a port of a group, sorted by switch, endpoint and port.
+
+    switch, endpoint, port : (rows,);  share : (rows,) the part of the traffic for the endpoint that leaves the switch there; of a group they add up to 1
+    """
+
+    switch: Ints
+    endpoint: Ints
+    port: Ints
+    share: Floats
+
+    def sizes(self) -> Ints:
+        """Ports of each group."""
+        return np.unique(self._group(), return_counts=True)[1]
+
+    def _group(self) -> Ints:
+        return self.switch * (int(self.endpoint.max(initial=0)) + 1) + self.endpoint
+
+
+def groups_of(fabric: Fabric, ports: Ints, traffic: Traffic, lmc: int) -> PortGroups:
+    """The groups of tables (routers, endpoints * 2^lmc), split as the traffic leaves; where there is none, evenly over the ways."""
+    routers, ends, each = len(fabric.routers), len(fabric.endpoints), lids_each(lmc)
+    carried = _carried(fabric, ports, traffic, each)
+    used = np.flatnonzero(ports.reshape(-1) >= 0)
+    at, column = np.divmod(used, ends * each)
+    port = ports.reshape(-1)[used]
+    width = int(port.max(initial=0)) + 1
+    key = (at * ends + column // each) * width + port
+    rows, of = np.unique(key, return_inverse=True)
+    entry = rows // width
+    size = np.bincount(of, carried.reshape(-1)[used], len(rows))
+    total = np.bincount(entry, size, routers * ends)[entry]
+    ways = np.bincount(of, minlength=len(rows)).astype(float)
+    even = ways / np.bincount(entry, ways, routers * ends)[entry]
+    share = np.where(total > 0, size / np.where(total > 0, total, 1.0), even)
+    kept = share > 0
+    rows, entry = rows[kept], entry[kept]
+    return PortGroups(entry // ends, entry % ends, rows % width, share[kept])
+
+
+def loads(fabric: Fabric, groups: PortGroups, traffic: Traffic) -> tuple[Floats, float]:
+    """Bytes (links,) where each switch splits as its groups say, and bytes that do not arrive: without a group, or on a way that goes in a circle."""
+    routers, ends = len(fabric.routers), len(fabric.endpoints)
+    src, dst, size = (np.asarray(one) for one in traffic)
+    flow = np.bincount(fabric.endpoints.router[src] * ends + dst, np.where(src == dst, 0.0, size), routers * ends)
+    link = links_by_port(fabric, int(groups.port.max(initial=0)))[groups.switch, groups.port]
+    entry, to = groups.switch * ends + groups.endpoint, fabric.links.dst.astype(np.int64)
+    load, lost = np.zeros(len(fabric.links)), 0.0
+    led = np.zeros(routers * ends, bool)
+    led[entry[link >= 0]] = True
+    for _ in range(routers + 1):
+        lost += float(flow[~led].sum())
+        sent = np.where(link >= 0, flow[entry] * groups.share, 0.0)
+        np.add.at(load, link[sent > 0], sent[sent > 0])
+        on = (sent > 0) & (to[link] < routers)
+        astray = (sent > 0) & (to[link] >= routers) & (to[link] != routers + groups.endpoint)
+        lost += float(sent[astray].sum())
+        if not on.any():
+            return load, lost
+        flow = np.bincount(to[link[on]] * ends + groups.endpoint[on], sent[on], routers * ends)
+    return load, lost + float(flow.sum())
+
+
+def lines(fabric: Fabric, groups: PortGroups, static: Ints, said: list[str]) -> Iterator[str]:
+    """The file (docs/contracts/files.md): `said` as comments at its head, then of each switch its groups and which destination has which.
+
+    static (routers, endpoints) : the port where a switch does not route adaptively; where it is not of the group, the group's busiest
+    """
+    yield "# Port groups for adaptive routing, with fixed splits. No program loads this file: OpenSM 3.3.23, which Debian has, has no manager of adaptive routing."
+    yield from (f"# {line}" for line in said)
+    switches, ports = guids(fabric)
+    first = first_lid(fabric, 0)
+    starts = np.searchsorted(groups.switch, np.arange(len(fabric.routers) + 1))
+    for router, guid in enumerate(switches):
+        here = slice(int(starts[router]), int(starts[router + 1]))
+        endpoint, port, share = groups.endpoint[here], groups.port[here], groups.share[here]
+        cuts = np.flatnonzero(np.diff(endpoint, prepend=-1, append=-1))
+        numbers: dict[tuple[tuple[int, str], ...], int] = {}
+        entries = []
+        for low, high in zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True):
+            group = tuple((int(one), f"{part:.4f}") for one, part in zip(port[low:high], share[low:high], strict=True))
+            to, alone = int(endpoint[low]), int(static[router, endpoint[low]])
+            if alone not in port[low:high]:
+                alone = int(port[low + int(np.argmax(share[low:high]))])
+            entries.append((to, alone, numbers.setdefault(group, len(numbers) + 1)))
+        yield f"switch 0x{guid:016x} '{fabric.routers.name[router]}'"
+        for group, number in numbers.items():
+            yield f"group {number} " + " ".join(f"{one}:{part}" for one, part in group)
+        for to, alone, number in entries:
+            yield f"lid 0x{first + to:04x} {alone:03d} group {number} # Channel Adapter portguid 0x{ports[to]:016x}: '{fabric.endpoints.node[to] or ''}'"
+
+
+def _carried(fabric: Fabric, ports: Ints, traffic: Traffic, each: int) -> Floats:
+    """Bytes that each entry of tables (routers, endpoints * each) forwards."""
+    routers, columns = ports.shape
+    src, dst, size = (np.asarray(one) for one in traffic)
+    way, to = way_of(fabric, ports), fabric.links.dst.astype(np.int64)
+    sent = np.bincount(fabric.endpoints.router[src] * (columns // each) + dst, np.where(src == dst, 0.0, size), routers * (columns // each))  # fmt: skip
+    flow: Floats = np.repeat(sent.reshape(routers, -1) / each, each, axis=1)
+    carried = np.zeros(ports.shape)
+    for _ in range(routers + 1):
+        carried += flow
+        at, column = np.nonzero((flow > 0) & (way >= 0))
+        link = way[at, column]
+        on = to[link] < routers
+        if not on.any():
+            return carried
+        at, column, link = at[on], column[on], link[on]
+        moved = np.bincount(to[link] * columns + column, flow[at, column], ports.size)
+        flow = moved.astype(float).reshape(routers, columns)
+    return carried

@@ -1,0 +1,143 @@
+"""Communicators in DUMPI text: which ranks belong to each, from the calls that made them on all ranks together."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from math import prod
+
+#: DUMPI's own numbers (sst-dumpi, common/constants.h).
+NULL, WORLD, SELF = 1, 2, 3
+MAKERS = frozenset({"MPI_Comm_dup", "MPI_Comm_split", "MPI_Comm_create", "MPI_Cart_create"})
+MAKERS |= {"MPI_Cart_sub", "MPI_Graph_create", "MPI_Intercomm_create", "MPI_Intercomm_merge"}
+_CALL = re.compile(rf"^({'|'.join(sorted(MAKERS))}) entering [^\n]*\n(.*?)^\1 returning ", re.M | re.S)
+_NUMBER = re.compile(r"^\s*\w+ (\w+)=(-?[0-9]{1,10})(?![0-9])", re.M)
+_DIMS = re.compile(r"^\s*int dims\[[0-9]+\]=\[([0-9]{1,9}(?:, ?[0-9]{1,9})*)\]", re.M)
+
+
+@dataclass(frozen=True)
+class Communicator:
+    """number: of its own among all of the run, the world's is 0. members: ranks of the world in the communicator's order."""
+
+    number: int
+    members: tuple[int, ...]
+
+
+@dataclass
+class _Made:
+    """One rank's call that makes a communicator. size: ranks of a grid that keeps their order; None of other calls."""
+
+    name: str
+    old: int
+    new: int
+    color: int
+    key: int
+    size: int | None
+
+
+def communicators(texts: Sequence[str]) -> list[deque[Communicator | None]]:
+    """Of each rank's text in rank order: what each of its calls in `MAKERS` gave it, None where the text does not tell the ranks.
+
+    Duplicates, splits, and grids without reordering are known; other ways to make a communicator, and what is made of theirs, are not.
+    """
+    run = _Run(texts)
+    for rank in range(len(texts)):
+        run.go_on(rank)
+    return run.ended()
+
+
+class _Run:
+    """All ranks' calls, each in its order; who splits a communicator waits for the others."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._calls = [deque(_calls(text)) for text in texts]
+        self._found: list[deque[Communicator | None]] = [deque() for _ in texts]
+        self._known = [{WORLD: Communicator(0, tuple(range(len(texts))))} for _ in texts]
+        self._numbers = count(1)
+        # Every rank calls in the same order on one communicator, so that a call's turn there names it.
+        self._turns: list[dict[int, int]] = [{} for _ in texts]
+        self._derived: dict[tuple[int, int], Communicator] = {}
+        self._splitting: dict[int, dict[int, _Made]] = {}
+
+    def go_on(self, rank: int) -> None:
+        """Settle a rank's calls up to a split that others have not reached yet; the last to reach it lets the others go on."""
+        ready = [rank]
+        while ready:
+            rank = ready.pop()
+            while self._calls[rank]:
+                call = self._calls[rank][0]
+                old = self._known[rank].get(call.old)
+                if old is None or not _is_told(call, old):
+                    self._settle(rank, None)
+                elif call.name != "MPI_Comm_split":
+                    self._settle(rank, self._derive(rank, call, old))
+                elif self._split(rank, call, old):
+                    ready += [other for other in old.members if other != rank]
+                else:
+                    break
+
+    def ended(self) -> list[deque[Communicator | None]]:
+        """What is known; a split that some rank never reached gives nothing."""
+        for found, left in zip(self._found, self._calls, strict=True):
+            found.extend(None for _ in left)
+        return self._found
+
+    def _derive(self, rank: int, call: _Made, old: Communicator) -> Communicator:
+        turn = self._turns[rank][old.number] = self._turns[rank].get(old.number, 0) + 1
+        members = old.members if call.size is None else old.members[: call.size]
+        if (old.number, turn) not in self._derived:
+            self._derived[old.number, turn] = Communicator(next(self._numbers), members)
+        return self._derived[old.number, turn]
+
+    def _split(self, rank: int, call: _Made, old: Communicator) -> bool:
+        """Whether all have come; then each has its part."""
+        here = self._splitting.setdefault(old.number, {})
+        here[rank] = call
+        if len(here) < len(old.members):
+            return False
+        del self._splitting[old.number]
+        inside = [member for member in old.members if here[member].new != NULL]
+        for color in sorted({here[member].color for member in inside}):
+            part = (member for member in inside if here[member].color == color)
+            made = Communicator(next(self._numbers), tuple(sorted(part, key=lambda member: here[member].key)))
+            for member in made.members:
+                self._settle(member, made)
+        for member in set(old.members) - set(inside):
+            self._settle(member, None)
+        return True
+
+    def _settle(self, rank: int, communicator: Communicator | None) -> None:
+        call = self._calls[rank].popleft()
+        made = communicator if communicator is not None and rank in communicator.members else None
+        self._found[rank].append(made)
+        self._known[rank].pop(call.new, None)
+        if made is not None and call.new != NULL:
+            self._known[rank][call.new] = made
+
+
+def _is_told(call: _Made, old: Communicator) -> bool:
+    if call.name in ("MPI_Comm_dup", "MPI_Comm_split"):
+        return True
+    return call.name == "MPI_Cart_create" and call.size is not None and call.size <= len(old.members)
+
+
+def _calls(text: str) -> list[_Made]:
+    made = []
+    for name, body in _CALL.findall(text):
+        numbers = {field: int(value) for field, value in _NUMBER.findall(body)}
+        dims = _DIMS.search(body)
+        keeps_order = dims is not None and numbers.get("reorder") == 0
+        made.append(
+            _Made(
+                name,
+                numbers.get("oldcomm", NULL),
+                numbers.get("newcomm", NULL),
+                numbers.get("color", 0),
+                numbers.get("key", 0),
+                prod(int(one) for one in dims[1].split(",")) if dims is not None and keeps_order else None,
+            )
+        )
+    return made

@@ -1,0 +1,108 @@
+"""Traffic classes of one packet-level run: what `--traffic-class` says, and the class of each job."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from flitwatch_core.packet import TrafficClass
+from flitwatch_domain.errors import BadRequest
+
+#: The engine's limit.
+MOST_CLASSES = 16
+_GRAMMAR = "NAME:min=SHARE[,max=SHARE][,priority=N]"
+_NAME = r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}"
+_SHARE = r"[01]|[01]?\.[0-9]{1,9}|1\.0{1,9}"
+
+
+@dataclass(frozen=True)
+class NamedClass:
+    """A traffic class by its name; shares of every link, 0 to 1."""
+
+    name: str
+    minimum: float
+    maximum: float = 1.0
+    priority: int = 0
+
+
+@dataclass(frozen=True)
+class ClassPlan:
+    """Traffic classes in their order, and the position of each job's; both empty where there are none."""
+
+    classes: tuple[NamedClass, ...] = ()
+    of_job: tuple[int, ...] = ()
+
+    @property
+    def engine(self) -> list[TrafficClass]:
+        """The classes as the engine takes them."""
+        return [TrafficClass(one.minimum, one.maximum, one.priority) for one in self.classes]
+
+
+def parse_class(text: str) -> NamedClass:
+    """One class from `NAME:min=SHARE[,max=SHARE][,priority=N]`.
+
+    Raises
+    ------
+    BadRequest
+    """
+    name, _, rest = text.partition(":")
+    told = [part.partition("=")[::2] for part in rest.split(",")]
+    fields = dict(told)
+    allowed = {"min": _SHARE, "max": _SHARE, "priority": r"[0-9]{1,3}"}
+    fits = len(fields) == len(told) and "min" in fields and fields.keys() <= allowed.keys()
+    if not (fits and re.fullmatch(_NAME, name, re.ASCII)) or not all(
+        re.fullmatch(allowed[key], value, re.ASCII) for key, value in fields.items()
+    ):
+        raise BadRequest(
+            f"--traffic-class {text!r} is no class", advice=f"Write {_GRAMMAR}, for example bulk:min=0.3,max=0.6."
+        )
+    return NamedClass(name, float(fields["min"]), float(fields.get("max", 1)), int(fields.get("priority", 0)))
+
+
+def named(classes: Sequence[str | NamedClass]) -> tuple[NamedClass, ...]:
+    """The classes in their order, those of the command read from their texts; BadRequest as of `parse_class`."""
+    return tuple(one if isinstance(one, NamedClass) else parse_class(one) for one in classes)
+
+
+def class_plan(classes: Sequence[str | NamedClass], names: Sequence[str | None]) -> ClassPlan:
+    """The classes of a run; `names` of the class of each job, the background's last.
+
+    Raises
+    ------
+    BadRequest
+        Where shares do not fit, or a class is missing or unknown.
+    """
+    known = named(classes)
+    if not known:
+        unknown = next((name for name in names if name is not None), None)
+        if unknown is not None:
+            raise BadRequest(f"there is no traffic class {unknown!r}", advice=f"Give --traffic-class {_GRAMMAR}.")
+        return ClassPlan()
+    _check(known)
+    place = {one.name: number for number, one in enumerate(known)}
+    for number, name in enumerate(names):
+        if name is None:
+            raise BadRequest(
+                f"job {number} has no traffic class",
+                advice=f"Give --job-class, --background-class or the column class of --jobs: {', '.join(place)}.",
+            )
+        if name not in place:
+            raise BadRequest(f"there is no traffic class {name!r}", advice=f"Use {', '.join(place)}.")
+    return ClassPlan(known, tuple(place[name] for name in names if name is not None))
+
+
+def _check(classes: tuple[NamedClass, ...]) -> None:
+    if len(classes) > MOST_CLASSES:
+        raise BadRequest(f"{len(classes)} traffic classes; at most {MOST_CLASSES} are possible")
+    for number, one in enumerate(classes):
+        if one.name in {other.name for other in classes[:number]}:
+            raise BadRequest(f"traffic class {one.name} is there twice", advice="Give each class its own name.")
+        if not 0 <= one.minimum <= one.maximum <= 1 or one.maximum == 0:
+            raise BadRequest(
+                f"traffic class {one.name} has a minimum of {one.minimum:g} and a maximum of {one.maximum:g}",
+                advice="Give a minimum of at most the maximum, and a maximum above 0 and at most 1.",
+            )
+    total = sum(one.minimum for one in classes)
+    if total > 1 + 1e-9:
+        raise BadRequest(f"the traffic classes' minima add up to {total:g}", advice="Give minima of at most 1 in sum.")

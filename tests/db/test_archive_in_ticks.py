@@ -1,0 +1,80 @@
+"""An archive of an older version: stalls in ticks, in counters and in the rates of steps, and no rates of network cards."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from fixtures.archives import LATER, planted
+
+from flitwatch_db import connect
+from flitwatch_db.archive import archive, restore
+from flitwatch_db.archive.parts import _seal, digest_of
+from flitwatch_db.archive.shapes import IN_OWN_COUNTS
+from flitwatch_domain.counters import LDMS_FOUR, TABLE_II
+
+OWN = [float(i + 1) for i in range(len(TABLE_II))]
+OTHERS = [10.0, 20.0, 30.0, 40.0]
+OWN_STALLS = [counter.abbreviation for counter in TABLE_II].index("RT_RB_STL")
+OTHER_STALLS = LDMS_FOUR.index("RT_RB_STL")
+
+
+def aged(place: Path) -> None:
+    """Make a part what an older version wrote."""
+    manifest = json.loads((place / "manifest.json").read_text())
+    for name in ("router_1s", "router_1m", "router_1h"):
+        path = place / f"{name}.parquet"
+        table = pq.read_table(path)
+        at = table.schema.get_field_index("rt_stall_cycles")
+        field = table.schema.field(at).with_metadata({"unit": IN_OWN_COUNTS["stall_cycles"]})
+        pq.write_table(table.cast(table.schema.set(at, field)), path)
+        manifest["files"][name] |= {"bytes": path.stat().st_size, "sha256": digest_of(path)}
+    (place / "run_step_nic.parquet").unlink()
+    del manifest["files"]["run_step_nic"], manifest["sha256"]
+    (place / "manifest.json").write_text(json.dumps(manifest | {"sha256": _seal(manifest)}))
+
+
+@pytest.mark.parametrize(("technology", "factor"), [("infiniband", 2.0), ("ethernet", None), ("cray_xc", 1.0)])
+def test_rates_of_steps_are_converted_as_the_counters_are(
+    technology: str, factor: float | None, embedded_db: str, _embedded_template: Any, tmp_path: Path
+) -> None:
+    world = planted(embedded_db)
+    with connect(embedded_db, role="owner") as conn:
+        conn.execute("UPDATE fabric SET technology = %s WHERE fabric_id = %s", [technology, world.small_id])
+        conn.execute("UPDATE run_step_around SET own = %s, io = %s, sys = NULL", [OWN, OTHERS])
+    archive(embedded_db, tmp_path / "a", before=LATER)
+    places = [place.parent for place in (tmp_path / "a").glob("*/*/run.parquet")]
+    for place in places:
+        aged(place)
+    other = _embedded_template.create()
+    try:
+        restore(other, tmp_path / "a")
+        with connect(other, role="owner") as conn:
+            steps = conn.execute(
+                "SELECT own, io, sys FROM run_step_around JOIN run USING (run_id) WHERE EXISTS"
+                " (SELECT FROM job_node n WHERE n.job_pk = run.job_pk AND n.router IS NOT NULL)"
+            ).fetchall()
+            cards = conn.execute("SELECT count(*) FROM run_step_nic").fetchone()
+    finally:
+        _embedded_template.drop(other)
+    assert steps and cards == (0,)
+    for own, io, sys in steps:
+        wanted = [
+            [value if i != at else None if factor is None else factor * value for i, value in enumerate(values)]
+            for values, at in ((OWN, OWN_STALLS), (OTHERS, OTHER_STALLS))
+        ]
+        assert [own, io] == wanted and sys is None
+
+
+def test_a_part_whose_other_files_are_missing_is_refused(embedded_db: str, tmp_path: Path) -> None:
+    planted(embedded_db)
+    archive(embedded_db, tmp_path / "a", before=LATER)
+    place = next((tmp_path / "a").glob("*/*/run.parquet")).parent
+    manifest = json.loads((place / "manifest.json").read_text())
+    del manifest["files"]["run_step_around"], manifest["sha256"]
+    (place / "manifest.json").write_text(json.dumps(manifest | {"sha256": _seal(manifest)}))
+    with pytest.raises(Exception, match="the files are not those of an archive: run_step_around"):
+        restore(embedded_db, tmp_path / "a")

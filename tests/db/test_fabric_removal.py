@@ -1,0 +1,197 @@
+"""Removal of a fabric: nothing of it stays anywhere, nothing of another goes, and who still uses it is named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from psycopg import sql
+
+from flitwatch.main import main
+from flitwatch_db import connect
+from flitwatch_db.core import events
+from flitwatch_db.core.additive import ensure_chunks
+from flitwatch_db.counters import store as counters
+from flitwatch_db.estimates import recommendations
+from flitwatch_db.estimates.recommendations import Recommendation
+from flitwatch_db.fabrics import removal, route_changes
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.ingest import store as ingest
+from flitwatch_db.ingest.store import Reader
+from flitwatch_db.jobs import store as jobs
+from flitwatch_domain.counters import ENDPOINT_COLUMNS
+from flitwatch_domain.errors import Conflict
+from flitwatch_domain.generators import xgft
+from flitwatch_domain.jobs import Job
+from flitwatch_ingest.writer.batch import Batch
+from flitwatch_ingest.writer.pending_rows import PendingRows
+
+pytestmark = pytest.mark.integration
+
+TREE = replace(xgft(2, [2, 2], [1, 2]), simulated=False)
+NODES = TREE.endpoints.node
+#: A value of each type, for the columns that must have one.
+VALUES = {"integer": 1, "double precision": 1.0, "text": "x", "ARRAY": [1.0]}
+
+
+@pytest.fixture
+def conn(embedded_db: str) -> Iterator[psycopg.Connection[Any]]:
+    with connect(embedded_db, role="owner", autocommit=True) as opened:
+        yield opened
+
+
+def held(conn: psycopg.Connection[Any], fabric_id: int) -> dict[str, int]:
+    """Rows of a fabric in every table that has a column for one."""
+    columns = conn.execute(
+        "SELECT c.table_name, c.column_name FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)"
+        " WHERE table_schema = 'flitwatch' AND column_name IN ('fabric_id', 'other_id') AND t.table_type = 'BASE TABLE'"
+    ).fetchall()
+    found: dict[str, int] = {}
+    for table, column in columns:
+        query = sql.SQL("SELECT count(*) FROM {} WHERE {} = %s").format(sql.Identifier(table), sql.Identifier(column))
+        found[table] = found.get(table, 0) + (conn.execute(query, [fabric_id]).fetchone() or (0,))[0]
+    return found
+
+
+def fill(conn: psycopg.Connection[Any], name: str) -> int:
+    """A fabric with a row or more in every table that may have one, counters forty days apart."""
+    number = fabrics.save(conn, replace(TREE, name=name))
+    now = datetime.now(UTC).replace(microsecond=0)
+    context = conn.execute(
+        "INSERT INTO sample_context (fabric_id, job_id, longest_path, variants, simulated, first_ts, last_ts)"
+        " VALUES (%s, %s, 1, '{x}', false, now(), now()) RETURNING context_id",
+        [number, name],
+    ).fetchone()
+    assert context is not None
+    for (table,) in conn.execute("SELECT name FROM time_table").fetchall():
+        columns = conn.execute(
+            "SELECT column_name, data_type FROM information_schema.columns WHERE table_schema = 'flitwatch' AND table_name = %s AND is_nullable = 'NO'",
+            [table],
+        ).fetchall()
+        if not {"fabric_id", "context_id"} & {column for column, _ in columns}:
+            continue
+        for at in (now, now - timedelta(days=40)):
+            ensure_chunks(conn, table, np.array([int(at.timestamp())]))
+            known = {"fabric_id": number, "context_id": context[0], "ts": at}
+            row = {column: known.get(column, VALUES.get(kind)) for column, kind in columns}
+            insert = sql.SQL("INSERT INTO {} ({}) VALUES ({})").format(
+                sql.Identifier(table),
+                sql.SQL(", ").join(map(sql.Identifier, row)),
+                sql.SQL(", ").join(map(sql.Placeholder, row)),
+            )
+            conn.execute(insert, row)
+    conn.execute("INSERT INTO port_total (fabric_id, router, port, source) VALUES (%s, 0, 0, 'x')", [number])
+    conn.execute("INSERT INTO rollup_due (fabric_id, hour) VALUES (%s, now())", [number])
+    ingest.add_gaps(conn, [ingest.Gap("d", "s", now, now, "silence", number)])
+    route_changes.record(conn, number, now, np.zeros((len(TREE.routers), len(NODES)), np.int64))
+    conn.execute(
+        "INSERT INTO alert (rule, labels, phase, severity, since, seen, value, peak, summary, evidence)"
+        " VALUES ('r', jsonb_build_object('fabric', %s::text), 'firing', 'warning', now(), now(), 1, 1, 's', '{}')",
+        [name],
+    )
+    recommendations.save(conn, recommendation(number, name))
+    return number
+
+
+def recommendation(number: int, name: str) -> Recommendation:
+    return Recommendation("routes", "recommended", "t", "r", {}, False, fabric_id=number, fabric=name)
+
+
+def total(conn: psycopg.Connection[Any], table: str) -> int:
+    row = conn.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def test_nothing_of_it_stays_and_nothing_of_another_goes(
+    conn: psycopg.Connection[Any], embedded_db: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right, wrong = fill(conn, "right"), fill(conn, "wrong")
+    (job,) = jobs.upsert(conn, [Job("c", "7", "RUNNING", node_list=",".join(map(str, NODES)), start_s=1.7e9)], wrong)
+    conn.execute("INSERT INTO fabric_plane VALUES (%s, %s), (%s, %s)", [right, wrong, wrong, right])
+    conn.execute("""INSERT INTO alert_rule (name, rule, source) VALUES ('mine', '{"where": {"fabric": "wrong"}}', 'api')""")  # fmt: skip
+    before, other = held(conn, wrong), held(conn, right)
+    assert [table for table, rows in before.items() if not rows] == ["job_network_noise"]
+    samples = {table: total(conn, table) for table in ("sample_1s", "sample_1m", "sample_1h", "alert")}
+
+    main(["db", "remove-fabric", "wrong", "--db", embedded_db, "--json"])
+    counted = json.loads(capsys.readouterr().out)
+    assert held(conn, wrong) == before and counted["removed"] is False
+    assert counted["rows"]["router_1s"] == 2 and counted["rows"]["endpoint"] == len(NODES) and counted["jobs"] == 1
+    assert counted["left"] == ["alert rule mine stays: it is for wrong"]
+
+    main(["db", "remove-fabric", "wrong", "--yes", "--db", embedded_db, "--json"])
+    done = json.loads(capsys.readouterr().out)
+    # Marks of hours go first, by themselves.
+    assert done | {"removed": False, "rows": done["rows"] | {"rollup_due": 1}} == counted
+    assert set(held(conn, wrong).values()) == {0}
+    assert {table: total(conn, table) for table in samples} == {table: rows // 2 for table, rows in samples.items()}
+    after = held(conn, right)
+    # The job lies on the fabric that knows its nodes too.
+    assert after.pop("job_node") == len(NODES) and after.pop("fabric_plane") == 0
+    assert after == {table: rows for table, rows in other.items() if table in after}
+    assert conn.execute("SELECT DISTINCT fabric_id FROM job_node WHERE job_pk = %s", [job]).fetchall() == [(right,)]
+    (entry,) = conn.execute("SELECT target, details -> 'jobs' FROM audit WHERE action = 'db remove-fabric'").fetchall()
+    assert entry == ("wrong", 1)
+
+    again = fabrics.save(conn, replace(TREE, name="wrong"))
+    assert {table for table, rows in held(conn, again).items() if rows} == {"fabric", "router", "endpoint", "link"}
+
+
+def test_what_is_in_use_is_refused_with_who_uses_it(conn: psycopg.Connection[Any]) -> None:
+    number = fill(conn, "wrong")
+    before = held(conn, number)
+
+    def refused() -> str:
+        with pytest.raises(Conflict) as told:
+            removal.remove(conn, "wrong")
+        assert held(conn, number) == before
+        return str(told.value)
+
+    events.emit(conn, "counters", {"fabric_id": number, "through": "2026-01-01T00:00:00Z", "routers": 1})
+    assert "wrong got counters 0 s ago. Stop the collector" in refused()
+    conn.execute("UPDATE event SET at = at - interval '2 minutes'")
+    (one,) = conn.execute("SELECT recommendation_id FROM recommendation WHERE fabric_id = %s", [number]).fetchone() or (
+        0,
+    )
+    recommendations.note_staged(conn, one, "/etc/opensm")
+    assert f"staged in /etc/opensm, by recommendation {one}" in refused() and "flitwatch loop rollback" in refused()
+    recommendations.note_rolled_back(conn, one)
+    conn.execute("""INSERT INTO task (name, args) VALUES ('sim.whatif', '{"fabric": "wrong"}')""")
+    assert "(sim.whatif) works on wrong" in refused()
+    conn.execute("UPDATE task SET state = 'cancelled'")
+    assert removal.remove(conn, "wrong").rows["endpoint"] == len(NODES) and set(held(conn, number).values()) == {0}
+
+
+def test_a_writer_that_still_knows_it_counts_nothing_for_it(conn: psycopg.Connection[Any], embedded_db: str) -> None:
+    """Pending counts are written when the writer sees that its fabrics changed."""
+    stays, goes = (fabrics.save(conn, replace(TREE, name=name)) for name in ("stays", "goes"))
+    removal.remove(conn, "goes")
+    second, ids = int(datetime.now(UTC).timestamp()), np.array([stays, goes], np.int32)
+    one = np.ones(2, np.int32)
+    rows = counters.Rows(ids, one, np.full(2, second), one, np.ones(2), np.ones((2, len(ENDPOINT_COLUMNS))))
+    lanes = [counters.LaneRows(ids[1:], one[1:], np.array([second // 10 * 10]), np.ones(1), np.ones((1, 3, 1, 16)))]
+    gap = ingest.Gap("d", "s", datetime.now(UTC), datetime.now(UTC), "silence", goes)
+    batch = Batch(counters.Batch(endpoints=rows, endpoint_lanes=lanes), PendingRows(), [gap], [], {}, {})
+    batch.happened = [("counters", {"fabric_id": one, "through": "x", "routers": 1}) for one in (stays, goes)]
+    with connect(embedded_db, role="writer") as writer:
+        batch.write(writer, Reader("g", "l"))
+    assert set(held(conn, goes).values()) == {0} and held(conn, stays)["endpoint_1s"] == 1
+    told = conn.execute("SELECT payload -> 'fabric_id' FROM event WHERE kind = 'counters'").fetchall()
+    assert told == [(stays,)]
+
+
+@pytest.mark.timescale
+def test_compressed_chunks_may_have_more_rows_than_a_transaction_may_change_by_default(timescale_db: str) -> None:
+    """The full edition alone compresses, and none is at hand: that its limit is lifted is all that can be asked."""
+    with connect(timescale_db, role="owner", autocommit=True) as conn:
+        fill(conn, "wrong")
+        removal.remove(conn, "wrong")
+        setting = "timescaledb.max_tuples_decompressed_per_dml_transaction"
+        assert conn.execute("SELECT setting FROM pg_settings WHERE name = %s", [setting]).fetchall() == [("0",)]

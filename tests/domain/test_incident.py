@@ -1,0 +1,153 @@
+"""The incident of a machine: who is named for most, whom it slows, since when, and what is said where nobody is."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from flitwatch_domain.explanation.incident import incident, last
+
+AT = datetime(2026, 9, 21, 14, 0, tzinfo=UTC)
+NOW_S = (AT + timedelta(minutes=30)).timestamp()
+
+
+def minutes(number: float) -> datetime:
+    return AT + timedelta(minutes=number)
+
+
+def link(number: int, after: float | None) -> dict[str, Any]:
+    return {"link": number, "stall_ratio_after": after}
+
+
+def slow(
+    job: str,
+    named: str | None,
+    nodes: int | None = 4,
+    factor: float = 1.5,
+    since: float = 0,
+    until: float | None = None,
+    links: tuple[dict[str, Any], ...] = (),
+    **more: Any,
+) -> Any:
+    """The explanation of a job that is slow, since so many minutes after AT."""
+    candidates = [
+        {"job_id": name, "named": name == named, "nodes": 20, "change": "started"} for name in ("90", "91", "92")
+    ]
+    return {
+        "job_pk": int(job), "job_id": job, "user": "ann", "account": None, "name": "app", "nodes": nodes, "state": "RUNNING", "simulated": True,
+        "verdict": "cannot tell" if named is None else "named", "reasons": [] if named else [f"reason {job}"], "named": named, "end": None,
+        "slowdown": {"factor": factor, "lost_s": 60.0, "since": minutes(since), "until": None if until is None else minutes(until)},
+        "links": list(links), "candidates": candidates, "remedies": [{"kind": "hold", "job_id": job}], **more,
+    }  # fmt: skip
+
+
+def quiet(verdict: str = "not slow") -> Any:
+    return {"slowdown": None, "verdict": verdict, "named": None, "reasons": [], "links": [], "remedies": []}
+
+
+def test_the_job_that_costs_most_nodes_in_all_is_the_incident() -> None:
+    """Two jobs lose 3 nodes each by 91, one loses 4 by 90: 91, whoever comes first."""
+    told = [
+        slow("1", "90", 8, 1.5, since=5),
+        slow("2", "91", 6, 1.5, since=7, links=(link(1, 2.0), link(2, 0.5))),
+        slow("3", "91", 3, 2.0, since=6, links=(link(1, 3.0), link(3, None))),
+        slow("4", None, 100),
+        slow("5", "91", 200, until=9),
+        quiet(),
+        quiet("cannot tell"),
+    ]
+    for order in (told, told[::-1]):
+        found = incident("f", order, 9, NOW_S)
+        assert (found["verdict"], found["aggressor"]["job_id"], found["reasons"]) == ("incident", "91", [])
+        assert [one["job_id"] for one in found["victims"]] == ["2", "3"]
+        assert [one["job_id"] for one in found["others"]] == ["4", "1"]
+        assert (found["since"], found["until"]) == (minutes(6), None)
+        assert [(one["link"], one["stall_ratio_after"]) for one in found["links"]] == [(1, 3.0), (2, 0.5), (3, None)]
+        assert found["remedies"] == [{"kind": "hold", "job_id": "2"}]
+        assert found["title"] == "Job 91 slows 2 jobs since 14:06:00 UTC"
+    assert found["judged"] == {"running": 9, "slow": 4, "not_slow": 1, "unknown": 4}
+    assert found["as_of"] == minutes(30)
+    assert found["detail"] == (
+        "It started on 20 nodes. Job 2 is 50 % slower, job 3 is 100 % slower. That is timing and load, not proof."
+    )
+
+
+def test_a_job_whose_nodes_nobody_knows_counts_as_one() -> None:
+    told = [slow("1", "90", None, 1.5), slow("2", "91", 1, 1.6)]
+    assert incident("f", told, 2, NOW_S)["aggressor"]["job_id"] == "91"
+    assert incident("f", [told[0], slow("2", "91", 1, 1.4)], 2, NOW_S)["aggressor"]["job_id"] == "90"
+
+
+def test_of_two_that_cost_the_same_the_answer_is_the_same_every_time() -> None:
+    told = [slow("1", "91"), slow("2", "90")]
+    assert {incident("f", order, 2, NOW_S)["aggressor"]["job_id"] for order in (told, told[::-1])} == {"90"}
+
+
+def test_a_link_that_was_counted_once_is_shown_as_counted_and_six_are_shown() -> None:
+    told = [
+        slow("1", "90", links=(link(1, None), *(link(number, number / 10) for number in range(2, 9)))),
+        slow("2", "90", links=(link(1, 0.75), link(8, 0.1))),
+    ]
+    for order in (told, told[::-1]):
+        shown = incident("f", order, 2, NOW_S)["links"]
+        assert [(one["link"], one["stall_ratio_after"]) for one in shown] == [
+            (8, 0.8), (1, 0.75), (7, 0.7), (6, 0.6), (5, 0.5), (4, 0.4),
+        ]  # fmt: skip
+
+
+def test_a_link_that_one_job_did_not_count_keeps_what_the_other_counted() -> None:
+    told = [slow("1", "90", links=(link(1, 0.75),)), slow("2", "90", links=(link(1, None),))]
+    assert incident("f", told, 2, NOW_S)["links"] == [link(1, 0.75)]
+
+
+def test_where_nobody_is_named_slow_jobs_are_told_with_their_reasons() -> None:
+    told = [slow("1", None, 1, since=5), slow("2", None, 9, since=3), quiet()]
+    found = incident("f", told, 3, NOW_S)
+    assert (found["verdict"], found["aggressor"], found["victims"]) == ("cannot tell", None, [])
+    assert found["reasons"] == ["reason 2", "reason 1"] and found["since"] == minutes(3)
+    assert [one["job_id"] for one in found["others"]] == ["2", "1"]
+    assert found["title"] == "2 jobs are slow; cannot tell who caused it"
+    assert found["detail"] == "Job 2 is 50 % slower, job 1 is 50 % slower. Reason 2; reason 1."
+    assert found["remedies"] == [{"kind": "hold", "job_id": "2"}]
+    assert incident("f", told[:1], 1, NOW_S)["title"] == "1 job is slow; cannot tell who caused it"
+
+
+def test_four_slow_jobs_are_three_and_one_more() -> None:
+    told = [slow(str(number), None, number) for number in range(1, 5)]
+    detail = incident("f", told, 4, NOW_S)["detail"]
+    assert detail.startswith("Job 4 is 50 % slower, job 3 is 50 % slower, job 2 is 50 % slower, and 1 more. Reason 4;")
+    assert "more" not in incident("f", told[:3], 3, NOW_S)["detail"]
+
+
+def test_quiet_machines_say_what_is_known_of_them() -> None:
+    empty = incident("f", [], 0, NOW_S)
+    assert (empty["verdict"], empty["title"], empty["detail"]) == ("none", "No incident", "No job is running.")
+    assert (empty["since"], empty["links"], empty["others"], empty["remedies"]) == (None, [], [], [])
+    one = incident("f", [quiet()], 1, NOW_S)
+    assert (one["verdict"], one["detail"]) == ("none", "1 running job keeps its usual speed.")
+    two = incident("f", [quiet(), quiet(), quiet("cannot tell")], 3, NOW_S)
+    assert two["detail"] == ("2 running jobs keep their usual speed. 1 more cannot be compared with earlier runs.")
+    unknown = incident("f", [quiet("cannot tell")], 3, NOW_S)
+    assert unknown["verdict"] == "cannot tell" and unknown["title"] == "Cannot tell whether a job is slow"
+    assert "none of the 3 running jobs" in unknown["reasons"][0] and unknown["detail"].startswith("None of the 3")
+    sample = incident("f", [], 3, NOW_S, snapshot=True)
+    assert sample["reasons"] == ["the machine has one sample without time"] and sample["verdict"] == "cannot tell"
+
+
+def test_the_last_incident_is_the_newest_and_over_when_all_its_jobs_are() -> None:
+    older = slow("1", "90", 100, since=1, until=2)
+    newer = [slow("2", "91", since=5, until=20), slow("3", "91", since=8, end=minutes(12))]
+    found = last([older, *newer, slow("4", None)])
+    assert found is not None
+    assert (found["since"], found["until"], found["others"]) == (minutes(5), minutes(20), [])
+    assert found["title"] == "Job 91 slowed 2 jobs from 14:05:00 UTC to 14:20:00 UTC"
+    open_ended = last([older, newer[0], slow("3", "91", since=8)])
+    assert open_ended is not None and open_ended["until"] is None
+    assert open_ended["title"] == "Job 91 slows 2 jobs since 14:05:00 UTC"
+    assert last([slow("4", None)]) is None and last([]) is None
+
+
+def test_a_job_that_ran_before_began_to_send_more() -> None:
+    told = slow("1", "90")
+    told["candidates"][0] |= {"change": "sends more", "nodes": None}
+    assert incident("f", [told], 1, NOW_S)["detail"].startswith("It began to send more. Job 1 is 50 % slower.")

@@ -1,0 +1,164 @@
+"""From scores to verdicts: who is named, who is not, and why."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from flitwatch_domain.errors import BadInput, NotEnoughData
+from flitwatch_domain.several_sets import benjamini_hochberg
+from flitwatch_ml.blame import CalendarBlame
+from flitwatch_ml.blame.blocks import design_effect
+from flitwatch_ml.blame.information import mutual_information_bits
+from flitwatch_ml.blame.selection import (
+    Problem,
+    carriers,
+    chance,
+    conditional,
+    confirmed,
+    p_values,
+    select,
+)
+from flitwatch_ml.blame.verdict import _listed, runs_needed
+from ml.blame_problems import problem
+
+DAY_S, WEEK_S = 86_400.0, 604_800.0
+MONDAY_S = 4 * DAY_S  # the epoch was a Thursday
+
+
+@pytest.fixture(scope="module")
+def planted() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Twelve weeks; user 0 slows runs by about a tenth, user 1 nobody, user 2 is hardly there, 3 always, alike, and 4 always, by different amounts."""
+    rng = np.random.default_rng(11)
+    start = MONDAY_S + np.sort(rng.uniform(0, 12 * WEEK_S, 150))
+    exposure = rng.gamma(2, 1, (150, 5)) * (rng.random((150, 5)) < 0.4)
+    exposure[:, 2] = 0
+    exposure[[20, 60, 90, 130], 2] = 5.0
+    exposure[:, 3] = 3.0 + rng.uniform(0, 0.1, 150)
+    exposure[:, 4] = rng.gamma(1.0, 2, 150) + 0.01
+    return exposure, 100 * np.exp(0.1 * (exposure[:, 0] > 0) + 0.02 * rng.normal(size=150)), start
+
+
+def test_a_planted_culprit_is_named_alone_and_others_get_their_reason(planted: tuple[np.ndarray, ...]) -> None:
+    found = CalendarBlame().fit(*planted)
+    assert found.verdict_[:2] == ["named", "no evidence"] and found.verdict_[4] == "no evidence"
+    assert found.reasons_[2] == ["exposed in 4 of 150 runs, needs 5"]
+    assert found.reasons_[3] == ["without exposure in 0 of 150 runs, needs 5"]
+    assert found.testable_.tolist() == [True, True, False, False, True]
+    assert found.exposed_runs_.tolist()[2:] == [4, 150, 150]
+    assert found.reasons_[1] == [f"q = {found.q_value_[1]:.2g}"]
+    assert found.effect_interval_s_[0, 0] < found.effect_s_[0] < found.effect_interval_s_[0, 1]
+    assert np.isnan(found.effect_s_[2:4]).all()
+    assert found.ranking_[0] == 0 and found.sign_[0] == 1
+    assert math.isnan(found.runs_needed_[0])
+
+
+def test_the_runs_needed_grow_with_the_square_of_what_is_lacking() -> None:
+    # Three are tested, q of 0.05 at most, and four of five such sets are to find it (power 0.8).
+    from flitwatch_domain.blame import FOUND_Q
+
+    wanted = norm.isf(FOUND_Q / 3) + norm.ppf(0.8)
+    needed = runs_needed(np.array([9.0, 2.0, 1.0, 0.5, -2.0, np.nan]), 150, 3)
+    assert needed[1:3].tolist() == [math.ceil(150 * (wanted / 2.0) ** 2), math.ceil(150 * wanted**2)]
+    assert np.isnan(needed[[0, 3, 4, 5]]).all()
+
+
+def test_whom_nothing_is_lacking_or_who_cannot_be_tested_needs_no_runs(planted: tuple[np.ndarray, ...]) -> None:
+    found = CalendarBlame().fit(*planted)
+    assert found.verdict_[0] == "named" and np.isnan(found.runs_needed_[0])
+    assert np.isnan(found.runs_needed_[~found.testable_]).all()
+
+
+def test_who_goes_with_the_date_cannot_be_told_from_it(planted: tuple[np.ndarray, ...]) -> None:
+    exposure, times, start = planted
+    late = np.where(start > np.median(start), 3.0, 0.0)[:, None]
+    found = CalendarBlame().fit(np.column_stack([exposure[:, :2], late]), times, start, marks_s=[np.median(start)])
+    assert found.verdict_[2] == "cannot tell"
+    share = float(found.reasons_[2][0].split("%")[0])
+    assert 90 < share <= 100 and "cannot be separated from the calendar" in found.reasons_[2][0]
+
+
+@pytest.mark.parametrize("runs", [19, 20])
+def test_twenty_runs_may_be_judged(planted: tuple[np.ndarray, ...], runs: int) -> None:
+    exposure, times, start = (one[:runs] for one in planted)
+    if runs == 19:
+        with pytest.raises(NotEnoughData, match="needs 20 runs, has 19"):
+            CalendarBlame().fit(exposure, times, start)
+    else:
+        assert len(CalendarBlame().fit(exposure, times, start).verdict_) == 5
+        with pytest.raises(BadInput, match="6 circumstances for 20 runs: give at most 5"):
+            CalendarBlame().fit(exposure, times, start, np.random.default_rng(0).normal(size=(20, 6)))
+        CalendarBlame().fit(exposure, times, start, np.random.default_rng(0).normal(size=(20, 5)))
+        for spoiled in (start[:19], np.where(start == start[3], np.nan, start)):
+            with pytest.raises(BadInput, match="when it started"):
+                CalendarBlame().fit(exposure, times, spoiled)
+
+
+def test_runs_of_three_days_name_nobody_and_of_four_they_may(planted: tuple[np.ndarray, ...]) -> None:
+    exposure, times, _ = planted
+    for days, words in ((3, True), (4, False)):
+        start = MONDAY_S + np.linspace(0, days * DAY_S - 1, 150)
+        reasons = CalendarBlame().fit(exposure[:, :2], times, start).reasons_[0]
+        assert (f"the runs lie in {days} days, needs 4" in reasons) is words
+
+
+def test_of_the_selected_those_stay_who_are_found_given_the_others_that_stay() -> None:
+    """Eight columns that chance alone selects go, the least certain first; the two that are planted stay, in their order."""
+    planted_in = problem(runs=80, users=60, seed=3)
+    outcome = planted_in.outcome + 0.9 * planted_in.regressors[:, 7] + 0.7 * planted_in.regressors[:, 4]
+    given = replace(planted_in, outcome=outcome - planted_in.axes @ (planted_in.axes.T @ outcome))
+    everybody = np.ones(60, bool)
+    selected = select(given, everybody, alpha=30.0, most=10)
+    assert len(selected) == 10 and {4, 7} < set(selected.tolist())
+    kept = confirmed(given, selected, everybody, 1.0, 0.05)
+    assert set(kept.tolist()) == {4, 7} and kept.tolist() == [user for user in selected.tolist() if user in (4, 7)]
+    # Nothing that is uncertain enough stays, and nobody goes where every rate will do.
+    assert confirmed(given, selected, everybody, 50.0, 0.05).tolist() == []
+    assert confirmed(given, selected, everybody, 1.0, 1.0).tolist() == selected.tolist()
+    assert confirmed(given, selected[:0], everybody, 1.0, 0.05).tolist() == []
+
+
+def test_chances_are_those_of_the_candidates_by_their_own_freedom() -> None:
+    z, freedom, carried = np.array([2.0, 2.0, 2.0, -1.0]), np.array([30, 20, 30, 30]), np.array([30.0, 30.0, 5.0, 30.0])
+    p = p_values(2 * z, freedom, np.array([True, True, True, False]), np.full(4, 2.0), carried)
+    expected = [chance(z[[at]], int(freedom[at]), carried[[at]])[0] for at in range(3)]
+    assert p[:3].tolist() == pytest.approx(expected) and np.isnan(p[3]) and p[0] < p[2]
+
+
+def test_of_the_selected_a_score_that_few_runs_carry_counts_in_full() -> None:
+    """Eight culprits of whom each is there in six of 120 runs: each stands out of the noise that the others leave, and none goes."""
+    rng = np.random.default_rng(11)
+    exposure = np.zeros((120, 60))
+    for user in range(60):
+        exposure[rng.choice(120, 6, replace=False), user] = 1.0
+    outcome = rng.normal(size=120) + 1.9 * exposure[:, :8].sum(1)
+    axes = np.full((120, 1), 120**-0.5)
+    given = Problem(exposure - exposure.mean(0), outcome - outcome.mean(), axes, (exposure**2).sum(0))
+    selected, everybody = np.arange(8), np.ones(60, bool)
+    alone = p_values(*conditional(given, selected), everybody, 1.0, carriers(given.regressors))
+    assert (benjamini_hochberg(alone)[:8] > 0.05).any(), "a name asks for more"
+    assert confirmed(given, selected, everybody, 1.0, 0.05).tolist() == selected.tolist()
+
+
+def test_three_stand_ins_are_listed_and_of_more_their_number() -> None:
+    assert _listed([5]) == "{5}" and _listed([5, 6, 7]) == "{5}, {6}, {7}"
+    assert _listed([5, 6, 7, 8, 9]) == "{5}, {6}, {7} and 2 more"
+
+
+def test_of_one_degree_of_freedom_no_shuffle_wanders_farther_than_the_score() -> None:
+    axes = np.array([[1, 1, 1], [1, 1, -2]]).T / np.sqrt([3, 6])
+    there = np.array([1.0, -1.0, 0.0]) / math.sqrt(2)
+    made = Problem(there[:, None], there, axes, np.array([1.0]))
+    assert design_effect(made, [np.array([[0, 1, 2], [1, 0, 2]])]) == pytest.approx(np.array([1.0]))
+
+
+def test_who_is_always_or_never_there_says_nothing_at_all() -> None:
+    """To the last bit: the sum that says so is rounded."""
+    for runs in range(3, 60):
+        slow = np.arange(runs) % 3 == 0
+        there = np.column_stack([np.ones(runs, bool), np.zeros(runs, bool)])
+        assert mutual_information_bits(there, slow).tolist() == [0.0, 0.0]
