@@ -1,4 +1,4 @@
-# Flitwatch: `make up` starts the platform, `make test` runs every test. `make help` lists the rest.
+# Flitwatch: `make up` starts the platform, `make test` is the gate. `make help` lists the rest.
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
@@ -142,39 +142,28 @@ doctor: python ## check this site
 
 # --- test ------------------------------------------------------------------------------------------------------------
 
-.PHONY: test test-setup test-static test-side-by-side lint types types-python types-web test-cxx test-sanitize test-python test-web test-compose fuzz fuzz-importers
-test: test-setup test-static ## set everything up and run every test, with real Kafka, TimescaleDB, Slurm, OpenSM and Chromium
-	@$(MAKE) --no-print-directory test-side-by-side
+.PHONY: test test-setup test-servers test-static test-python test-system lint types types-python types-web test-cxx test-sanitize test-web test-compose fuzz fuzz-importers
+# Three workers on two cores: tests wait for their servers a third of the time.
+WORKERS ?= $(shell echo $$(( $$(nproc) * 3 / 2 )))
+test: test-setup test-static test-python ## the gate: set everything up, check the code, run the tests (test-system has the rest)
 
-# Three parts of about the same length beside each other. A and B wait for real servers most of the time, and B computes estimators. C computes engines and routes at first, and drives browsers when the others near their end.
-PART_A := tests/alerting tests/api tests/cli tests/db tests/domain tests/k8s
-SIMULATION := tests/noise_core tests/routing tests/simulation
-PART_C := tests/packages tests/e2e
-PART_B := $(filter-out $(PART_A) $(PART_C) $(SIMULATION),$(patsubst %/,%,$(sort $(dir $(wildcard tests/*/test_*.py)))))
-
+# A real server that is absent costs its smoke test only, which says that it was skipped.
 test-setup:
 	@$(SETUP) uv compiler cpp_tests node
-	@for part in browser java timescale standby slurm mpi opensm prometheus directory redis fuzz namespaces packages; do \
-		$(SETUP) $$part || echo "make test: without $$part; the tests that need it say that they were skipped" >&2; done
-	@$(MAKE) --no-print-directory python-all web
+	@$(MAKE) --no-print-directory -j2 python-all test-servers
+
+test-servers: # of test-setup
+	@for part in browser java timescale; do $(SETUP) $$part || echo "make test: without $$part; the tests that need it say that they were skipped" >&2; done
 
 test-static:
-	@$(MAKE) --no-print-directory -j2 -Otarget lint types test-web test-cxx
+	@$(MAKE) --no-print-directory -k -j2 -Otarget lint types web test-web test-cxx
 
-# The parts of pytest run beside each other; sanitizers, fuzzing and in CI the images behind them; every summary is printed at the end.
-test-side-by-side: # of test
-	@mkdir -p build; echo "beside pytest run its other parts, and sanitizers with fuzzing: build/test-part-b.log, build/test-part-c.log, build/test-native.log" >&2; \
-	more=; if command -v clang++ >/dev/null; then more=fuzz-importers; else echo "make test: without fuzz: it needs clang++" >&2; fi; \
-	if [ -n "$$CI" ] && [ "$$(id -u)" = 0 ]; then more="test-compose $$more"; else echo "make test: without images: make test-compose starts a Docker engine" >&2; fi; \
-	nice -n 5 $(MAKE) --no-print-directory test-sanitize $$more FUZZ_AT_A_TIME=6 FUZZ_SECONDS=5 FUZZ_SEED=1 >build/test-native.log 2>&1 & native=$$!; \
-	$(MAKE) --no-print-directory test-python SUITES="$(PART_B)" >build/test-part-b.log 2>&1 & b=$$!; \
-	( nice -n 5 $(MAKE) --no-print-directory test-python SUITES="$(SIMULATION)"; d=$$?; \
-	$(MAKE) --no-print-directory test-python SUITES="$(PART_C)" && exit $$d ) >build/test-part-c.log 2>&1 & c=$$!; \
-	trap "kill $$native $$b $$c 2>/dev/null" EXIT; \
-	$(MAKE) --no-print-directory test-python SUITES="$(PART_A)"; a=$$?; wait $$b; b=$$?; wait $$c; c=$$?; wait $$native; native=$$?; trap - EXIT; \
-	cat build/test-native.log build/test-part-c.log build/test-part-b.log; failed=0; \
-	said() { [ $$1 = 0 ] || { echo "make test: failed, see above: $$2" >&2; failed=1; }; }; \
-	said $$a "pytest $(PART_A)"; said $$b "pytest $(PART_B)"; said $$c "pytest $(SIMULATION) $(PART_C)"; said $$native "sanitizers, images, fuzzing"; exit $$failed
+# One computation a worker: libraries that start a thread for each core would stand in each other's way.
+test-python: # of test
+	OMP_NUM_THREADS=1 .venv/bin/pytest -q --suite gate -n $(WORKERS) --dist loadfile --durations 10 --durations-min 5
+
+test-system: test-setup web ## everything that the gate leaves out, in shards (SHARD=c; FRESH=1: also what passed before), into docs/system-tests.md
+	@cd tests && ../$(PY) -m system.run $(SHARD) $(if $(FRESH),--fresh)
 
 .PHONY: check format
 format: ## lay out Python, TypeScript and C++ as CI wants them
@@ -186,7 +175,7 @@ format: ## lay out Python, TypeScript and C++ as CI wants them
 check: ## before a commit: format, lint, types, and the unit tests of what changed since BASE=main
 	@$(MAKE) --no-print-directory format
 	@$(MAKE) --no-print-directory -j2 -Otarget lint types test-web
-	@tests="$$(.venv/bin/python tests/changed.py $(or $(BASE),main))"; [ -z "$$tests" ] || .venv/bin/pytest -q -m "not integration" --timeout 60 $$tests || [ $$? = 5 ]
+	@tests="$$(.venv/bin/python tests/changed.py $(or $(BASE),main))"; [ -z "$$tests" ] || .venv/bin/pytest -q --suite gate -m "not integration" -n 2 --timeout 60 $$tests || [ $$? = 5 ]
 
 lint: ## style, prose, and the arrows between packages
 	.venv/bin/ruff check .
@@ -217,11 +206,7 @@ test-sanitize: ## the same under ASan and UBSan
 test-web: ## the page's unit tests
 	cd web && npm run --silent test
 
-# Real servers on a busy machine now and then miss a time limit: a failed test gets a second try, and the summary names it.
-test-python: ## every pytest suite, or those of SUITES; LONG=1 with the longest tests
-	.venv/bin/pytest -q -raR --reruns 1 --durations 20 --durations-min 5 $(if $(LONG),,-m "not long") $(SUITES)
-
-# `make test` gives each 5 seconds and draws from one seed, so that a second run tries nearly the same; the corpus is replayed in pytest. Other runs draw others. MINUTES=60 takes an hour of a core for each; FUZZ_AT_A_TIME more than the cores shortens the wait and what each target gets.
+# The corpus is replayed in pytest. MINUTES=60 takes an hour of a core for each; FUZZ_AT_A_TIME more than the cores shortens the wait and what each target gets.
 fuzz: fuzz-importers ## every fuzz target for MINUTES=2 each, then as many times ten requests to every operation of the API
 	@FUZZ_API_EXAMPLES=$$(( $(or $(MINUTES),2) * 10 )) .venv/bin/pytest -q tests/api/test_openapi.py -k no_input
 

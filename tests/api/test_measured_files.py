@@ -373,7 +373,7 @@ def test_a_user_who_is_erased_leaves_the_estimate_and_all_that_waits(site: Site)
 
 @pytest.mark.shared
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_a_worker_judges_the_measured_runs_as_the_command_does(site: Site, shared: Path, capfd) -> None:  # type: ignore[no-untyped-def]
     folder = shared / "data" / "variability"
     paths = [folder / f"perlmutter_milc_{part}.csv" for part in ("runs", "exposure")]

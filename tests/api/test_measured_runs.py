@@ -83,7 +83,7 @@ def by_report(url: str, runs: list[list[Any]], exposure: list[list[Any]]) -> dic
 
 
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_reported_runs_get_the_verdicts_of_their_file(capfd, tmp_path: Path, embedded_db: str) -> None:  # type: ignore[no-untyped-def]
     runs, exposure = tables()
     # A pair, of whom nobody can tell which one it is, and one who was seen four times.

@@ -304,7 +304,7 @@ def test_names_of_any_length_and_script_are_kept_as_they_are(capfd, tmp_path: Pa
     assert [user["user"] for user in found["users"] if user["verdict"] == "named"] == [names["u0"]]
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_two_hundred_thousand_rows_are_read_to_the_last(capfd, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     runs, users = 1_000, 400

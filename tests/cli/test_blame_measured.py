@@ -163,7 +163,7 @@ def test_one_source_at_a_time(capfd, tmp_path) -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_the_measured_runs_are_taken_as_they_are_and_their_shuffles_name_hardly_anybody(capfd, shared) -> None:
     folder = shared / "data" / "variability"
     files = [str(folder / f"perlmutter_milc_{part}.csv") for part in ("runs", "exposure")]

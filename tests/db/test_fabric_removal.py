@@ -187,7 +187,7 @@ def test_a_writer_that_still_knows_it_counts_nothing_for_it(conn: psycopg.Connec
     assert told == [(stays,)]
 
 
-@pytest.mark.timescale
+@pytest.mark.system("stores")
 def test_compressed_chunks_may_have_more_rows_than_a_transaction_may_change_by_default(timescale_db: str) -> None:
     """The full edition alone compresses, and none is at hand: that its limit is lifted is all that can be asked."""
     with connect(timescale_db, role="owner", autocommit=True) as conn:

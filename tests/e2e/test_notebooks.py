@@ -16,7 +16,7 @@ from nbclient import NotebookClient
 
 from e2e.site import ROOT, served
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.system("browser")]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 SEED = 1
 

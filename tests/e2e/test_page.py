@@ -58,7 +58,7 @@ def test_every_study_has_a_card() -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.slow
+@pytest.mark.system("browser")
 def test_the_measured_fabrics(shared: Path, embedded_db: str, browser: dict[str, str]) -> None:
     """Edison's hot links, a tree and a dragonfly without a counter: imported as a user does, then looked at."""
     fill(embedded_db, shared / "data")
@@ -66,14 +66,14 @@ def test_the_measured_fabrics(shared: Path, embedded_db: str, browser: dict[str,
         run("site.mjs", {**browser, "FLITWATCH_URL": url}, timeout_s=480)
 
 
-@pytest.mark.slow
+@pytest.mark.system("browser")
 @pytest.mark.timeout(1900)
 def test_every_view_on_synthetic_data(browser: dict[str, str]) -> None:
     """Keyboard, address, time axis, staleness, hostile names and accessibility, on a machine of 3,264 routers."""
     run("run.mjs", {name: value for name, value in browser.items() if name != "FLITWATCH_URL"}, timeout_s=1800)
 
 
-@pytest.mark.slow
+@pytest.mark.system("browser")
 def test_the_page_names_who_was_planted(embedded_db: str, browser: dict[str, str]) -> None:
     """An incident of the twin: the job's page and the API name the job that was planted."""
     seed = 1
@@ -85,7 +85,7 @@ def test_the_page_names_who_was_planted(embedded_db: str, browser: dict[str, str
         run("explanation.mjs", {**browser, **names}, timeout_s=300)
 
 
-@pytest.mark.slow
+@pytest.mark.system("browser")
 def test_the_page_names_where_planted_congestion_begins(embedded_db: str, browser: dict[str, str]) -> None:
     """Roots of the packet engine: the job's page prints the root, its tree and its feeders as the API does; on quiet machines none."""
     from api.test_diagnosis import END, JOBS, plant
@@ -97,7 +97,7 @@ def test_the_page_names_where_planted_congestion_begins(embedded_db: str, browse
 
 
 @pytest.mark.shared
-@pytest.mark.slow
+@pytest.mark.system("browser")
 @pytest.mark.timeout(700)
 def test_verdicts_on_measured_runs(shared: Path, embedded_db: str, browser: dict[str, str]) -> None:
     """Two files on the blame page, a worker that judges them, and the estimate that opens: runs of a Slingshot machine."""
@@ -108,7 +108,7 @@ def test_verdicts_on_measured_runs(shared: Path, embedded_db: str, browser: dict
         run("measured.mjs", {**browser, **names, "FLITWATCH_URL": url}, timeout_s=600)
 
 
-@pytest.mark.slow
+@pytest.mark.system("browser")
 def test_an_alert_by_mail(embedded_db: str, browser: dict[str, str]) -> None:
     """A contact point added on the page gets a test mail, and the mail of an alert that fires afterwards, from a real server."""
     from alerting.receivers import SLOW, config
@@ -129,7 +129,7 @@ def test_an_alert_by_mail(embedded_db: str, browser: dict[str, str]) -> None:
     assert "slow-ahead" in alert["Subject"] and "[simulated]" in alert.get_content()
 
 
-@pytest.mark.slow
+@pytest.mark.system("browser")
 def test_the_centres_own_login(embedded_db: str, browser: dict[str, str]) -> None:
     """There and back, and out of both, with a real OpenID Connect provider."""
     from api.conftest import serving
@@ -140,7 +140,7 @@ def test_the_centres_own_login(embedded_db: str, browser: dict[str, str]) -> Non
         run("login.mjs", {**browser, "FLITWATCH_URL": site.url}, timeout_s=480)
 
 
-@pytest.mark.slow
+@pytest.mark.system("browser")
 def test_the_database_goes_away_under_the_page(browser: dict[str, str]) -> None:
     """Stale data are called stale, and the page recovers by itself once the database is back."""
     server = Embedded(Path(tempfile.mkdtemp(prefix="flitwatch-test-", dir=PLACE)), durable=False)
@@ -160,7 +160,7 @@ def test_the_database_goes_away_under_the_page(browser: dict[str, str]) -> None:
     assert said[-1] == "1 of 1 passed", "\n".join(said)
 
 
-@pytest.mark.slow
+@pytest.mark.system("browser")
 def test_what_arrives_shows_at_its_door(embedded_db: str, browser: dict[str, str], tmp_path: Path) -> None:
     """An empty site: every door says "nothing yet", and a real remote write and import show at theirs with the right count."""
     from api.test_arrivals import bring_in
@@ -172,7 +172,7 @@ def test_what_arrives_shows_at_its_door(embedded_db: str, browser: dict[str, str
     assert said[-1] == "1 of 1 passed", "\n".join(said)
 
 
-@pytest.mark.slow
+@pytest.mark.system("browser")
 def test_spans_of_a_month_and_of_a_year(embedded_db: str, browser: dict[str, str]) -> None:
     """A year with a planted shift: the curve shows it at its day, days without counters as a gap, and years without any as nothing."""
     from api.test_spans import END_S, SHIFT_S, START_S

@@ -53,7 +53,7 @@ def test_the_app_of_open_ondemand_has_what_its_manifest_needs() -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("browser")
 def test_a_portal_that_a_site_names_shows_jobs_in_its_frame(
     embedded_db: str,
     browser: dict[str, str],  # noqa: F811

@@ -16,7 +16,7 @@ from flitwatch_api.settings import Settings
 
 
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("browser")
 def test_a_remote_s_machines_are_looked_at_and_never_changed(
     embedded_db: str,
     _embedded_template: Server,

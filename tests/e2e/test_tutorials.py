@@ -20,7 +20,7 @@ from fixtures.slurm import PROGRAMS, SlurmSite
 from nbclient import NotebookClient
 
 TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.system("browser")]
 #: The port that the pages name, which may be taken here.
 PORT = "8765"
 #: What a reader has at hand, by the folder of measured data.

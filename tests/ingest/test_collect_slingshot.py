@@ -171,7 +171,7 @@ def test_damage_is_a_dead_letter_and_stops_nothing(embedded_db: str, tmp_path: P
 
 
 @pytest.mark.integration
-@pytest.mark.parametrize("backend", ["table", pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.mark.parametrize("backend", ["table", pytest.param("kafka", marks=pytest.mark.system("stores"))])
 def test_topics_are_read_on_from_where_they_were_left(
     embedded_db: str, tmp_path: Path, topic: str, backend: str, request: pytest.FixtureRequest
 ) -> None:

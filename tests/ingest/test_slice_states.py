@@ -38,7 +38,7 @@ STEPS = int(os.environ.get("FLITWATCH_SLICE_STEPS", "120"))
 SEEDS = (
     range(int(asked))
     if (asked := os.environ.get("FLITWATCH_SLICE_SEEDS"))
-    else [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in (1, 2, 3))]
+    else [0, *(pytest.param(seed, marks=pytest.mark.system("numeric")) for seed in (1, 2, 3))]
 )
 #: Guards against a hang; a loaded machine takes as long as it takes.
 SETTLE_S = 900.0
@@ -590,7 +590,7 @@ def _world(url: str, feed: Quarters, seed: int) -> Iterator[_World]:
                 writer.close()
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_whatever_happens_to_writers_of_a_divided_topic_every_record_counts_once(
     embedded_db: str, feed: Quarters, quick: None, noted: list[ingest.Gap], seed: int

@@ -204,7 +204,7 @@ with open_log(url) as log:
 
 
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_kill_9_at_random_moments_loses_and_doubles_nothing(embedded_db: str, tmp_path: Path) -> None:
     rng = random.Random(7)
     folder, state = tmp_path / "csv", tmp_path / "state.json"

@@ -39,8 +39,7 @@ def until(holds: Any, limit_s: float = 90.0) -> None:
 
 
 @pytest.mark.integration
-@pytest.mark.slurm
-@pytest.mark.slow
+@pytest.mark.system("schedulers")
 def test_jobs_of_a_real_slurm(slurm: Any, table_log: Log, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_CONF", slurm.environment["SLURM_CONF"])
     state = tmp_path / "state.json"

@@ -94,8 +94,8 @@ class Site:
 
 @pytest.fixture(
     params=[
-        pytest.param("embedded", marks=pytest.mark.long),
-        pytest.param("full", marks=[pytest.mark.kafka, pytest.mark.timescale]),
+        pytest.param("embedded", marks=pytest.mark.system("faults")),
+        pytest.param("full", marks=pytest.mark.system("faults")),
     ]
 )
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
@@ -112,7 +112,7 @@ def site(request: pytest.FixtureRequest) -> Iterator[Site]:
 
 
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("faults")
 def test_counts_are_exact_after_kills_of_everything(site: Site) -> None:
     rng = random.Random(11)
     fabric = dragonfly(1, 2, 4, name="kills")

@@ -23,7 +23,7 @@ from flitwatch_domain.generators import dragonfly
 from flitwatch_ops.embedded import Embedded
 from flitwatch_stream.backends import open_log
 
-pytestmark = [pytest.mark.integration, pytest.mark.kafka]
+pytestmark = [pytest.mark.integration, pytest.mark.system("faults")]
 
 PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 PATIENCE_S = 60.0

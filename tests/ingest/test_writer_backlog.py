@@ -24,7 +24,7 @@ PARTITIONS = 4
 SECONDS = 120
 
 
-@pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.system("stores"))])
 def log_url(request: pytest.FixtureRequest, embedded_db: str) -> str:
     return embedded_db if request.param == "table" else request.getfixturevalue("kafka")
 

@@ -30,7 +30,7 @@ RAW_BYTES = 64 << 10
 LARGE = 10_000_000
 
 
-@pytest.fixture(params=["embedded", pytest.param("full", marks=[pytest.mark.kafka, pytest.mark.timescale])])
+@pytest.fixture(params=["embedded", pytest.param("full", marks=pytest.mark.system("stores"))])
 def stack(request: pytest.FixtureRequest) -> tuple[str, str]:
     """(database, log): the embedded one's own table, or TimescaleDB and Kafka."""
     if request.param == "embedded":

@@ -53,14 +53,14 @@ class Writers:
             process.communicate()
 
 
-@pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.system("faults"))])
 def log_url(request: pytest.FixtureRequest, embedded_db: str) -> str:
     return embedded_db if request.param == "table" else request.getfixturevalue("kafka")
 
 
 @pytest.mark.integration
-@pytest.mark.slow
-@pytest.mark.parametrize("kills", [KILLS, pytest.param(MANY_KILLS, marks=pytest.mark.long)])
+@pytest.mark.system("faults")
+@pytest.mark.parametrize("kills", [KILLS, pytest.param(MANY_KILLS, marks=pytest.mark.system("faults"))])
 @pytest.mark.parametrize("count", [1, 2])
 def test_counts_are_exact_after_random_kills(
     embedded_db: str, log_url: str, count: int, kills: int, topic: str

@@ -14,7 +14,7 @@ from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
 from flitwatch_stream.backends import open_log
 
-pytestmark = [pytest.mark.integration, pytest.mark.long]
+pytestmark = [pytest.mark.integration, pytest.mark.system("numeric")]
 
 DAYS = 1_300
 

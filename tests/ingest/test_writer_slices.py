@@ -30,7 +30,7 @@ PARTITIONS = 4
 SETTLE_S = 900.0
 
 
-@pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.system("stores"))])
 def log_url(request: pytest.FixtureRequest, embedded_db: str) -> str:
     return embedded_db if request.param == "table" else request.getfixturevalue("kafka")
 
@@ -165,7 +165,7 @@ def test_a_source_that_moves_to_another_partition_is_neither_lost_nor_doubled(
 
 
 @pytest.mark.integration
-@pytest.mark.long
+@pytest.mark.system("numeric")
 def test_counts_are_exact_where_one_of_two_writers_is_killed_again_and_again(
     embedded_db: str, log_url: str, feed: Quarters
 ) -> None:
@@ -223,7 +223,7 @@ def _past(url: str, topic: str, ends: dict[int, int]) -> int:
 
 
 @pytest.mark.integration
-@pytest.mark.long
+@pytest.mark.system("numeric")
 def test_writers_come_stand_still_end_and_are_killed_and_every_record_counts_once(
     embedded_db: str, log_url: str, feed: Quarters
 ) -> None:

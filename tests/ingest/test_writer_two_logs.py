@@ -18,7 +18,7 @@ from flitwatch_stream.backends import open_log
 SECONDS = 8
 
 
-@pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.system("stores"))])
 def second_log(request: pytest.FixtureRequest) -> Iterator[str]:
     """The URL of a log that is not in the test's database."""
     if request.param == "kafka":

@@ -129,7 +129,7 @@ class Site:
         return self.server.url
 
 
-@pytest.fixture(params=["embedded", pytest.param("full", marks=[pytest.mark.kafka, pytest.mark.timescale])])
+@pytest.fixture(params=["embedded", pytest.param("full", marks=pytest.mark.system("faults"))])
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
     if request.param == "full":
         try:

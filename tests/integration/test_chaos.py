@@ -27,9 +27,7 @@ ROUTERS = 24
 SETTLE_LIMIT_S = 90.0
 
 
-@pytest.fixture(
-    params=["embedded", pytest.param("full", marks=[pytest.mark.kafka, pytest.mark.timescale, pytest.mark.long])]
-)
+@pytest.fixture(params=["embedded", pytest.param("full", marks=pytest.mark.system("faults"))])
 def platform(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Platform]:
     if request.param == "full" and shutil.which("java") is None:
         pytest.skip("needs Java: apt-get install openjdk-17-jre-headless")
@@ -45,9 +43,9 @@ def platform(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Platfor
 
 
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("faults")
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kills", [KILLS, pytest.param(MANY_KILLS, marks=pytest.mark.long)])
+@pytest.mark.parametrize("kills", [KILLS, pytest.param(MANY_KILLS, marks=pytest.mark.system("faults"))])
 def test_counts_are_exact_after_random_kills(platform: Platform, kills: int) -> None:
     rng = random.Random(7)
     url = platform.state()["database"]
@@ -84,7 +82,7 @@ def test_counts_are_exact_after_random_kills(platform: Platform, kills: int) -> 
 
 
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("faults")
 @pytest.mark.timeout(600)
 def test_nothing_is_lost_over_kills_a_full_disk_stepped_clocks_and_a_cut_network() -> None:
     from integration.campaign import Setting, chaos

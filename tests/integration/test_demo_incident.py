@@ -17,7 +17,7 @@ from flitwatch_db.jobs.incident import incident
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.spec import SCENARIOS, TwinSpec
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.system("numeric")]
 SEED, WITHIN_S = 1, 110
 #: Any, and two on which a planted job of 224 nodes found room where it disturbed nobody.
 DAYS = (1, 29929041, 29929409)

@@ -23,7 +23,7 @@ from fixtures.databases import PLACE
 
 from flitwatch_twin.spec import load_spec
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.integration, pytest.mark.system("processes"), pytest.mark.timeout(900)]
 
 #: So long after `up` gave the prompt back nothing more is waited for.
 GIVEN_UP_S = 600.0

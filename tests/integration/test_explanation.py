@@ -15,11 +15,11 @@ from flitwatch_db.jobs.explanation import explain
 from flitwatch_db.jobs.incident import incident
 from flitwatch_domain.alerts import Rule, Sample
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.system("numeric")]
 #: One of the seeds that the thresholds were chosen on (1, 3, 4, 7 and 8): this keeps what they reach; `benchmarks.explanation` checks others.
 SEED, INCIDENTS, QUIET = 8, 5, 3
 #: Seeds on which no threshold was chosen, and how many quiet stretches of 25 minutes are looked at.
-OTHER_SEEDS = (11, *(pytest.param(seed, marks=pytest.mark.long) for seed in (12, 13)))
+OTHER_SEEDS = (11, *(pytest.param(seed, marks=pytest.mark.system("numeric")) for seed in (12, 13)))
 QUIET_DAYS = 13
 
 

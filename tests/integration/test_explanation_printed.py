@@ -22,7 +22,7 @@ from flitwatch_db import connect
 from flitwatch_db.jobs import evidence
 from flitwatch_db.jobs.parts import parts
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.system("numeric")]
 SEED = 1
 
 

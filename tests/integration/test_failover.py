@@ -9,7 +9,7 @@ from flitwatch_ops.stack.daemon import free_port
 
 
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("faults")
 @pytest.mark.skipif(bool(patroni_cluster.lacking()), reason=patroni_cluster.lacking())
 @pytest.mark.timeout(300)
 def test_nothing_is_lost_when_a_standby_takes_over() -> None:

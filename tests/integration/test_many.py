@@ -72,7 +72,7 @@ def held(url: str, topics: Iterable[str]) -> list[float]:
     return list(found.values())
 
 
-@pytest.mark.kafka
+@pytest.mark.system("stores")
 def test_three_writers_share_the_topics_and_take_over_from_a_dead_one(
     embedded_db: str, kafka: str, topic: str, tmp_path: Path
 ) -> None:

@@ -26,7 +26,7 @@ from flitwatch_slurm.trial import read
 
 FOLDER = Path(flitwatch_slurm.__file__).parent
 PLUGIN = Path("/usr/lib/x86_64-linux-gnu/slurm-wlm/job_submit_lua.so")
-pytestmark = [pytest.mark.integration, pytest.mark.slurm, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.system("schedulers")]
 
 
 @pytest.fixture(scope="module")

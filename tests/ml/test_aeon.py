@@ -48,7 +48,7 @@ def windows(series: Floats, answers: Floats | None, standard: tuple[Floats, Floa
     return Windows(past, np.zeros((cases, 0)), order, order, zero, zero, one, future, one, np.ones(cases, dtype=bool))
 
 
-@pytest.mark.long
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("name", ["covid_3month", "cardano_sentiment"])
 @pytest.mark.parametrize(
     "forecaster", [AttentionForecaster(), RidgeForecaster(), LightGBMForecaster()], ids=lambda f: type(f).__name__

@@ -39,7 +39,7 @@ def unstressed():
     return judged("none")
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("world", ["shift-10", "shift-20"])
 def test_an_upgrade_names_no_innocents_and_hides_few_of_the_guilty(unstressed, world: str) -> None:
     false_share, recall = figures(judged(world))
@@ -48,7 +48,7 @@ def test_an_upgrade_names_no_innocents_and_hides_few_of_the_guilty(unstressed, w
     assert recall >= 0.75 * found_without > 0.5
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_eight_strong_users_are_found_although_they_hide_one_another(unstressed) -> None:
     """0.89 of them are named, as many as when whom chance selected made the others surer."""
     assert figures(unstressed)[1] >= 0.87
@@ -64,14 +64,14 @@ def test_the_same_draws_deceive_a_method_without_a_calendar() -> None:
     assert np.mean(shares) > 0.2
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("world", ["drift", "heavy-tails"])
 def test_drift_and_wild_runs_name_no_innocents(world: str) -> None:
     false_share, recall = figures(judged(world))
     assert false_share <= 0.1 and recall > 0.5
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_where_nobody_slows_anybody_hardly_a_set_has_a_name() -> None:
     assert sum(len(named(fitted)) > 0 for _, fitted in judged("nobody", range(300, 312))) <= 2
 
@@ -101,7 +101,7 @@ def test_who_comes_alone_is_not_said_to_come_with_anybody() -> None:
     assert not [reason for reasons in fitted.reasons_ for reason in reasons if "together" in reason]
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_of_each_pair_that_is_found_both_are_told_why_or_the_guilty_one_is_told_apart() -> None:
     together, apart, innocent = 0, 0, 0
     for drawn, fitted in judged("pairs", range(300, 306)):
@@ -119,7 +119,7 @@ def test_of_each_pair_that_is_found_both_are_told_why_or_the_guilty_one_is_told_
     assert innocent <= 1, "one name in ten may be false; 2 of 120 pairs of other seeds"
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_intervals_hold_the_true_effect_about_as_often_as_they_say(unstressed) -> None:
     held = []
     for drawn, fitted in unstressed:
@@ -136,7 +136,7 @@ SLOWED = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("law", SLOWED)
 def test_intervals_of_those_who_slow_runs_hold_the_effect_however_it_grows_with_nodes(law: str) -> None:
     held, ratio = [], []
@@ -241,14 +241,14 @@ def beside_half(rng: np.random.Generator, runs: int, users: int) -> tuple[np.nda
     return (rng.random((runs, users)) < 0.5) * 10.0, start
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize(
     ("made", "runs", "users", "times"),
     [
         (everywhere, 24, 40, "normal"),
         (everywhere, 24, 40, "heavy tails"),
         *(
-            pytest.param(*larger, marks=pytest.mark.long)
+            pytest.param(*larger, marks=pytest.mark.system("numeric"))
             for larger in (
                 (beside_half, 60, 300, "normal"),
                 (everywhere, 60, 200, "normal"),
@@ -275,7 +275,7 @@ def test_shuffled_run_times_seldom_give_a_name_and_each_shuffle_is_reported() ->
     assert found["share"] <= 0.1 and found["shuffles"] == 60 and done == list(range(1, 61))
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_users_beside_three_runs_of_ten_who_slow_nobody_give_a_name_at_the_rate_that_is_claimed() -> None:
     """Here nothing makes the p-values less certain, so that a tenth of the sets has a name: neither more nor, by a method that is blind, far fewer."""
     _, start, exposure, time_s = one_user()

@@ -63,7 +63,7 @@ def test_circumstances_are_not_divided_by_the_time_of_a_step() -> None:
     assert model.constant_[len(NAMES) :].all()
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_where_nothing_carries_no_group_is_said_to() -> None:
     found = []
     for seed in range(12):

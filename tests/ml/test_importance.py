@@ -47,7 +47,7 @@ def nothing_carried(seed: int, runs: int = 60, steps: int = 10) -> tuple[StepSer
     return StepSeries(5 * rng.lognormal(0, 0.15, (runs, steps)), rates), np.arange(runs, dtype=float)
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("members", [("ridge",), ("lightgbm",), ("attention alone",), ("ridge", "attention")])
 def test_the_counter_that_alone_carries_the_future_is_first(twin_world, members) -> None:
     found = importances(*twin_world, COUNTER_NAMES, M, K, (), members)

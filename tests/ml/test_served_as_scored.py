@@ -123,7 +123,7 @@ def _read(values) -> list[float | None] | None:
 
 
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_the_service_sees_the_neighbourhood_that_is_scored(stored: str, campaign) -> None:
     with connect(stored) as conn:
         runs = estimates.runs_of(conn, campaign.executable, campaign.nodes)
@@ -218,7 +218,7 @@ def demand_equal(
 
 
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_the_task_gives_everything_of_every_user_as_it_is_scored(all_stored: str, campaign: Campaign) -> None:
     asked = {"exe": campaign.executable, "nodes": campaign.nodes, "definition": "paper"}
     ours = demand_equal(campaign, *served_users(all_stored, asked), "mi, present throughout (the paper)")
@@ -226,7 +226,7 @@ def test_the_task_gives_everything_of_every_user_as_it_is_scored(all_stored: str
 
 
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_of_few_runs_untestable_users_and_their_reasons_are_as_scored_too(stored: str, campaign: Campaign) -> None:
     asked = {"exe": campaign.executable, "nodes": campaign.nodes, "definition": "paper"}
     served = served_users(stored, asked)
@@ -244,7 +244,7 @@ def _estimate(url: str, number: int) -> tuple[dict, dict, dict]:
 
 
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_the_task_gives_the_drivers_that_are_scored(all_stored: str, campaign: Campaign, scored_set: None) -> None:
     asked = {"exe": campaign.executable, "nodes": campaign.nodes}
     _, score, result = _estimate(all_stored, tasks.deviation(asked, Context(all_stored))["estimate_id"])
@@ -262,7 +262,7 @@ def test_the_task_gives_the_drivers_that_are_scored(all_stored: str, campaign: C
 
 
 @pytest.mark.integration
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 def test_the_task_gives_the_forecasts_that_are_scored(all_stored: str, campaign: Campaign, scored_set: None) -> None:
     asked = {"exe": campaign.executable, "nodes": campaign.nodes}
     parameters, score, result = _estimate(all_stored, tasks.forecast(asked, Context(all_stored))["estimate_id"])

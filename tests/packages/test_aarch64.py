@@ -14,8 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EM_AARCH64 = 183
 
 
-@pytest.mark.slow
-@pytest.mark.long
+@pytest.mark.system("packages")
 @pytest.mark.timeout(3600)
 def test_the_wheel_for_aarch64_holds_its_processors_code_and_says_so(uv: str, tmp_path: Path) -> None:
     if shutil.which("aarch64-linux-gnu-g++") is None:

@@ -26,7 +26,7 @@ from e2e.test_page import browser  # noqa: F401
 
 from packages.conftest import ROOT, free_port, look_at_edison
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.system("packages")]
 PATHS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 #: What systemd does for the unit: its user, its folder, its command. The shell stays: with it the whole namespace ends.
 START = """set -e
@@ -396,7 +396,7 @@ def test_a_removal_disables_units_where_no_systemd_runs(scripts: dict[str, Path]
     assert not (image / "usr/lib/flitwatch").exists()
 
 
-@pytest.mark.long
+@pytest.mark.system("packages")
 def test_the_deb_starts_under_systemd_and_its_removal_keeps_the_data(packages: dict[str, Path], debian: Path) -> None:
     port = free_port()
     unit = debian / "etc/systemd/system/flitwatch.service.d/port.conf"

@@ -18,7 +18,7 @@ from e2e.test_page import browser  # noqa: F401
 
 from packages.conftest import ROOT, free_port, look_at_edison
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.system("packages")]
 #: What the program may call of the system; no compiler, no CMake, no Git.
 TOOLS = ("env", "nice", "sh")
 

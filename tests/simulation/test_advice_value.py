@@ -162,7 +162,7 @@ def test_the_same_seed_gives_the_same_month() -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["pattern", *(pytest.param(part, marks=pytest.mark.long) for part in ("running", "drivers"))]
+    "part", ["pattern", *(pytest.param(part, marks=pytest.mark.system("numeric")) for part in ("running", "drivers"))]
 )
 def test_each_new_part_acts_alone_once_it_knows_something(part: str) -> None:
     month = make_month("plain", 2, 9, TICK_S)

@@ -28,7 +28,7 @@ CASES = [
     ("halo3d", 2_048, 3, "scattered", True),
     ("sweep3d", 32_768, 2, "scattered", False),
     ("permutation", 32_768, 4, "scattered", False),
-    pytest.param("halo3d", 131_072, 2, "scattered", False, marks=pytest.mark.long),
+    pytest.param("halo3d", 131_072, 2, "scattered", False, marks=pytest.mark.system("numeric")),
     ("halo3d", 32_768, 4, "packed", False),
     ("bisection", 32_768, 2, "packed", False),
 ]

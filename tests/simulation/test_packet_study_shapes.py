@@ -132,7 +132,7 @@ def test_minighost_gains_from_its_mapping() -> None:
     ("seed", "load", "sizes"),
     [
         (1, 1.0, [128, 1024, 16384]),
-        pytest.param(5, 0.2, [128, 1024, 16384, 262144, 1 << 20], marks=pytest.mark.long),
+        pytest.param(5, 0.2, [128, 1024, 16384, 262144, 1 << 20], marks=pytest.mark.system("numeric")),
     ],
 )
 def test_equation_two_correlates_with_simulated_ping_pongs(seed: int, load: float, sizes: list[int]) -> None:
@@ -161,7 +161,7 @@ def test_amg_does_best_contiguous_and_varies_least_there_with_minimal_routes() -
     assert worse["random-node", "adaptive"] > 1.4 * worse["contiguous", "minimal"]
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.parametrize("seed", [1, pytest.param(3, marks=pytest.mark.system("numeric"))])
 def test_fill_boundary_wants_balance_and_suffers_from_bursts(seed: int) -> None:
     # Wang 2018, figures 3 and 10, on a smaller machine: 125 of 512 nodes.
     machine = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "load": 0.5, "seed": seed, "runs": 2}

@@ -195,14 +195,14 @@ def test_bad_scenarios(scenario: str, seed: int, users: int) -> None:
         campaign.generate(scenario, seed, users)
 
 
-@pytest.mark.slow
+@pytest.mark.system("numeric")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("name", "band"),
     [
-        pytest.param("amg-128", (1.05, 1.6, 2.5, 4.5), marks=pytest.mark.long),
+        pytest.param("amg-128", (1.05, 1.6, 2.5, 4.5), marks=pytest.mark.system("numeric")),
         ("umt-128", (1.03, 1.5, 2.0, 4.5)),
-        pytest.param("milc-128", (1.1, 1.9, 2.5, 4.8), marks=pytest.mark.long),
+        pytest.param("milc-128", (1.1, 1.9, 2.5, 4.8), marks=pytest.mark.system("numeric")),
     ],
 )
 def test_shapes_of_the_paper(

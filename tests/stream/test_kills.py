@@ -19,7 +19,7 @@ from flitwatch_domain.errors import MissingDependency, Unavailable
 from flitwatch_ops.embedded import Embedded
 from flitwatch_stream.backends import open_log
 
-pytestmark = [pytest.mark.integration, pytest.mark.slow]
+pytestmark = [pytest.mark.integration, pytest.mark.system("faults")]
 
 PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 KILLS = 3
@@ -27,7 +27,7 @@ SOURCES = 5
 TOPIC = "kills"
 
 
-@pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.kafka)])
+@pytest.fixture(params=["table", pytest.param("kafka", marks=pytest.mark.system("faults"))])
 def server(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A server of this test's own, which it may kill: has `start`, `kill` and `url`."""
     folder = tempfile.mkdtemp(prefix="flitwatch-kill-", dir=PLACE)

@@ -23,7 +23,7 @@ from flitwatch_ops.stack.kafka import Kafka
 from flitwatch_stream.backends import open_log
 from flitwatch_stream.kafka_site import VARIABLE
 
-pytestmark = [pytest.mark.integration, pytest.mark.kafka]
+pytestmark = [pytest.mark.integration, pytest.mark.system("stores")]
 USER, PASSWORD, ADMIN_TIMEOUT_S = "flitwatch", "Sesame-open-7391", 60
 
 

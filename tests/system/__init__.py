@@ -1,0 +1,1 @@
+"""The system suite: the tests that the gate leaves out, in shards (docs/system-tests.md)."""
