@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["system.selection", "fixtures.databases", "fixtures.alertmanager"]
+pytest_plugins = ["system.selection", "support.databases", "support.alertmanager"]
 
 # A busy machine fails no property by its clock.
 settings.register_profile("flitwatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from fixtures.smtp_sink import smtp_sink
+from support.smtp_sink import smtp_sink
 
 from alerting.receivers import Hook, config
 from flitwatch_alerting.contact_points import send_tests, with_contacts

@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 from argon2 import PasswordHasher
-from fixtures.databases import Server
+from support.databases import Server
 
 from api.world import World, seed
 from flitwatch_api.people import login_limiter

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from fixtures.databases import Server
+from support.databases import Server
 
 from api.conftest import Served, serving
 from flitwatch_api.settings import Settings

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from fixtures.counted import count_routers
-from fixtures.databases import Server
+from support.counted import count_routers
+from support.databases import Server
 
 from api.conftest import Served, serving
 from api.world import T0

@@ -11,7 +11,7 @@ from html import escape
 import numpy as np
 import orjson
 import pytest
-from fixtures.databases import Server
+from support.databases import Server
 
 from api.conftest import Served, bearer, serving
 from api.world import T0, seed

@@ -11,8 +11,8 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from fixtures.counted import count_routers
 from prometheus_client.parser import text_string_to_metric_families
+from support.counted import count_routers
 
 from api.conftest import serving
 from flitwatch_api.settings import Settings

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from fixtures.databases import Server
+from support.databases import Server
 
 from api.conftest import bearer, serving
 from api.test_task_locks import GOOD, ROLES

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from fixtures.databases import Server
+from support.databases import Server
 
 from api.conftest import Served, serving
 from api.world import T0, World

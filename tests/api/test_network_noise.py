@@ -12,7 +12,7 @@ import numpy as np
 import psycopg
 import pytest
 from click.testing import CliRunner
-from fixtures.databases import Server
+from support.databases import Server
 
 from api.conftest import Served, serving
 from flitwatch.commands.noise import noise

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fixtures.databases import Server
+from support.databases import Server
 
 from api.conftest import Served, bearer, serving
 from api.test_events import emit, goes_on, take

@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
-from fixtures.databases import PLACE
+from support.databases import PLACE
 
 from api.conftest import Served, serving
 from api.world import T0, THROUGH, World

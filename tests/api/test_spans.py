@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from fixtures.databases import Server
 from numpy.typing import NDArray
+from support.databases import Server
 
 from api.conftest import Served, serving
 from flitwatch_api.settings import Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from fixtures.databases import Server
+from support.databases import Server
 
 from api.conftest import Served, serving
 from flitwatch_api.settings import Settings

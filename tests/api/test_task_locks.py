@@ -10,8 +10,8 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from fixtures.databases import Server
 from pydantic import BaseModel
+from support.databases import Server
 
 from api.conftest import Served, bearer, serving
 from flitwatch_api.settings import Settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fixtures.databases import Server
+from support.databases import Server
 
 from api.conftest import serving
 from flitwatch_api.settings import Settings

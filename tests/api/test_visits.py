@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
-from fixtures.databases import Server
+from support.databases import Server
 
 from api.conftest import Served, bearer, serving
 from flitwatch_api.people.cookie_signer import CookieSigner

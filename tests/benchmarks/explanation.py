@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import numpy as np
-from fixtures.databases import PLACE
 from integration.incidents import Told, World, draws, is_felt, score
+from support.databases import PLACE
 
 from flitwatch_db import connect
 from flitwatch_db.jobs.explanation import explain

@@ -14,7 +14,7 @@ from signal import SIGUSR1
 
 import httpx
 import pytest
-from fixtures.databases import PLACE
+from support.databases import PLACE
 
 from flitwatch_api.serve import listen
 from flitwatch_db.migrations import migrate

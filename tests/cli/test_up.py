@@ -19,7 +19,7 @@ import psycopg
 import pytest
 from alerting.receivers import Hook
 from alerting.test_delivery import fire
-from fixtures.databases import PLACE
+from support.databases import PLACE
 
 from flitwatch.commands.up import METRICS, _processes
 from flitwatch.exposure import Exposure

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from api.world import HOSTILE, World
 from click.testing import CliRunner
-from fixtures.archives import LATER, everything, planted, rows, write
+from support.archives import LATER, everything, planted, rows, write
 
 from flitwatch.main import cli
 from flitwatch_db import connect

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from api.world import seed
-from fixtures.archives import everything, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.archives import everything, write
 
 from flitwatch_db import connect
 from flitwatch_db.archive import restore

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from fixtures.archives import LATER, planted
+from support.archives import LATER, planted
 
 from flitwatch_db import connect
 from flitwatch_db.archive import archive, restore

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from distributed import Client, LocalCluster
-from fixtures.calls import drawn, endless, once_fatal, refused
+from support.calls import drawn, endless, once_fatal, refused
 
 from flitwatch_db.tasks.executors import Executor, LocalExecutor, is_local, open_executor
 from flitwatch_db.tasks.executors.cluster import DaskExecutor, _run

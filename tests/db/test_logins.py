@@ -14,8 +14,8 @@ from typing import Any
 import psycopg
 import pytest
 from click.testing import CliRunner
-from fixtures.databases import PLACE, Server
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from support.databases import PLACE, Server
 
 from flitwatch.main import cli
 from flitwatch_db import connect

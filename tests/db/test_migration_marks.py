@@ -9,8 +9,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from fixtures.databases import Server
 from psycopg import sql
+from support.databases import Server
 
 from flitwatch_db import connect
 from flitwatch_db.migrations import available, bootstrap, runner

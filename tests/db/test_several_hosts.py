@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fixtures.databases import PLACE
 from psycopg.conninfo import conninfo_to_dict
+from support.databases import PLACE
 
 from flitwatch_db import async_pool, connect, conninfo, pool
 from flitwatch_db.core import logins

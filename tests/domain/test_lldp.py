@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures.ethernet import LEAVES, SPINES, SWITCHES, alias, application, cables, card, dump, mac, neighbour
+from support.ethernet import LEAVES, SPINES, SWITCHES, alias, application, cables, card, dump, mac, neighbour
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import CountedAt, Fabric, FabricKind, Technology

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.ufm import documents_of, public_cables
+from support.ufm import documents_of, public_cables
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import FabricKind

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from fixtures.databases import Server
 from integration.incidents import World, draws, is_felt
 from nbclient import NotebookClient
+from support.databases import Server
 
 from e2e.site import ROOT, served
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from fixtures.databases import PLACE
 from integration.incidents import World, draws, is_felt
+from support.databases import PLACE
 
 from e2e.beat import Beat
 from e2e.site import PAGE, ROOT, fill, served
@@ -113,7 +113,7 @@ def test_an_alert_by_mail(embedded_db: str, browser: dict[str, str]) -> None:
     """A contact point added on the page gets a test mail, and the mail of an alert that fires afterwards, from a real server."""
     from alerting.receivers import SLOW, config
     from alerting.test_engine import foretell, running
-    from fixtures.smtp_sink import smtp_sink
+    from support.smtp_sink import smtp_sink
 
     with smtp_sink() as (sink, server):
         chosen = config(rules=(SLOW,), mail={"server": server, "sender": "flitwatch@site.example"})

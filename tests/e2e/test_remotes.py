@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from api.test_remotes import token_file
 from api.world import seed
-from fixtures.databases import Server
+from support.databases import Server
 
 from e2e.site import PAGE
 from e2e.test_page import browser, run  # noqa: F401

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from fixtures.databases import PLACE
-from fixtures.slurm import PROGRAMS, SlurmSite
 from nbclient import NotebookClient
+from support.databases import PLACE
+from support.slurm import PROGRAMS, SlurmSite
 
 TUTORIALS = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
 pytestmark = [pytest.mark.integration, pytest.mark.system("browser")]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import cramjam
 import httpx
-from fixtures.alertmanager import free_port
+from support.alertmanager import free_port
 
 from flitwatch_ingest.exporters import messages
 from flitwatch_ingest.exporters.remote_write import V1, V2

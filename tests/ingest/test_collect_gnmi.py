@@ -15,12 +15,12 @@ from typing import Any
 import grpc
 import pytest
 from domain.test_lldp import openconfig
-from fixtures.ethernet import LEAVES, PORTS, SWITCHES
-from fixtures.gnmi_server import GnmiTarget, update
-from fixtures.ufm import certificate
 from ingest.test_collect_sonic import CABLED, by_port
 from ingest.test_lanes import lanes
 from pygnmi.spec.v080 import gnmi_pb2, gnmi_pb2_grpc
+from support.ethernet import LEAVES, PORTS, SWITCHES
+from support.gnmi_server import GnmiTarget, update
+from support.ufm import certificate
 
 from flitwatch_db import connect
 from flitwatch_domain.importers.lldp import fabric_of

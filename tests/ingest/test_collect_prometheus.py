@@ -17,8 +17,6 @@ from pathlib import Path
 import cramjam
 import httpx
 import pytest
-from fixtures.alertmanager import free_port
-from fixtures.prometheus import Exporter, Prometheus
 from ingest.exporting import TOKEN, V1, V2, Collector, Written, first, logged, second
 from ingest.test_port_counters import endpoint_words, stored_fabric
 from ingest.writing import START_S, kept
@@ -28,6 +26,8 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
+from support.alertmanager import free_port
+from support.prometheus import Exporter, Prometheus
 
 from flitwatch_db import connect
 from flitwatch_ingest.writer.drain import drain

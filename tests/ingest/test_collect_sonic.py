@@ -14,12 +14,12 @@ from pathlib import Path
 import httpx
 import pytest
 from api.conftest import serving
-from fixtures.ethernet import BYTES_A_US, LEAVES, PORTS, SWITCHES, application, cables, counters, dump
-from fixtures.redis_server import APPLICATION, CONFIGURATION, COUNTERS, PROGRAM, RedisServer
 from ingest.test_collect_prometheus import named
 from ingest.test_lanes import lanes
 from ingest.test_port_counters import observed
 from ingest.writing import START_S, kept
+from support.ethernet import BYTES_A_US, LEAVES, PORTS, SWITCHES, application, cables, counters, dump
+from support.redis_server import APPLICATION, CONFIGURATION, COUNTERS, PROGRAM, RedisServer
 
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fixtures.ufm import PASSWORD, TOKEN, USER, UfmServer, documents_of, public_cables
 from ingest.exporting import logged
 from ingest.test_collect_prometheus import named, switch_ports
 from ingest.test_port_counters import endpoint_words
 from ingest.writing import START_S, kept
+from support.ufm import PASSWORD, TOKEN, USER, UfmServer, documents_of, public_cables
 
 from flitwatch_db import connect
 from flitwatch_ingest.writer.drain import drain

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 from domain.test_lldp import openconfig
-from fixtures.ethernet import BYTES_A_US, PORTS, SWITCHES, Tables, alias, application, counters, mac
-from fixtures.gnmi_streams import GnmiServer, Notification, OpenConfigSwitch, SonicTelemetry
 from ingest.test_collect_gnmi import collect
 from ingest.test_collect_sonic import CABLED, by_port, counted, queued
 from ingest.test_lanes import lanes
+from support.ethernet import BYTES_A_US, PORTS, SWITCHES, Tables, alias, application, counters, mac
+from support.gnmi_streams import GnmiServer, Notification, OpenConfigSwitch, SonicTelemetry
 
 from flitwatch_domain.errors import Unavailable
 from flitwatch_ingest.collectors import gnmi_stream

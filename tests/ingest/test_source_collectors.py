@@ -18,8 +18,8 @@ from pathlib import Path
 import httpx
 import orjson
 import pytest
-from fixtures.alertmanager import free_port
 from prometheus_client.parser import text_string_to_metric_families
+from support.alertmanager import free_port
 
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.ldms_csv import CsvCollector

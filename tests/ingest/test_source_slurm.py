@@ -18,7 +18,7 @@ from flitwatch_stream.shapes import parse_job
 
 from .test_source_collectors import read_all
 
-pytest_plugins = ["fixtures.slurm"]
+pytest_plugins = ["support.slurm"]
 
 
 def jobs_in(log: Log) -> dict[tuple[str, int], Any]:

@@ -11,8 +11,8 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
-from fixtures.prometheus import Exporter
 from ingest.writing import Kept, kept
+from support.prometheus import Exporter
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics

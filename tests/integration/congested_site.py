@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from fixtures.counted import count_routers
+from support.counted import count_routers
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics

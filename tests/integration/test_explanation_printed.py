@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from api.conftest import serving
 from click.testing import CliRunner
-from fixtures.databases import Server
 from integration.incidents import Told, World, draws, is_felt
+from support.databases import Server
 
 from flitwatch.main import cli
 from flitwatch_alerting import senders

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.databases import Server
 from ingest.subnet import Subnet
 from noise_core import flow_ibsim
+from support.databases import Server
 
 from flitwatch.main import main
 from flitwatch_db import connect

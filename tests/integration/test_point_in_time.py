@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from click.testing import CliRunner
-from fixtures.databases import PLACE
+from support.databases import PLACE
 
 from flitwatch.commands.db import db
 from flitwatch_db import connect, migrations

@@ -13,9 +13,9 @@ from pathlib import Path
 import httpx
 import pytest
 from api.conftest import serving
-from fixtures.databases import Server
-from fixtures.slurm import PROGRAMS, SlurmSite
 from integration.congested_site import BUSY, CALM, agent, congest, seed, working
+from support.databases import Server
+from support.slurm import PROGRAMS, SlurmSite
 
 import flitwatch_slurm
 from flitwatch_api.settings import Settings

@@ -9,10 +9,10 @@ from typing import Any
 
 import orjson
 import pytest
-from fixtures.slurm import SlurmSite
+from support.slurm import SlurmSite
 
 pytestmark = pytest.mark.integration
-pytest_plugins = ["fixtures.slurm"]
+pytest_plugins = ["support.slurm"]
 SWEEP = ["study", "fig16", "--runs", "2000", "--set", "k_2d=[6,8]", "--set", "k_3d=[3]", "--threads", "1", "--json"]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 from distributed import Client, LocalCluster
-from fixtures.calls import running_calls
+from support.calls import running_calls
 
 from flitwatch_db import connect
 from flitwatch_db.runs import noise_bench

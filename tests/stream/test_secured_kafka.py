@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, ScramCredentialInfo, ScramMechani
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from fixtures.databases import PLACE
+from support.databases import PLACE
 
 from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, FlitwatchError, Unavailable
