@@ -5,7 +5,7 @@ from __future__ import annotations
 import socketserver
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from email import message_from_string
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+from support.waiting import eventually
 
 from alerting.receivers import SLOW, Hook, config
 from flitwatch_alerting.config import Config
@@ -49,14 +50,6 @@ def running(url: str, chosen: Config) -> Iterator[Engine]:
         assert not thread.is_alive()
 
 
-def until(holds: Callable[[], Any], limit_s: float = 30.0) -> Any:
-    deadline = time.monotonic() + limit_s
-    while not (found := holds()):
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.05)
-    return found
-
-
 def foretell(url: str, expected_s: float, low_s: float, high_s: float, ago_s: float = 40.0, key: str = "one") -> int:
     """A run and a forecast of its next steps, whose usual time is 100 s."""
     with connect(url, role="writer") as conn:
@@ -84,7 +77,7 @@ def test_a_real_alertmanager_shows_a_predicted_slowdown_until_it_is_over(embedde
         a for a in httpx.get(f"{alertmanager}/api/v2/alerts").json() if a["labels"].get("run") == str(run_id)
     ]
     with running(embedded_db, config({"name": "am", "kind": "alertmanager", "url": alertmanager})):
-        (alert,) = until(shown)
+        (alert,) = eventually(shown)
         assert alert["labels"]["alertname"] == "slow-ahead" and alert["labels"]["severity"] == "critical"
         assert float(alert["annotations"]["probability"]) > 0.99 and alert["status"]["state"] == "active"
         assert alert["annotations"]["simulated"] == "true" and "simulated" not in alert["labels"]
@@ -93,7 +86,7 @@ def test_a_real_alertmanager_shows_a_predicted_slowdown_until_it_is_over(embedde
         )
         # The next forecast is the usual time: the alert ends there too.
         foretell(embedded_db, 100, 95, 105, ago_s=16)
-        until(lambda: not shown())
+        eventually(lambda: not shown())
     ((_, phase, probability, evidence),) = alerts_of(embedded_db)
     assert phase == "resolved" and probability > 0.99
     assert (evidence["expected_s"], evidence["usual_s"], evidence["simulated"]) == (150, 100, True)
@@ -102,7 +95,7 @@ def test_a_real_alertmanager_shows_a_predicted_slowdown_until_it_is_over(embedde
 def test_an_uncertain_prediction_does_not_fire(embedded_db: str, hook: Hook) -> None:
     foretell(embedded_db, 150, 60, 240)
     with running(embedded_db, config({"name": "h", "kind": "webhook", "url": hook.url})) as engine:
-        until(lambda: engine.measures.rounds > 5)
+        eventually(lambda: engine.measures.rounds > 5)
     assert hook.got == [] and alerts_of(embedded_db) == []
 
 
@@ -113,8 +106,8 @@ def test_what_could_not_be_delivered_is_delivered_by_the_next_engine_and_only_on
     chosen = config({"name": "h", "kind": "webhook", "url": hook.url})
     hook.status = 500
     with running(embedded_db, chosen) as engine:
-        until(lambda: alerts_of(embedded_db))
-        until(lambda: engine.measures.rounds > 3)
+        eventually(lambda: alerts_of(embedded_db))
+        eventually(lambda: engine.measures.rounds > 3)
     assert hook.got == []
     with connect(embedded_db, role="writer") as conn:
         assert conn.execute("SELECT attempts, delivered_at, error FROM alert_notice").fetchall()[0][1] is None
@@ -122,8 +115,8 @@ def test_what_could_not_be_delivered_is_delivered_by_the_next_engine_and_only_on
     hook.status = 200
     for _ in range(3):
         with running(embedded_db, chosen) as engine:
-            until(lambda: hook.got)
-            until(lambda e=engine: e.measures.rounds > 2)
+            eventually(lambda: hook.got)
+            eventually(lambda e=engine: e.measures.rounds > 2)
     assert [a["status"] for body in hook.got for a in body["alerts"]] == ["firing"]
     assert hook.got[0]["alerts"][0]["simulated"] is True and len(hook.got[0]["key"]) == 32
 
@@ -143,8 +136,8 @@ def test_a_rule_or_a_receiver_that_fails_is_left_out_and_the_others_go_on(
     mail = {"name": "m", "kind": "mail", "server": "a..b", "to": ["ops@site.example"]}
     chosen = config(mail, {"name": "n", "kind": "webhook", "url": hook.url}, rules=(gaps, SLOW))
     with running(embedded_db, chosen) as engine:
-        until(lambda: hook.got)
-        until(lambda: engine.measures.rounds > 4)
+        eventually(lambda: hook.got)
+        eventually(lambda: engine.measures.rounds > 4)
     assert [a["rule"] for body in hook.got for a in body["alerts"]] == ["slow-ahead"]
     said = [record.message for record in caplog.records if "skipping it" in record.message]
     assert [sum(name in line for line in said) for name in ("a-gap", "a-older", f"silence {silence} ")] == [1, 1, 1]
@@ -158,10 +151,10 @@ def test_two_engines_tell_once_and_the_second_takes_over(embedded_db: str, hook:
     chosen = config({"name": "h", "kind": "webhook", "url": hook.url})
     with running(embedded_db, chosen) as second:
         with running(embedded_db, chosen):
-            until(lambda: hook.got)
+            eventually(lambda: hook.got)
         foretell(embedded_db, 160, 150, 170, key="two")
-        until(lambda: len(hook.got) > 1)
-        until(lambda: second.measures.rounds > 1)
+        eventually(lambda: len(hook.got) > 1)
+        eventually(lambda: second.measures.rounds > 1)
     assert len([a for body in hook.got for a in body["alerts"]]) == 2
 
 
@@ -179,13 +172,13 @@ def test_silence_and_inhibition_keep_quiet_and_groups_share_a_message(embedded_d
         assert now is not None
         add_silence(conn, {"rule": "very-slow"}, *now, "maintenance", "ops")
     with running(embedded_db, chosen) as engine:
-        until(lambda: len(alerts_of(embedded_db)) == 6)
+        eventually(lambda: len(alerts_of(embedded_db)) == 6)
         rounds = engine.measures.rounds
-        until(lambda: engine.measures.rounds > rounds + 3)
+        eventually(lambda: engine.measures.rounds > rounds + 3)
         assert hook.got == []
         with connect(embedded_db, role="writer") as conn:
             conn.execute("UPDATE alert_silence SET ends_at = now()")
-        until(lambda: hook.got)
+        eventually(lambda: hook.got)
     assert [[a["rule"] for a in body["alerts"]] for body in hook.got] == [["very-slow"] * 3]
 
 
@@ -232,7 +225,7 @@ def test_mail_and_slack_say_it_in_words(embedded_db: str, hook: Hook) -> None:
         }
         slow = {**SLOW, "summary": "<!channel> {exe} & co take {value}"}
         with running(embedded_db, config(mail, {"name": "s", "kind": "slack", "url": hook.url}, rules=(slow,))):
-            until(lambda: mails and hook.got)
+            eventually(lambda: mails and hook.got)
         server.shutdown()
     assert "1 firing" in mails[0] and "probability 1.00" in mails[0] and "[simulated]" in mails[0]
     assert "&lt;!channel&gt; milc &amp; co take 1.5" in hook.got[0]["text"]
@@ -318,8 +311,8 @@ def test_silent_counters_are_told_and_make_the_other_figures_quiet(embedded_db: 
         inhibit=[{"source": {"signal": "counter_silence"}, "target": {"signal": "stall_ratio"}, "equal": ["fabric"]}],
     )
     with running(embedded_db, chosen) as engine:
-        until(lambda: hook.got)
-        until(lambda: engine.measures.rounds > 4)
+        eventually(lambda: hook.got)
+        eventually(lambda: engine.measures.rounds > 4)
     assert {a["rule"] for body in hook.got for a in body["alerts"]} == {"silent"}
     with connect(embedded_db, role="reader") as conn:
         assert {e.payload["rule"] for e in events.since(conn, 0) if e.kind == "alert"} >= {"silent"}
@@ -342,17 +335,17 @@ def test_a_recording_that_ends_is_not_silent_and_a_machine_that_stops_is(embedde
 def test_a_lost_connection_and_a_table_that_is_away_are_waited_for(embedded_db: str, hook: Hook) -> None:
     chosen = config({"name": "h", "kind": "webhook", "url": hook.url})
     with running(embedded_db, chosen) as engine, connect(embedded_db, role="owner", autocommit=True) as conn:
-        until(lambda: engine.measures.rounds)
+        eventually(lambda: engine.measures.rounds)
         conn.execute("ALTER TABLE alert_rule RENAME TO alert_rule_away")
-        until(lambda: engine.measures.problems)
+        eventually(lambda: engine.measures.problems)
         conn.execute("ALTER TABLE alert_rule_away RENAME TO alert_rule")
         rounds = engine.measures.rounds
-        until(lambda: engine.measures.rounds > rounds)
+        eventually(lambda: engine.measures.rounds > rounds)
         ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'flitwatch alerting'"
         with connect(embedded_db, autocommit=True) as owner:
             assert owner.execute(ended + " AND datname = current_database()").fetchone() == (1,)
         foretell(embedded_db, 150, 140, 160)
-        until(lambda: hook.got)
+        eventually(lambda: hook.got)
 
 
 def test_labels_of_a_rule_are_on_its_alerts_and_route_and_group_them(embedded_db: str, hook: Hook) -> None:
@@ -368,14 +361,14 @@ def test_labels_of_a_rule_are_on_its_alerts_and_route_and_group_them(embedded_db
     )
     told = lambda: [(a["status"], a["labels"]["team"]) for body in hook.got for a in body["alerts"]]  # noqa: E731
     with running(embedded_db, chosen):
-        until(told)
+        eventually(told)
         with connect(embedded_db, role="writer") as conn:
             held = conn.execute("SELECT labels, summary FROM alert ORDER BY rule").fetchall()
             assert conn.execute("SELECT group_key FROM alert_notice").fetchall() == [("team=net",)]
             tried = dry_run(conn, read_rule(net), clock_s(conn) - 120, clock_s(conn))
             # Another label makes another alert: the one before ends at once.
             save_rule(conn, read_rule({**net, "labels": {"team": "ops"}}), "api")
-        until(lambda: len(told()) > 1)
+        eventually(lambda: len(told()) > 1)
     assert [labels["team"] for labels, _ in held] == ["net", "sys"] and held[0][1] == "net: milc"
     assert tried["alerts"][0]["labels"] == held[0][0] and tried["alerts"][0]["summary"] == "net: milc"
     assert told()[:2] == [("firing", "net"), ("resolved", "net")]
@@ -388,9 +381,9 @@ def test_rules_of_the_api_outlive_the_file_and_an_alert_ends_with_its_rule(embed
     with connect(embedded_db, role="writer") as conn:
         save_rule(conn, read_rule({**SLOW, "above": 1.3}), "api")
     with running(embedded_db, config({"name": "h", "kind": "webhook", "url": hook.url})):
-        until(lambda: hook.got)
+        eventually(lambda: hook.got)
         with connect(embedded_db, role="writer") as conn:
             assert [rule.above for rule, _ in rules(conn)] == [1.3]
             delete_rule(conn, "slow-ahead")
-        until(lambda: len(hook.got) > 1)
+        eventually(lambda: len(hook.got) > 1)
     assert [a["status"] for body in hook.got for a in body["alerts"]] == ["firing", "resolved"]

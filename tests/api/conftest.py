@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import httpx
 import pytest
 from argon2 import PasswordHasher
 from support.databases import Server
+from support.waiting import eventually
 
 from api.world import World, seed
 from flitwatch_api.people import login_limiter
@@ -56,9 +56,7 @@ def serving(settings: Settings) -> Iterator[Served]:
         thread.start()
         url = f"http://127.0.0.1:{port}"
         with httpx.Client(base_url=url, timeout=60) as client:
-            deadline = time.monotonic() + 60
-            while not running.started and time.monotonic() < deadline:
-                time.sleep(0.01)
+            eventually(lambda: running.started, every_s=0.01, what="the API to start")
             yield Served(url, client)
         running.should_exit = True
         thread.join(10)

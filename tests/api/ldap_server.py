@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import subprocess
-import time
 from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import ldap3
 import pytest
+from support.waiting import eventually
 
 BASE = "dc=centre,dc=example"
 ADMIN, ADMIN_PASSWORD = f"cn=admin,{BASE}", "of the administrator"
@@ -89,14 +89,14 @@ class LdapServer:
         self._process = subprocess.Popen(
             [SLAPD, "-f", self.folder / "slapd.conf", "-h", urls, "-d", "0"], stderr=subprocess.DEVNULL
         )
-        deadline = time.monotonic() + 30
-        while True:
-            try:
-                self.admin().unbind()
-                return
-            except ldap3.core.exceptions.LDAPExceptionError:
-                assert time.monotonic() < deadline and self._process.poll() is None, "slapd does not start"
-                time.sleep(0.05)
+        eventually(self._answers, what="slapd to answer", process=self._process)
+
+    def _answers(self) -> bool:
+        try:
+            self.admin().unbind()
+        except ldap3.core.exceptions.LDAPExceptionError:
+            return False
+        return True
 
     def stop(self) -> None:
         """End it."""

@@ -8,7 +8,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +20,7 @@ from fastapi import Request
 from hypothesis import given
 from hypothesis import strategies as st
 from integration import congested_site
+from support.waiting import eventually
 
 from api.conftest import bearer, operating, serving
 from flitwatch_api.advice.decide import LEAST_RUNS, PlacementQuestion, advise
@@ -322,9 +323,9 @@ def test_it_answers_from_what_it_knew_while_the_database_is_stopped_and_says_so(
 
         assert not away()
         server.stop()
-        _until(away)
+        eventually(away, every_s=0.2, what="the database to be away")
         server.start()
-        _until(lambda: not away())
+        eventually(lambda: not away(), every_s=0.2, what="the database to answer again")
 
 
 def test_a_token_known_a_while_ago_is_advised_while_the_database_is_away(
@@ -352,7 +353,7 @@ def test_a_token_known_a_while_ago_is_advised_while_the_database_is_away(
         with connect(url, role="gate", autocommit=True) as conn:
             people.revoke(conn, made["revoked"][0])
         assert asked("revoked").status_code == 401
-        _until(lambda: datetime.now(UTC) > made["short"][2])
+        eventually(lambda: datetime.now(UTC) > made["short"][2], every_s=0.2, what="the short token to expire")
         server.stop()
         for _ in range(3):
             got = asked("good")
@@ -401,13 +402,6 @@ async def test_a_database_that_hangs_is_not_waited_for_by_whom_it_knew(
         while await known.of(request(), from_memory=True) is not None:
             await asyncio.sleep(0.05)
     await platform.gate.close()
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
 
 
 def wide() -> Basis:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 import psycopg
 import pytest
+from support.waiting import eventually
 
 from api.conftest import Served, bearer, operating, serving
 from flitwatch_api.events import stream_access
@@ -66,10 +66,18 @@ def live(embedded_db: str) -> Iterator[Served]:
 
 
 def wait_until_listening(served: Served) -> None:
-    deadline = time.monotonic() + 60
-    while "flitwatch_api_listening 1.0" not in served.http.get("/metrics").text:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    eventually(
+        lambda: "flitwatch_api_listening 1.0" in served.http.get("/metrics").text,
+        every_s=0.02,
+        what="the API to listen for events",
+    )
+
+
+def wait_until_no_streams(served: Served) -> None:
+    eventually(
+        lambda: "flitwatch_api_event_streams 0.0" in served.http.get("/metrics").text,
+        what="the streams of clients that left to end",
+    )
 
 
 def test_every_stream_gets_every_event_in_order(live: Served, embedded_db: str) -> None:
@@ -120,10 +128,7 @@ def test_streams_are_bounded_in_number(live: Served) -> None:
     with following(live), following(live), following(live):
         refused = live.http.get("/api/v1/events")
         assert refused.status_code == 503 and "api_streams_max" in refused.json()["detail"]
-    deadline = time.monotonic() + 60
-    while live.http.get("/metrics").text.find("flitwatch_api_event_streams 0.0") < 0:
-        assert time.monotonic() < deadline, "streams whose client left are not let go"
-        time.sleep(0.05)
+    wait_until_no_streams(live)
 
 
 def test_hundreds_of_streams_leave_room_for_requests(embedded_db: str) -> None:
@@ -158,10 +163,7 @@ def test_one_caller_leaves_streams_for_others(embedded_db: str) -> None:
             assert refused.status_code == 429 and "api_streams_each" in refused.json()["detail"]
             with following(api, headers=operator) as lines:
                 assert next(line for line in lines if line.startswith(":")) == ": still here"
-        deadline = time.monotonic() + 60
-        while api.http.get("/metrics").text.find("flitwatch_api_event_streams 0.0") < 0:
-            assert time.monotonic() < deadline, "streams whose client left are not let go"
-            time.sleep(0.05)
+        wait_until_no_streams(api)
         with following(api), following(api):
             pass
 
@@ -181,10 +183,14 @@ def test_a_client_that_does_not_read_costs_a_bounded_queue(live: Served, embedde
         conn.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         conn.sendall(f"GET /api/v1/events HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
         conn.recv(200)
-        deadline = time.monotonic() + 60
-        while "flitwatch_api_event_streams_dropped_total 1.0" not in live.http.get("/metrics").text:
+
+        def dropped() -> bool:
+            if "flitwatch_api_event_streams_dropped_total 1.0" in live.http.get("/metrics").text:
+                return True
             emit(embedded_db, *({"state": "x" * 20_000} for _ in range(100)))
-            assert time.monotonic() < deadline
+            return False
+
+        eventually(dropped, every_s=0.0, what="the stream to be dropped")
     assert live.http.get("/healthz").status_code == 200
 
 
@@ -372,10 +378,7 @@ def test_a_late_sample_changes_what_is_shown(live: Served, embedded_db: str) -> 
             "late_from": "2026-09-21T13:00:00Z",
         }
         events.emit(conn, "counters", late)
-    deadline = time.monotonic() + 60
-    while shown() != 17:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    eventually(lambda: shown() == 17, every_s=0.02, what="the counters' new end", detail=shown)
 
 
 def test_counters_of_the_past_do_not_move_the_present(embedded_db: str) -> None:

@@ -10,7 +10,6 @@ import io
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 import pytest
 from cli.test_blame_measured import EXPOSURE_COLUMNS, RUN_COLUMNS, USERS, tables
 from ml.conftest import Context
+from support.waiting import eventually
 
 from api.conftest import bearer, serving
 from flitwatch.main import main
@@ -383,13 +383,16 @@ def test_a_worker_judges_the_measured_runs_as_the_command_does(site: Site, share
     main(["blame", "--runs", str(paths[0]), "--exposure", str(paths[1]), "--shuffles", "5", "--json"])
     said = json.loads(capfd.readouterr().out)
     with worker(site.url):
-        ended = {}
-        deadline = time.monotonic() + 240
-        while len(ended) < 2:
-            assert time.monotonic() < deadline, ended
+
+        def tasks() -> dict[int, dict]:
             rows = [site.http["otto"].get(f"/api/v1/tasks/{number}").json() for number in (task, bad)]
-            ended = {row["task_id"]: row for row in rows if row["state"] in ("succeeded", "failed")}
-            time.sleep(0.2)
+            return {row["task_id"]: row for row in rows}
+
+        def all_ended() -> bool:
+            return all(row["state"] in ("succeeded", "failed") for row in tasks().values())
+
+        eventually(all_ended, 240, 0.2, what="both tasks to end", detail=tasks)
+        ended = tasks()
     assert ended[task]["state"] == "succeeded", ended[task]["error"]
     assert ended[bad]["state"] == "failed" and ended[bad]["error"]["message"].startswith("runs.csv")
     assert site.held() == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,6 +10,7 @@ from datetime import UTC, datetime
 import httpx
 import psycopg
 import pytest
+from support.waiting import eventually
 
 from api.conftest import Served, bearer, guess_passwords, serving
 from flitwatch_api.app import create_app
@@ -411,9 +411,9 @@ def test_what_an_agent_sees_again_and_again_is_summed_up(embedded_db: str) -> No
             assert person.get("/api/v1/jobs").status_code == 200
         person.close()
         # Each kind by its first time, at once, while the platform serves.
-        deadline = time.monotonic() + 60
-        while len(seen("slurm")) < 4 and time.monotonic() < deadline:
-            time.sleep(0.1)
+        eventually(
+            lambda: len(seen("slurm")) >= 4, every_s=0.1, what="four audit entries", detail=lambda: seen("slurm")
+        )
         assert seen("slurm") == [("/api/v1/jobs", 0), ("/api/v1/jobs", 0), ("/api/v1/jobs/1", 0), ("/api/v1/jobs/2", 0)]
     again = [("/api/v1/jobs", 19), ("/api/v1/jobs/1", 19)]
     assert [one for one in seen("slurm") if one[1]] == again and len(seen("slurm")) == 6
@@ -491,12 +491,13 @@ def test_the_audit_log_has_changes_and_what_was_seen_and_keeps_it(
     clients["user"].get("/api/v1/jobs/2", headers={"X-Request-Id": "look-0043"})
     changed = clients["operator"].put("/api/v1/alerts/rules/r1", json={}, headers={"X-Request-Id": "change-0001"})
     assert changed.headers["x-request-id"] == "change-0001"
-    entries: list[dict] = []
-    deadline = time.monotonic() + 60
-    while "look-0042" not in {e["request_id"] for e in entries} and time.monotonic() < deadline:
-        entries = clients["admin"].get("/api/v1/audit", params={"actor": "operator", "limit": 1000}).json()["items"]
-        time.sleep(0.1)
-    by_id = {e["request_id"]: e for e in entries}
+
+    def entries() -> dict[str, dict]:
+        answer = clients["admin"].get("/api/v1/audit", params={"actor": "operator", "limit": 1000}).json()
+        return {entry["request_id"]: entry for entry in answer["items"]}
+
+    eventually(lambda: "look-0042" in entries(), every_s=0.1, what="the audit entry of the look", detail=entries)
+    by_id = entries()
     assert by_id["look-0042"]["action"] == "see job" and by_id["look-0042"]["target"] == "/api/v1/jobs/2"
     assert by_id["change-0001"]["action"] == "PUT put_alert_rule" and by_id["change-0001"]["status"] == 422
     everything = clients["admin"].get("/api/v1/audit", params={"limit": 1000}).text

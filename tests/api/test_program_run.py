@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.waiting import eventually
 
 from api.conftest import Served, serving
 from flitwatch.program_run.reports import of_job
@@ -54,18 +55,18 @@ class Site:
 
     def steps(self, application: str, wanted: int) -> dict[int, float]:
         """The steps of the one run of that application, once there are as many as wanted."""
-        deadline = time.monotonic() + 120
         found: dict[int, float] = {}
-        while time.monotonic() < deadline:
+
+        def complete() -> bool:
             runs = [one for one in self.served.get("/runs", limit=200)["items"] if one["exe"] == application]
             assert len(runs) <= 1
             if runs:
                 shown = self.served.get(f"/runs/{runs[0]['run_id']}/steps")
-                found = dict(zip(shown["step"], shown["time_s"], strict=True))
-                if len(found) >= wanted:
-                    return found
-            time.sleep(0.1)
-        raise AssertionError(f"{application}: {len(found)} of {wanted} steps")
+                found.update(zip(shown["step"], shown["time_s"], strict=True))
+            return len(found) >= wanted
+
+        eventually(complete, 120, 0.1, what=f"{wanted} steps of {application}", detail=lambda: found)
+        return found
 
     @property
     def kept(self) -> list[Path]:
@@ -213,9 +214,9 @@ signal.pause()
 def test_without_an_api_the_program_runs_it_is_said_once_and_what_is_kept_is_sent_later(site: Site) -> None:
     text = "from flitwatch_client import steps; steps.report(0, 1.5); print('out')"
     done = site.run("--application", "kept", *python(text), url="http://127.0.0.1:9")
-    deadline = time.monotonic() + 60
-    while not (site.kept and json.loads(site.kept[0].read_text())["steps"]) and time.monotonic() < deadline:
-        time.sleep(0.1)
+    eventually(
+        lambda: site.kept and json.loads(site.kept[0].read_text())["steps"], every_s=0.1, what="a file with the step"
+    )
     assert (done.returncode, done.stdout) == (0, b"out\n") and done.stderr.count(b"is not reported yet") == 1
     (file,) = site.kept
     assert file.stat().st_mode & 0o777 == 0o600 and "fwt_" not in file.read_text()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from support.waiting import eventually
 
 from api.conftest import Served
 from api.test_stalls import summed
@@ -136,11 +136,14 @@ def test_route_changes_are_marks_of_their_fabric(api: Served, world: World) -> N
 
 def _marks_when(api: Served, holds: Callable[[list], bool]) -> list:
     """The marks of the overview, once they are as they should be: an answer may be as old as its last event, or two seconds."""
-    deadline = time.monotonic() + 60
-    while not holds(marks := api.get("/fabrics/small/overview", points=20, **{"from": T0, "to": T0 + 200})["marks"]):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return marks
+    shown: list[list] = []
+
+    def shows() -> bool:
+        shown.append(api.get("/fabrics/small/overview", points=20, **{"from": T0, "to": T0 + 200})["marks"])
+        return holds(shown[-1])
+
+    eventually(shows, what="the marks of the overview", detail=lambda: shown[-1])
+    return shown[-1]
 
 
 def test_the_overview_sums_the_machine(api: Served, world: World) -> None:

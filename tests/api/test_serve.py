@@ -18,6 +18,7 @@ import httpx
 import numpy as np
 import pytest
 from support.databases import PLACE
+from support.waiting import eventually
 
 from api.conftest import Served, serving
 from api.world import T0, THROUGH, World
@@ -31,6 +32,13 @@ from flitwatch_ops.platform import EPHEMERAL_PLACES, EPHEMERAL_PREFIX
 COMMAND = [sys.executable, "-m", "flitwatch.main", "api"]
 
 
+def ready(base: str) -> bool:
+    try:
+        return httpx.get(f"{base}/readyz", timeout=1).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
 @contextmanager
 def running(url: str, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     with listen("127.0.0.1", 0) as free:
@@ -38,14 +46,7 @@ def running(url: str, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], 
     base = f"http://127.0.0.1:{port}"
     process = subprocess.Popen([*COMMAND, "--db", url, "--port", str(port), *options], stderr=subprocess.PIPE)
     try:
-        deadline = time.monotonic() + 120
-        while True:
-            try:
-                if httpx.get(f"{base}/readyz", timeout=1).status_code == 200:
-                    break
-            except httpx.HTTPError:
-                assert process.poll() is None and time.monotonic() < deadline
-                time.sleep(0.05)
+        eventually(lambda: ready(base), 120, what="the API to be ready", process=process)
         yield process, base
     finally:
         process.kill()
@@ -70,13 +71,7 @@ def test_a_throw_away_database_ends_with_the_command(tmp_path: Path, how: signal
     process = subprocess.Popen([*COMMAND, "--ephemeral", "--port", str(port)], stderr=subprocess.PIPE, env=environment)
     before = set()
     try:
-        while True:
-            try:
-                if httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=1).status_code == 200:
-                    break
-            except httpx.HTTPError:
-                assert process.poll() is None
-                time.sleep(0.05)
+        eventually(lambda: ready(f"http://127.0.0.1:{port}"), 600, what="the API to be ready", process=process)
         before = {
             folder
             for place in EPHEMERAL_PLACES
@@ -140,18 +135,14 @@ def test_a_database_that_comes_back_late_is_waited_for() -> None:
             with said.open("wb") as file, listen("127.0.0.1", 0) as free:
                 port = free.getsockname()[1]
                 process = subprocess.Popen([*COMMAND, "--db", url, "--port", str(port)], stderr=file)
-            deadline = time.monotonic() + 60
-            while b"waiting for the database" not in said.read_bytes() and time.monotonic() < deadline:
-                time.sleep(0.05)
-            assert process.poll() is None and b"waiting for the database" in said.read_bytes()
+            eventually(
+                lambda: b"waiting for the database" in said.read_bytes(),
+                what="the API to report that it waits for the database",
+                process=process,
+            )
+            assert process.poll() is None
             server.start()
-            while time.monotonic() < deadline and process.poll() is None:
-                try:
-                    assert httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=1).status_code == 200
-                    break
-                except (httpx.HTTPError, AssertionError):
-                    time.sleep(0.1)
-            assert httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5).status_code == 200
+            eventually(lambda: ready(f"http://127.0.0.1:{port}"), what="the API to be ready", process=process)
         finally:
             process.kill()
             process.wait()

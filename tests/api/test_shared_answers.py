@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -15,6 +14,7 @@ import httpx
 import numpy as np
 import psycopg
 import pytest
+from support.waiting import eventually
 
 from api.conftest import Served, bearer, serving
 from api.test_events import following, take, wait_until_listening
@@ -200,10 +200,7 @@ def test_what_nobody_tells_of_is_seen_soon(live: tuple[Served, int], embedded_db
     assert flits() == []
     with connect(embedded_db, role="writer") as conn:
         count(conn, fabric_id, 70, 3)
-    deadline = time.monotonic() + 60
-    while flits() != [3]:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    eventually(lambda: flits() == [3], what="the flits of the new counters", detail=flits)
 
 
 def test_nobody_is_given_what_another_may_see(embedded_db: str) -> None:

@@ -6,12 +6,12 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from support.waiting import eventually
 
 from flitwatch_ops.stack.daemon import free_port
 
@@ -71,12 +71,12 @@ def test_a_process_without_http_of_its_own_has_metrics(host: str) -> None:
     ]
     process = subprocess.Popen(argv, stderr=subprocess.DEVNULL)
     try:
-        text, deadline = "", time.monotonic() + 60
-        while not text and time.monotonic() < deadline:
-            try:
-                text = urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=2).read().decode()
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.2)
+        text = eventually(
+            lambda: urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=2).read().decode(),
+            every_s=0.2,
+            what="the agent's metrics",
+            retry=(OSError,),
+        )
         assert "process_resident_memory_bytes" in text and 'command="flitwatch agent slurm"' in text
     finally:
         process.terminate()

@@ -9,11 +9,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.waiting import eventually
 
 from flitwatch_db import connect
 
@@ -309,10 +309,12 @@ def test_an_import_that_is_ended_ends_its_database(tmp_path: Path, number: int) 
     environment = {**os.environ, "FLITWATCH_HOME": str(tmp_path / "home")}
     argv = [sys.executable, "-c", HOLD, str(tmp_path / "pid")]
     with subprocess.Popen(argv, env=environment) as process:
-        deadline = time.monotonic() + 120
-        while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.05)
+        eventually(
+            lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(),
+            120,
+            what="the database's process",
+            process=process,
+        )
         server = int((tmp_path / "pid").read_text())
         assert Path(f"/proc/{server}").exists()
         process.send_signal(number)

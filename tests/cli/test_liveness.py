@@ -8,13 +8,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from signal import SIGUSR1
 
 import httpx
 import pytest
 from support.databases import PLACE
+from support.waiting import eventually
 
 from flitwatch_api.serve import listen
 from flitwatch_db.migrations import migrate
@@ -52,11 +54,7 @@ def serving(url: str, *command: str) -> Iterator[tuple[subprocess.Popen[bytes], 
         process.wait()
 
 
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 120
-    while not holds():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.1)
+until = partial(eventually, timeout_s=120, every_s=0.1)
 
 
 def live(base: str) -> tuple[int, str]:

@@ -10,10 +10,10 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from support.waiting import eventually
 
 from flitwatch.main import main
 from flitwatch_domain.counters import identify
@@ -134,7 +134,7 @@ def test_an_interrupt_ends_a_run_in_one_line(replicas):
     running = subprocess.Popen([sys.executable, "-c", program, *endless], stdout=-1, stderr=-1, text=True)
     try:
         # Busy for longer than its start takes: the engine is at work.
-        wait_until(lambda: running.poll() is not None or cpu_s(running.pid) > 3)
+        eventually(lambda: running.poll() is not None or cpu_s(running.pid) > 3, 120, 0.1, "three seconds of work")
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
     finally:
@@ -148,13 +148,6 @@ def test_an_interrupt_ends_a_run_in_one_line(replicas):
 def cpu_s(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def wait_until(condition) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def test_several_jobs(capfd, tmp_path):

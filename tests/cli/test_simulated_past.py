@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 import numpy as np
 import pytest
+from support.waiting import eventually
 
 from flitwatch import simulated_past
 from flitwatch_db import connect
@@ -110,10 +110,8 @@ def test_a_writer_that_makes_the_days_first_partitions_meets_the_tree_in_no_dead
             counters.write_batch(writer, counters.Batch(endpoints=endpoints))
         made = pool.submit(simulated_past.tree, embedded_db, UNTIL_S)
         with connect(embedded_db, autocommit=True) as looking:
-            while not made.done() and looking.execute("SELECT count(*) FROM pg_locks WHERE NOT granted").fetchone() == (
-                0,
-            ):
-                time.sleep(0.05)
+            waits = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+            eventually(lambda: made.done() or looking.execute(waits).fetchone() != (0,), 600, what="the lock's queue")
         counters.write_batch(writer, counters.Batch(endpoints=endpoints))
         emit(writer, "counters", {"fabric_id": fabric_id, "through": "2026-11-25T00:00:00+00:00", "routers": 1})
         writer.commit()

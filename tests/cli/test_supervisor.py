@@ -9,11 +9,11 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from support.waiting import eventually
 
 from flitwatch.main import cli
 from flitwatch_domain.errors import Unavailable
@@ -22,13 +22,6 @@ from flitwatch_ops.orphans import end_orphans, orphans
 from flitwatch_ops.supervisor import Process, Server, Supervisor, running
 
 SLEEPER = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(600)"]
-
-
-def wait_for(holds, limit_s: float = 20.0) -> None:
-    deadline = time.monotonic() + limit_s
-    while not holds():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.05)
 
 
 def alive(pid: int) -> bool:
@@ -67,13 +60,13 @@ def pids(supervisor: Supervisor) -> dict[str, int]:
 
 def test_a_killed_process_comes_back_and_the_state_says_so(supervised, tmp_path: Path) -> None:
     supervisor, _ = supervised
-    wait_for(supervisor.state_file.exists)
+    eventually(supervisor.state_file.exists)
     first = pids(supervisor)["one"]
     os.kill(first, signal.SIGKILL)
-    wait_for(lambda: pids(supervisor).get("one") not in (None, first))
+    eventually(lambda: pids(supervisor).get("one") not in (None, first))
     second = pids(supervisor)["one"]
     assert alive(second)
-    wait_for(lambda: b'"restarts":1' in supervisor.state_file.read_bytes())
+    eventually(lambda: b'"restarts":1' in supervisor.state_file.read_bytes())
 
 
 def test_a_process_whose_loop_stops_coming_round_is_started_again(tmp_path: Path) -> None:
@@ -89,10 +82,10 @@ def test_a_process_whose_loop_stops_coming_round_is_started_again(tmp_path: Path
     thread = threading.Thread(target=_watch, args=(supervisor,))
     thread.start()
     try:
-        wait_for(lambda: all(child.silent_s is not None for child in supervisor.children[:2]))
+        eventually(lambda: all(child.silent_s is not None for child in supervisor.children[:2]))
         before = pids(supervisor)
         os.kill(before["frozen"], signal.SIGSTOP)
-        wait_for(lambda: pids(supervisor).get("frozen") not in (None, before["frozen"]), 60)
+        eventually(lambda: pids(supervisor).get("frozen") not in (None, before["frozen"]), 60)
         after = pids(supervisor)
         assert not alive(before["frozen"]) and alive(after["frozen"])
         assert (after["going"], after["mute"]) == (before["going"], before["mute"])
@@ -158,7 +151,7 @@ def test_what_is_still_starting_is_seen_and_can_be_stopped(tmp_path: Path, monke
     starting = subprocess.Popen([sys.executable, "-c", NEVER_SERVES, str(tmp_path), "flitwatch"])
     threading.Thread(target=starting.wait).start()  # or what has ended would still answer to its process id
     try:
-        wait_for(lambda: len([p for p in (running(tmp_path) or {}).get("processes", []) if p["pid"]]) == 2)
+        eventually(lambda: len([p for p in (running(tmp_path) or {}).get("processes", []) if p["pid"]]) == 2)
         told = json.loads(CliRunner().invoke(cli, ["status", "--json"], catch_exceptions=False).stdout)
         assert (told["running"], told["state"], told["pid"]) == (True, "starting", starting.pid)
         assert [(p["name"], p.get("metrics_port")) for p in told["processes"]] == [("one", 9201), ("never", None)]
@@ -196,7 +189,7 @@ with supervisor.interruptible():
 def test_output_of_processes_stands_in_their_log(tmp_path: Path) -> None:
     supervisor = Supervisor(tmp_path, [], [Process("one", SLEEPER)])
     supervisor.start(lambda line: None)
-    wait_for(lambda: (tmp_path / "log" / "one.log").read_text() == "up\n")
+    eventually(lambda: (tmp_path / "log" / "one.log").read_text() == "up\n")
     supervisor.stop()
 
 
@@ -216,7 +209,7 @@ def test_what_a_killed_supervisor_left_running_is_seen_and_ended(tmp_path: Path)
     )
     supervisor = subprocess.Popen([sys.executable, "-c", code, "flitwatch"])
     try:
-        wait_for(lambda: (running(tmp_path) or {}).get("state") == "running")
+        eventually(lambda: (running(tmp_path) or {}).get("state") == "running")
         assert orphans(tmp_path) == []
     finally:
         supervisor.kill()
@@ -224,7 +217,7 @@ def test_what_a_killed_supervisor_left_running_is_seen_and_ended(tmp_path: Path)
     left = orphans(tmp_path)
     assert len(left) == 2 and all(map(alive, left)) and running(tmp_path) is None
     assert end_orphans(tmp_path) == left
-    wait_for(lambda: not any(map(alive, left)))
+    eventually(lambda: not any(map(alive, left)))
     assert orphans(tmp_path) == []
 
 

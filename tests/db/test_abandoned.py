@@ -5,11 +5,10 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from support.waiting import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -41,20 +40,13 @@ def runs(process: int) -> bool:
         return False
 
 
-def until(what: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not come to that"
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_the_database_of_a_killed_process_ends(how: signal.Signals) -> None:
     process, folder, server = user()
     assert runs(server)
     process.send_signal(how)
     process.wait(60)
-    until(lambda: not folder.exists() and not runs(server))
+    eventually(lambda: not folder.exists() and not runs(server), what="the database to end")
 
 
 def test_one_that_ends_leaves_no_watcher() -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_domain.errors import Unavailable
@@ -102,8 +103,7 @@ def test_a_killed_server_comes_back_with_what_was_committed(folder: Path) -> Non
     thread.start()
     time.sleep(0.2)
     os.kill(server.pid() or 0, signal.SIGKILL)
-    while server.pid() is not None:
-        time.sleep(0.01)
+    eventually(lambda: server.pid() is None, 600, 0.01, what="the server to end")
     assert server.start() == url
     thread.join(30)
     assert not thread.is_alive()

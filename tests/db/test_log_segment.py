@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import psycopg
+from support.waiting import eventually
 
 from flitwatch_db import connect
 
@@ -28,9 +28,12 @@ def test_who_waited_for_a_segment_that_another_made_takes_it(embedded_db: str) -
         other = threading.Thread(target=second)
         other.start()
         waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-        while watching.execute(waits).fetchone() == (0,):
+
+        def second_waits() -> bool:
             assert other.is_alive(), found
-            time.sleep(0.02)
+            return watching.execute(waits).fetchone() != (0,)
+
+        eventually(second_waits, 600, 0.02, what="the second transaction to wait for the lock")
         first.commit()
         other.join()
     assert made is not None and found == [made[0]]

@@ -23,6 +23,7 @@ from api.conftest import serving
 from click.testing import CliRunner, Result
 from ingest.writing import START_S, Quarters, append, quality, stored
 from psycopg.conninfo import conninfo_to_dict
+from support.waiting import eventually
 
 from flitwatch.main import cli
 from flitwatch_api.settings import Settings
@@ -134,10 +135,7 @@ def packages(code: Path) -> list[Path]:
 
 
 def until(condition: Callable[[], bool], said: Path) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, said.read_text()
-        time.sleep(0.2)
+    eventually(condition, PATIENCE_S, 0.2, detail=said.read_text)
 
 
 def answers(http: httpx.Client) -> bool:
@@ -270,10 +268,12 @@ def test_an_init_container_waits_for_a_schema_that_lets_it_run(
         conn.execute("INSERT INTO migration VALUES ('2999_01_01_01_future', 'x')")
         thread = threading.Thread(target=lambda: ended.append(CliRunner().invoke(cli, argv)))
         thread.start()
-        deadline = time.monotonic() + PATIENCE_S
-        while "waiting for the database: the database is of a newer version" not in caplog.text:
-            assert thread.is_alive() and time.monotonic() < deadline
-            time.sleep(0.05)
+
+        def waits() -> bool:
+            assert thread.is_alive()
+            return "waiting for the database: the database is of a newer version" in caplog.text
+
+        eventually(waits, PATIENCE_S, what="the command to wait for the database", detail=lambda: caplog.text)
         assert thread.is_alive()
         # As the backup from before the upgrade.
         conn.execute("DELETE FROM migration WHERE name = '2999_01_01_01_future'")

@@ -11,12 +11,11 @@ from typing import Any
 
 import psycopg
 import pytest
-from db.test_tasks import conn, wait_for
+from support.tasks import wait_for
 
 from flitwatch_db.tasks import Limits, cancel, get, start
 from flitwatch_db.tasks.process import LIMITS_BY_ROLE
 
-__all__ = ["conn"]
 pytestmark = pytest.mark.integration
 
 TESTS = Path(__file__).parents[1]

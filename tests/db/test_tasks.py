@@ -6,17 +6,18 @@ import contextlib
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
+from support.tasks import wait_for
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.core import events
 from flitwatch_db.estimates.advice import load
-from flitwatch_db.tasks import Task, cancel, get, list_tasks, start
+from flitwatch_db.tasks import cancel, get, list_tasks, start
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 
 pytestmark = pytest.mark.integration
@@ -45,22 +46,6 @@ def worker(url: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         child.kill()
         child.wait()
-
-
-def wait_for(conn: psycopg.Connection[Any], task_id: int, what: Any) -> Task:
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
-        task = get(conn, task_id)
-        if what(task):
-            return task
-        time.sleep(0.05)
-    raise AssertionError(f"still {get(conn, task_id)}")
-
-
-@pytest.fixture
-def conn(embedded_db: str) -> Iterator[psycopg.Connection[Any]]:
-    with connect(embedded_db, role="writer", autocommit=True) as conn:
-        yield conn
 
 
 def test_a_task_runs_to_its_end(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
@@ -114,10 +99,7 @@ def test_advice_counts_the_workers_that_make_its_basis(embedded_db: str, conn: p
         return row[0], load(conn).workers  # type: ignore[index]
 
     def until(wanted: tuple[int, int]) -> None:
-        deadline = time.monotonic() + PATIENCE_S
-        while living() != wanted:
-            assert time.monotonic() < deadline, living()
-            time.sleep(0.05)
+        eventually(lambda: living() == wanted, PATIENCE_S, what=f"{wanted} workers", detail=living)
 
     task_id = start(conn, "demo.count", {"to": 1})
     with worker(embedded_db):
@@ -138,11 +120,7 @@ def test_a_worker_that_was_taken_for_dead_registers_again(embedded_db: str, conn
         return [number for (number,) in rows.fetchall()]
 
     def until_listed() -> int:
-        deadline = time.monotonic() + PATIENCE_S
-        while not (found := listed()):
-            assert time.monotonic() < deadline, "no worker is known"
-            time.sleep(0.05)
-        return found[0]
+        return eventually(listed, PATIENCE_S, what="a worker to be known")[0]
 
     with worker(embedded_db) as child:
         first = until_listed()
@@ -191,10 +169,8 @@ def test_a_task_however_long_does_not_hold_up_maintenance(embedded_db: str, conn
             owner.execute("UPDATE event SET at = now() - interval '8 days' WHERE kind = 'old'")
 
         def wait_until_dropped() -> None:
-            deadline = time.monotonic() + PATIENCE_S
-            while owner.execute("SELECT FROM event WHERE kind = 'old'").rowcount:
-                assert time.monotonic() < deadline, "nothing is dropped"
-                time.sleep(0.2)
+            old = "SELECT FROM event WHERE kind = 'old'"
+            eventually(lambda: not owner.execute(old).rowcount, PATIENCE_S, 0.2, what="old events to be dropped")
 
         grow_old()
         long = start(conn, "demo.count", {"to": 3000, "delay_s": 1})

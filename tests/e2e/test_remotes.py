@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 from api.test_remotes import token_file
 from api.world import seed
 from support.databases import Server
+from support.waiting import eventually
 
 from e2e.site import PAGE
 from e2e.test_page import browser, run  # noqa: F401
@@ -31,8 +31,10 @@ def test_a_remote_s_machines_are_looked_at_and_never_changed(
     with serving(Settings(db=far, web=None, api_anonymous="none")) as there:
         remotes = f"theta|{there.url}|{token}, gone|http://127.0.0.1:9"
         with serving(Settings(db=embedded_db, web=PAGE, api_anonymous="operator", api_remotes=remotes)) as here:
-            while not (machines := here.get("/remotes")["items"][0]["machines"]):
-                time.sleep(0.5)  # a machine that does much else may not answer within a list's patience
+            # A busy machine may not answer within the time limit of a list.
+            machines = eventually(
+                lambda: here.get("/remotes")["items"][0]["machines"], 600, 0.5, what="the remote's machines"
+            )
             names = [machine["name"] for machine in machines]
             job = here.get("/remotes/theta/jobs")["items"][0]["job_id"]
             run(

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import cramjam
 import httpx
-from support.alertmanager import free_port
+from support.ports import free_port
+from support.waiting import eventually
 
 from flitwatch_ingest.exporters import messages
 from flitwatch_ingest.exporters.remote_write import V1, V2
@@ -37,15 +38,14 @@ class Collector:
         with open(self._folder / "door.log", "ab") as log:
             environment = os.environ | {"FLITWATCH_HOME": str(self._folder / "home")}
             self._process = subprocess.Popen(self._argv, stdout=log, stderr=log, env=environment)
-        deadline = time.monotonic() + 60
-        while True:
-            try:
-                httpx.get(f"http://127.0.0.1:{self.port}/", timeout=1)
-                return self
-            except httpx.HTTPError:
-                alive = self._process.poll() is None and time.monotonic() < deadline
-                assert alive, (self._folder / "door.log").read_text()
-                time.sleep(0.05)
+        eventually(
+            lambda: httpx.get(f"http://127.0.0.1:{self.port}/", timeout=1).status_code,
+            what="the collector to answer",
+            retry=(httpx.HTTPError,),
+            process=self._process,
+            detail=(self._folder / "door.log").read_text,
+        )
+        return self
 
     def kill(self) -> None:
         """kill -9."""

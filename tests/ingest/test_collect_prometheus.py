@@ -26,8 +26,9 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
-from support.alertmanager import free_port
+from support.ports import free_port
 from support.prometheus import Exporter, Prometheus
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_ingest.writer.drain import drain
@@ -270,10 +271,12 @@ def test_counters_of_a_real_prometheus_arrive_once_over_kills(embedded_db: str, 
             victim.start()
         time.sleep(1)
         still.append(True)
-        deadline = time.monotonic() + 60
-        while {words[card] for card in cards} - {v for _, v in _counted(embedded_db)}:
-            assert time.monotonic() < deadline, (tmp_path / "log").read_text()[-2000:]
-            time.sleep(0.3)
+        eventually(
+            lambda: {words[card] for card in cards} <= {v for _, v in _counted(embedded_db)},
+            every_s=0.3,
+            what="the last count of each card",
+            detail=lambda: (tmp_path / "log").read_text()[-2000:],
+        )
     finally:
         door.kill()
         prometheus.kill()
@@ -379,10 +382,7 @@ def test_exporters_are_scraped_and_one_that_fails_stops_no_other(embedded_db: st
     ]
     with subprocess.Popen([*argv, "--state", str(tmp_path / "s.json")], stderr=subprocess.PIPE, text=True) as collector:
         try:
-            deadline = time.monotonic() + 60
-            while len(logged(embedded_db)) < 5:
-                assert collector.poll() is None and time.monotonic() < deadline
-                time.sleep(0.1)
+            eventually(lambda: len(logged(embedded_db)) >= 5, every_s=0.1, what="five records", process=collector)
         finally:
             collector.send_signal(signal.SIGTERM)
         said = (collector.communicate()[1] or "").replace("\n", "")

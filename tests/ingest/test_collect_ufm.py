@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from ingest.test_collect_prometheus import named, switch_ports
 from ingest.test_port_counters import endpoint_words
 from ingest.writing import START_S, kept
 from support.ufm import PASSWORD, TOKEN, USER, UfmServer, documents_of, public_cables
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_ingest.writer.drain import drain
@@ -230,10 +230,11 @@ def test_it_follows_until_it_is_stopped(
     ]
     environment = os.environ | {"FLITWATCH_HOME": str(tmp_path / "home")}
     with subprocess.Popen([*argv, "--state", str(tmp_path / "s.json")], env=environment) as collector:
-        deadline = time.monotonic() + 60
-        while len([path for path, _ in server.asked if path.startswith("/csv")]) < 3:
-            assert collector.poll() is None and time.monotonic() < deadline
-            time.sleep(0.05)
+        eventually(
+            lambda: len([path for path, _ in server.asked if path.startswith("/csv")]) >= 3,
+            what="three requests",
+            process=collector,
+        )
         collector.terminate()
         assert collector.wait(30) == 0
     assert [path for path, _ in server.asked].count("/ufmRest/resources/links") == 1

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +17,7 @@ from ingest.test_collect_sonic import CABLED, by_port, counted, queued
 from ingest.test_lanes import lanes
 from support.ethernet import BYTES_A_US, PORTS, SWITCHES, Tables, alias, application, counters, mac
 from support.gnmi_streams import GnmiServer, Notification, OpenConfigSwitch, SonicTelemetry
+from support.waiting import eventually
 
 from flitwatch_domain.errors import Unavailable
 from flitwatch_ingest.collectors import gnmi_stream
@@ -37,13 +37,6 @@ def databases(switch: str, second: int) -> dict[str, Tables]:
         "APPL_DB": application(switch),
         "CONFIG_DB": {"DEVICE_METADATA|localhost": {"hostname": switch, "mac": mac(switch)}},
     }
-
-
-def until(found: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not found():
-        assert time.monotonic() < deadline, "it did not come"
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -72,7 +65,7 @@ def samples(stream: GnmiStream, port: str, name: str, enough: int) -> list[tuple
         found.extend((one.at_s, one.ports[port][name]) for one in readings if name in one.ports.get(port, {}))
         return len(found) >= enough
 
-    until(more)
+    eventually(more)
     return found
 
 
@@ -124,7 +117,7 @@ def test_samples_come_whole_and_at_the_switchs_times(opened: Callable[..., GnmiS
             server.databases["COUNTERS_DB"] = counters(counted(len(whole) + 2), queued(len(whole) + 2))
         return len(whole) >= 6
 
-    until(more)
+    eventually(more)
     times = [one.at_s for one in whole]
     assert times == sorted(times) and len(set(times)) == len(times)
     for reading in whole:
@@ -160,12 +153,12 @@ def test_a_break_loses_nothing_that_was_counted_and_is_told(
         breaks += sum(one.breaks for one in readings)
         return any(one.ports.get("Ethernet0", {}).get("out-octets") == 250 for one in readings) and breaks > 0
 
-    until(again)
+    eventually(again)
     assert breaks == 1
     # A server that is away says so, each time it is looked at, and comes back.
     server.stop()
     with pytest.raises(Unavailable):
-        until(lambda: stream.count() is None)
+        eventually(lambda: stream.count() is None)
     with server.lock:
         server.counters = {"out-octets": 300, "out-pkts": 3}
     server.start()
@@ -189,7 +182,7 @@ def test_a_stream_that_falls_silent_is_opened_again(
             stream.count()
         return server.asked.count("STREAM") > asked
 
-    until(reopened)
+    eventually(reopened)
     server.silent.clear()
 
 
@@ -219,7 +212,7 @@ def test_what_cannot_be_read_is_kept_apart_and_the_stream_goes_on(opened: Callab
             good += "Ethernet0" in one.ports
         return good >= 4 and len(broken) >= 2 and len(bad) >= 2
 
-    until(more)
+    eventually(more)
     assert [body[:1] for _, body in broken] == [b"{", b"["] and len(broken[1][1]) <= 64 << 10
     assert bad == {"COUNTERS/Ethernet*": "['x']", "SAI_PORT_STAT_IF_OUT_OCTETS": "1_0"}
     assert server.asked.count("STREAM") == 2, "the stream was opened again"
@@ -231,9 +224,9 @@ def test_a_change_of_neighbours_is_heard_and_ages_are_none(opened: Callable[...,
     stream = opened(server)
     stream.describe()
     samples(stream, "Ethernet0", "out-octets", 1)
-    until(lambda: server.asked.count("STREAM") == 2)
+    eventually(lambda: server.asked.count("STREAM") == 2)
     assert not stream.moved
-    until(lambda: server.changed.set() or stream.moved)
+    eventually(lambda: server.changed.set() or stream.moved)
     stream.describe()
     path = (("lldp", {}), ("interfaces", {}), ("interface", {}), ("neighbors", {}), ("neighbor", {}), ("state", {}))
     trees = GnmiSwitch("127.0.0.1:1", plain=True).trees
@@ -291,13 +284,13 @@ def follow(
     before = records()
     process = subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        until(lambda: records() > before, 120)
+        eventually(lambda: records() > before, 120)
         servers["leaf1"].breaks.set()
         for switch, server in servers.items():
             with server.lock:
                 server.databases = databases(switch, 5)
-        until(lambda: servers["leaf1"].asked.count("STREAM") >= 3, 120)
-        until(arrived, 120)
+        eventually(lambda: servers["leaf1"].asked.count("STREAM") >= 3, 120)
+        eventually(arrived, 120)
     finally:
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=120)

@@ -19,7 +19,8 @@ import httpx
 import orjson
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
-from support.alertmanager import free_port
+from support.ports import free_port
+from support.waiting import eventually
 
 from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.ldms_csv import CsvCollector
@@ -154,11 +155,9 @@ def test_a_collector_tells_prometheus_what_it_published_and_when(embedded_db: st
     argv += ["--state", str(tmp_path / "state.json"), "--interval", "0.1", "--metrics-port", str(port)]
     with subprocess.Popen(argv, stderr=subprocess.DEVNULL) as collector:
         try:
-            figures: dict[str, float] = {}
-            while "flitwatch_collector_durable_timestamp_seconds" not in figures:
-                assert collector.poll() is None
-                time.sleep(0.1)
-                figures = scraped(port)
+            durable = "flitwatch_collector_durable_timestamp_seconds"
+            eventually(lambda: durable in scraped(port), 600, 0.1, "the time of the durable rows", process=collector)
+            figures = scraped(port)
         finally:
             collector.terminate()
     assert since <= figures["flitwatch_collector_durable_timestamp_seconds"] <= time.time()
@@ -176,9 +175,12 @@ def test_both_logs_carry_the_rows_in_order_with_their_headers(any_log: Log, topi
     CsvCollector([file], publisher, Checkpoint(None), follow=False, host="h").once()
     records: list[Record] = []
     with any_log.consumer(f"read-{topic}", topics=[f"ldms.{topic}"]) as consumer:
-        deadline = time.monotonic() + 60
-        while len(records) < 500 and time.monotonic() < deadline:
-            records += consumer.poll(timeout_s=1.0)
+
+        def all_read() -> bool:
+            records.extend(consumer.poll(timeout_s=1.0))
+            return len(records) >= 500
+
+        eventually(all_read, every_s=0.0, what="500 records", detail=lambda: f"{len(records)} records came")
     assert counts(records) == list(range(500))
     assert len({record.partition for record in records}) == 1, "a source keeps to one partition"
     sequences = [int(dict(record.headers)["sequence"]) for record in sorted(records, key=lambda r: r.offset)]
@@ -279,9 +281,7 @@ def test_ncl_runs_are_published_when_their_files_rest(table_log: Log, tmp_path: 
     try:
         time.sleep(0.1)
         head.write_text(whole)
-        deadline = time.monotonic() + 60
-        while not collector.runs and time.monotonic() < deadline:
-            time.sleep(0.05)
+        eventually(lambda: collector.runs, what="the run")
     finally:
         stop.set()
         thread.join()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 from typing import Any
 
 import orjson
 import pytest
+from support.waiting import eventually
 
 from flitwatch_domain.errors import MissingDependency, Unavailable
 from flitwatch_domain.hostlist import expand
@@ -31,11 +32,7 @@ def jobs_in(log: Log) -> dict[tuple[str, int], Any]:
     return found
 
 
-def until(holds: Any, limit_s: float = 90.0) -> None:
-    deadline = time.monotonic() + limit_s
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.3)
+until = partial(eventually, timeout_s=90, every_s=0.3, what="the state in Slurm")
 
 
 @pytest.mark.integration

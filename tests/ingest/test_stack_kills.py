@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from ingest.writing import quality, stored, uneven_seconds
 from integration.feed import SECOND_0, Feed
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -140,13 +141,13 @@ def test_counts_are_exact_after_kills_of_everything(site: Site) -> None:
     feed.tick()
     seconds = feed.second - SECOND_0 - 1
     expected = {r: (seconds, 4 * seconds, feed.flits[r], feed.stalls[r]) for r in range(ROUTERS)}
-    deadline = time.monotonic() + SETTLE_S
-    while time.monotonic() < deadline:
+
+    def complete() -> bool:
         site.run("collector")
         site.run("writer")
-        if {router: row[:4] for router, row in stored(site.url).items()} == expected:
-            break
-        time.sleep(0.5)
+        return {router: row[:4] for router, row in stored(site.url).items()} == expected
+
+    eventually(complete, SETTLE_S, 0.5, "every record to be stored", detail=site.said)
     site.running["writer"].send_signal(signal.SIGTERM)
     assert site.running["writer"].wait(60) == 0, (site.folder / "writer.log").read_text()[-2000:]
     assert stored(site.url) == {router: (*row, row[2]) for router, row in expected.items()}, site.said()

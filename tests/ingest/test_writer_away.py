@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from ingest.writing import Quarters, append, quality, stored
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -46,11 +47,7 @@ class Running:
         return self.process.wait(PATIENCE_S)
 
 
-def until(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
+until = partial(eventually, timeout_s=PATIENCE_S, every_s=0.1)
 
 
 @pytest.fixture
@@ -87,7 +84,7 @@ def begun(server: Embedded, kafka: str, topic: str, said: Path) -> tuple[Quarter
         log.create_topic(feed.topic, 1)
         append(log, feed.topic, feed.ticks(2))
     writer = Running(url, kafka, f"^{feed.topic}$", said)
-    until(lambda: len(stored(url)) == 8, "the first second was not written")
+    until(lambda: len(stored(url)) == 8, what="the first second to be written")
     return feed, writer
 
 
@@ -100,14 +97,14 @@ def test_a_database_that_is_away_is_said_once_a_try_and_told_to_end_the_writer_e
         server.kill()
         with open_log(kafka) as log:
             append(log, feed.topic, feed.ticks(2))
-        until(lambda: any("WARNING" in line for line in writer.lines()), "nothing was said")
+        until(lambda: any("WARNING" in line for line in writer.lines()), what="the writer's warning")
         assert writer.process.poll() is None
         assert writer.end() == 0
         assert any("will be re-read" in line for line in writer.lines())
         assert "Traceback" not in writer.said.read_text()
         server.start()
         writer = Running(server.url, kafka, f"^{feed.topic}$", place / "said")
-        until(lambda: stored(server.url).get(0, (0,))[0] == 3, "the rest was not written")
+        until(lambda: stored(server.url).get(0, (0,))[0] == 3, what="the rest to be written")
         assert writer.end() == 0
         assert stored(server.url) == feed.expected()
         assert quality(server.url) == ([], [])
@@ -120,7 +117,7 @@ def test_a_database_that_is_away_is_said_once_a_try_and_told_to_end_the_writer_e
 def test_told_to_end_while_it_waits_for_its_database_the_writer_ends(place: Path, kafka: str, topic: str) -> None:
     writer = Running("postgresql://127.0.0.1:9/nothing", kafka, f"^ldms.{topic}$", place / "said")
     try:
-        until(lambda: any("waiting for the database" in line for line in writer.lines()), "nothing was said")
+        until(lambda: any("waiting for the database" in line for line in writer.lines()), what="the writer's warning")
         assert writer.end() > 0
         assert "stopped while it waited" in writer.said.read_text() and "Traceback" not in writer.said.read_text()
     finally:
@@ -136,17 +133,21 @@ def test_a_full_disk_stops_nothing_but_time(small_disk: Path, place: Path, kafka
         with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
             while True:
                 file.write(bytes(1 << 16))
-        deadline = time.monotonic() + PATIENCE_S
         with open_log(kafka) as log:
-            while not any("tried again" in line for line in writer.lines()):
-                assert time.monotonic() < deadline, "nothing was said"
+
+            def tries_again() -> bool:
+                if any("tried again" in line for line in writer.lines()):
+                    return True
                 append(log, feed.topic, feed.ticks(20))
+                return False
+
+            eventually(tries_again, PATIENCE_S, 0.0, "the writer to report that it tries again", detail=writer.lines)
         assert writer.process.poll() is None
         ballast.unlink()
         server.start()
         with open_log(kafka) as log:
             append(log, feed.topic, feed.ticks(2))
-        until(lambda: stored(server.url)[0][0] == feed.seconds - 1, "the rest was not written")
+        until(lambda: stored(server.url)[0][0] == feed.seconds - 1, what="the rest to be written")
         assert writer.end() == 0
         assert "Traceback" not in writer.said.read_text()
         assert stored(server.url) == feed.expected()

@@ -11,6 +11,7 @@ import time
 
 import pytest
 from ingest.writing import Quarters, append, quality, stored, uneven_seconds
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -93,13 +94,13 @@ def test_counts_are_exact_after_random_kills(
                 running[victim].send_signal(signal.SIGKILL)
                 running[victim] = writers.start()
             expected = feeds[0].expected() | feeds[1].expected()
-            deadline = time.monotonic() + SETTLE_S
-            while _seconds_only(stored(embedded_db)) != _seconds_only(expected) and time.monotonic() < deadline:
-                time.sleep(0.5)
-        assert _seconds_only(stored(embedded_db)) == _seconds_only(expected), (
-            uneven_seconds(embedded_db),
-            quality(embedded_db),
-        )
+            eventually(
+                lambda: _seconds_only(stored(embedded_db)) == _seconds_only(expected),
+                SETTLE_S,
+                0.5,
+                "every second to be stored",
+                detail=lambda: (uneven_seconds(embedded_db), quality(embedded_db)),
+            )
         for process in running:
             process.send_signal(signal.SIGTERM)
         for process in running:

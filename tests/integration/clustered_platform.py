@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from integration.patroni_cluster import Cluster, Node
 from integration.platform import Platform
+from support.waiting import eventually
 
 from flitwatch.commands.up import serve
 from flitwatch.exposure import exposure_of
@@ -48,11 +48,14 @@ class ClusteredPlatform(Platform):
         argv = [sys.executable, "-m", __name__, json.loads(made.stdout)["owner"], str(self.home), str(port)]
         with open(self.home / "log" / "supervisor.log", "ab") as log:
             self._supervisor = subprocess.Popen(argv, env=self.environment, stdout=log, stderr=log, cwd=TESTS)
-        deadline = time.monotonic() + START_S
-        while (state := running(self.home)) is None or state["state"] != "running":
-            said = (self.home / "log" / "supervisor.log").read_text()[-2000:]
-            assert self._supervisor.poll() is None and time.monotonic() < deadline, said
-            time.sleep(0.1)
+        eventually(
+            lambda: (running(self.home) or {}).get("state") == "running",
+            START_S,
+            0.1,
+            what="the platform to run",
+            process=self._supervisor,
+            detail=lambda: (self.home / "log" / "supervisor.log").read_text()[-2000:],
+        )
 
     def stop(self) -> None:
         super().stop()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from support.counted import count_routers
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -109,12 +110,13 @@ def working(url: str) -> Iterator[None]:
         [sys.executable, "-m", "flitwatch.main", "worker", "--queue", "ml", "--db", url], stderr=subprocess.DEVNULL
     )
     try:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            with connect(url, role="writer") as conn:
-                if conn.execute("SELECT count(*) FROM worker_queue").fetchone() != (0,):
-                    break
-            time.sleep(0.2)
+        with connect(url, role="writer", autocommit=True) as conn:
+            eventually(
+                lambda: conn.execute("SELECT count(*) FROM worker_queue").fetchone() != (0,),
+                every_s=0.2,
+                what="the worker to register",
+                process=process,
+            )
         yield
     finally:
         process.terminate()

@@ -13,12 +13,13 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import yaml
+from support.waiting import eventually
 
 from flitwatch_db.core import logins
 from flitwatch_domain.errors import Unavailable
@@ -206,7 +207,10 @@ class Cluster:
             roles = {one["role"]: one["state"] for one in self._members()}
             return roles.get("leader") == "running" and roles.get("sync_standby") == "streaming"
 
-        _await(followed, JOIN_S, lambda: f"no standby follows: {self._members()}")
+        try:
+            eventually(followed, JOIN_S, 0.1, what="a standby to follow", detail=self._members)
+        except AssertionError as late:
+            raise Unavailable(str(late)) from late
 
     def _members(self) -> list[dict[str, Any]]:
         for node in self.nodes.values():
@@ -272,11 +276,3 @@ class Cluster:
                 },
             },
         }
-
-
-def _await(done: Callable[[], bool], limit_s: float, lack: Callable[[], str]) -> None:
-    deadline = time.monotonic() + limit_s
-    while not done():
-        if time.monotonic() > deadline:
-            raise Unavailable(lack())
-        time.sleep(0.1)

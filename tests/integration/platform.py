@@ -6,10 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from integration.hosts import Host
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_ops.supervisor import running
@@ -85,9 +85,7 @@ class Platform:
         """Ask a process to end and wait until it has; the supervisor starts it again."""
         pid = next(p["pid"] for p in self.state()["processes"] if p["name"] == name)
         os.kill(pid, signal.SIGTERM)
-        deadline = time.monotonic() + END_S
-        while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
-            time.sleep(0.1)
+        eventually(lambda: not Path(f"/proc/{pid}").exists(), END_S, 0.1, what=f"{name} to end")
         self.ended.append((name, "0"))
 
     def servers(self) -> dict[str, int | None]:

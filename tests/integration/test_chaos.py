@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from integration.feed import SECOND_0, Feed
 from integration.platform import Platform, totals
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -66,16 +67,15 @@ def test_counts_are_exact_after_random_kills(platform: Platform, kills: int) -> 
         platform.kill(victims[kill % len(victims)])
     feed.tick()
     expected = {r: (feed.second - SECOND_0 - 1, feed.flits[r], feed.stalls[r]) for r in range(ROUTERS)}
-    found: dict = {}
-    deadline = time.monotonic() + SETTLE_LIMIT_S
-    while found != expected and time.monotonic() < deadline:
+
+    def found() -> dict:
         platform.collect()
-        time.sleep(0.5)
         try:
-            found = totals(platform.state()["database"], fabric_id)
+            return totals(platform.state()["database"], fabric_id)
         except Exception as away:  # the database may still be coming back
-            found = {"away": away}
-    assert found == expected
+            return {"away": away}
+
+    eventually(lambda: found() == expected, SETTLE_LIMIT_S, 0.5, what=f"the totals {expected}", detail=found)
     with connect(platform.state()["database"], autocommit=True) as connection:
         assert connection.execute("SELECT reason, where_ FROM dead_letter").fetchall() == []
         assert connection.execute("SELECT reason, device FROM gap").fetchall() == []

@@ -16,6 +16,7 @@ import pytest
 from ingest.subnet import Subnet
 from noise_core import flow_ibsim
 from support.databases import Server
+from support.waiting import eventually
 
 from flitwatch.main import main
 from flitwatch_db import connect
@@ -208,10 +209,10 @@ def path_levels(subnet: Subnet, site: Path, pairs: list[tuple[int, int]]) -> lis
     (subnet.folder / "answers.log").unlink(missing_ok=True)
     manager = subnet.start("opensm", "-F", str(site / "opensm.conf"), "-f", str(subnet.folder / "answers.log"))
     try:
-        log, until = subnet.folder / "answers.log", time.monotonic() + 60
-        while not (log.exists() and "SUBNET UP" in log.read_text()):
-            assert time.monotonic() < until, "OpenSM brought no subnet up"
-            time.sleep(0.2)
+        log = subnet.folder / "answers.log"
+        eventually(
+            lambda: log.exists() and "SUBNET UP" in log.read_text(), every_s=0.2, what="OpenSM to bring the subnet up"
+        )
         found = []
         for src, dst in pairs:
             said = subnet.inside("saquery", "PR", "--src-to-dst", f"{lids[ports[src]]}:{lids[ports[dst]]}")

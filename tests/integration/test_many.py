@@ -7,14 +7,15 @@ import json
 import signal
 import subprocess
 import sys
-import time
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from ingest.writing import Quarters, append, quality, stored
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -46,11 +47,7 @@ def processes(folder: Path, count: int, *argv: str) -> Iterator[list[subprocess.
             one.wait()
 
 
-def until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.3)
+until = partial(eventually, timeout_s=PATIENCE_S, every_s=0.3)
 
 
 def held(url: str, topics: Iterable[str]) -> list[float]:

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 from click.testing import CliRunner
 from support.databases import PLACE
+from support.waiting import eventually
 
 from flitwatch.commands.db import db
 from flitwatch_db import connect, migrations
@@ -52,10 +53,7 @@ class Site:
         with psycopg.connect(self.server.url_of("postgres", "postgres"), autocommit=True) as conn:
             row = conn.execute("SELECT pg_walfile_name(pg_switch_wal())").fetchone()
         assert row is not None
-        deadline = time.monotonic() + 60
-        while not (self.backups / "wal" / f"{row[0]}.gz").exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        eventually((self.backups / "wal" / f"{row[0]}.gz").exists, what=f"the archived segment {row[0]}")
 
 
 @pytest.fixture

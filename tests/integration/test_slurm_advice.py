@@ -16,6 +16,7 @@ from api.conftest import serving
 from integration.congested_site import BUSY, CALM, agent, congest, seed, working
 from support.databases import Server
 from support.slurm import PROGRAMS, SlurmSite
+from support.waiting import eventually
 
 import flitwatch_slurm
 from flitwatch_api.settings import Settings
@@ -97,11 +98,15 @@ def job(site: SlurmSite, job_id: str) -> dict[str, str]:
 
 
 def until(site: SlurmSite, job_id: str, state: str, limit_s: float = 60) -> dict[str, str]:
-    deadline = time.monotonic() + limit_s
-    while (found := job(site, job_id))["JobState"] != state:
-        assert time.monotonic() < deadline, found["text"]
-        time.sleep(0.2)
-    return found
+    """The job, once it is in that state."""
+
+    def in_state() -> dict[str, str] | None:
+        found = job(site, job_id)
+        return found if found["JobState"] == state else None
+
+    return eventually(
+        in_state, limit_s, 0.2, what=f"job {job_id} to be {state}", detail=lambda: job(site, job_id)["text"]
+    )
 
 
 def submit(site: SlurmSite, *options: str) -> str:

@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 from e2e.site import EDISON, import_of_edison
 from e2e.test_page import browser  # noqa: F401
+from support.waiting import eventually
 
 from packages.conftest import ROOT, free_port, look_at_edison
 
@@ -259,9 +260,14 @@ class Booted:
 
     def waits_for(self, port: int) -> None:
         """Until the platform answers on that port."""
-        while not answer(port, "/readyz").startswith(b"HTTP/1.1 200"):
+
+        def ready() -> bool:
+            if answer(port, "/readyz").startswith(b"HTTP/1.1 200"):
+                return True
             assert self.state("flitwatch")[0] in {"active", "activating"}, self("journalctl", "--no-pager", "-n", "40")
-            time.sleep(0.3)
+            return False
+
+        eventually(ready, 600, 0.3, what="the platform to answer")
 
 
 @contextmanager
@@ -298,8 +304,7 @@ def booted(debian: Path) -> Iterator[Booted]:
         process.wait(60)
         # The kernel ends what ran in there in its own time, and keeps a group until then.
         for folder in sorted([group, *group.rglob("*/")], reverse=True):
-            while (folder / "cgroup.procs").read_text():
-                time.sleep(0.05)
+            eventually(lambda f=folder: not (f / "cgroup.procs").read_text(), 600, what="the processes to end")
             folder.rmdir()
 
 

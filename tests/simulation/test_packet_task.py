@@ -5,17 +5,16 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any, get_args
 
 import click
 import psycopg
 import pytest
+from support.tasks import wait_for
 
 from flitwatch.commands.sim_packet import packet as command
-from flitwatch_db import connect
-from flitwatch_db.tasks import Task, cancel, get, start
+from flitwatch_db.tasks import cancel, start
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.task_models.machines import CongestionControl
 from flitwatch_domain.task_models.simulations import Packet
@@ -24,12 +23,6 @@ from flitwatch_simulation.packet.task import request_of
 
 SMALL = {"topology": "dragonfly:3,2,4,4", "routing": "adaptive1", "traffic": "alltoall", "bytes": 100_000, "seed": 3}
 JOB = {"pattern": "bisection", "ranks": 8, "bytes": 10_000, "placement": "random-node"}
-
-
-@pytest.fixture
-def conn(embedded_db: str) -> Iterator[psycopg.Connection[Any]]:
-    with connect(embedded_db, role="writer", autocommit=True) as conn:
-        yield conn
 
 
 @contextlib.contextmanager
@@ -41,14 +34,6 @@ def worker(url: str) -> Iterator[None]:
     finally:
         running.kill()
         running.wait()
-
-
-def wait_for(conn: psycopg.Connection[Any], task_id: int, condition: Any) -> Task:
-    deadline = time.monotonic() + 150
-    while not condition(task := get(conn, task_id)):
-        assert time.monotonic() < deadline, f"still {task}"
-        time.sleep(0.05)
-    return task
 
 
 @pytest.mark.integration

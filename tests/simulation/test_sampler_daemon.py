@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -43,9 +44,7 @@ class Daemon:
         ]
         argv += ["--control", str(self.control), "--db", url, "--state", str(folder / "state.json"), "--json"]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        while not self.control.exists():
-            assert self.process.poll() is None, self.process.communicate()[1]
-            time.sleep(0.05)
+        eventually(self.control.exists, 600, what="the sampler to start", process=self.process)
 
     def context(self, *argv: str) -> None:
         subprocess.run([*COMMAND, "context", *argv, "--control", str(self.control)], check=True, timeout=60)

@@ -6,20 +6,22 @@ import contextlib
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
 import pytest
 from distributed import Client, LocalCluster
 from support.calls import running_calls
+from support.tasks import wait_for
+from support.waiting import eventually
 
-from flitwatch_db import connect
 from flitwatch_db.runs import noise_bench
-from flitwatch_db.tasks import Task, cancel, get, start
+from flitwatch_db.tasks import cancel, start
 from flitwatch_research.studies import registry
 
 pytestmark = pytest.mark.integration
+PATIENCE_S = 150
 PARAMETERS = {"runs": 200, "k_2d": [10, 14, 17], "k_3d": [4, 5], "threads": 1}
 
 
@@ -39,28 +41,6 @@ def cluster() -> Iterator[LocalCluster]:
     """A Dask cluster of two processes, as a site would start it with `dask scheduler` and `dask worker`."""
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0) as cluster:
         yield cluster
-
-
-@pytest.fixture
-def conn(embedded_db: str) -> Iterator[psycopg.Connection[Any]]:
-    with connect(embedded_db, role="writer", autocommit=True) as conn:
-        yield conn
-
-
-def ended(conn: psycopg.Connection[Any], task_id: int) -> Task:
-    deadline = time.monotonic() + 150
-    while (task := get(conn, task_id)).is_open:
-        assert time.monotonic() < deadline, f"still {task}"
-        time.sleep(0.1)
-    return task
-
-
-def until(holds: Callable[[], bool], look: Callable[[], object] = lambda: None) -> None:
-    deadline = time.monotonic() + 150
-    while not holds():
-        assert time.monotonic() < deadline
-        look()
-        time.sleep(0.1)
 
 
 def busy(cluster: LocalCluster) -> int:
@@ -86,7 +66,7 @@ def test_a_study_is_the_same_wherever_it_is_computed(
     executor = cluster.scheduler_address if where == "dask" else "local:1"
     task_id = start(conn, "sim.study", {"study": "fig16", "parameters": PARAMETERS})
     with worker(embedded_db, executor):
-        task = ended(conn, task_id)
+        task = wait_for(conn, task_id, lambda task: not task.is_open)
     assert task.state == "succeeded", task.error
     assert task.result is not None and task.done == task.total > 0
     here = registry.find("fig16").run(PARAMETERS, lambda *_: None, lambda: False)
@@ -101,12 +81,12 @@ def test_a_cancel_ends_a_study_and_leaves_nothing_running(
     executor = cluster.scheduler_address if where == "dask" else "local:1"
     task_id = start(conn, "sim.study", {"study": "fig16", "parameters": {**PARAMETERS, "runs": 1_000_000}})
     with worker(embedded_db, executor):
-        until(lambda: get(conn, task_id).state == "running")
+        wait_for(conn, task_id, lambda task: task.state == "running")
         if where == "dask":
-            until(lambda: busy(cluster) > 0)
+            eventually(lambda: busy(cluster) > 0, PATIENCE_S, 0.1, "a running call")
         cancel(conn, task_id)
-        assert ended(conn, task_id).state == "cancelled"
-        until(lambda: busy(cluster) == 0)
+        assert wait_for(conn, task_id, lambda task: not task.is_open).state == "cancelled"
+        eventually(lambda: busy(cluster) == 0, PATIENCE_S, 0.1, "all calls to end")
 
 
 def test_workers_of_a_cluster_hold_no_connection_to_the_database(
@@ -117,10 +97,12 @@ def test_workers_of_a_cluster_hold_no_connection_to_the_database(
     with LocalCluster(n_workers=2, threads_per_worker=16, dashboard_address=None, memory_limit=0) as cluster:
         task_id = start(conn, "sim.study", {"study": "fig16", "parameters": {**PARAMETERS, "runs": 1_000_000}})
         with worker(embedded_db, cluster.scheduler_address):
-            until(lambda: busy(cluster) > 0)
-            until(lambda: len(held) == 20, lambda: held.append(connections(conn)))
+            eventually(lambda: busy(cluster) > 0, PATIENCE_S, 0.1, "a running call")
+            for _ in range(20):
+                held.append(connections(conn))
+                time.sleep(0.1)
             cancel(conn, task_id)
-            assert ended(conn, task_id).state == "cancelled"
+            assert wait_for(conn, task_id, lambda task: not task.is_open).state == "cancelled"
     assert 1 <= max(held) <= 5, held
 
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
+from support.waiting import eventually
 
 from flitwatch_db.migrations import migrate
 from flitwatch_domain.errors import MissingDependency, Unavailable
@@ -117,15 +118,21 @@ def test_killed_servers_lose_and_repeat_nothing(server: Any) -> None:
                     read(consumer)
                 server.start()
             acknowledged = feed.acknowledged
-            until = time.monotonic() + 90
-            while feed.acknowledged <= acknowledged and feed.failure is None and time.monotonic() < until:
+
+            def goes_on() -> bool:
                 read(consumer)
+                return feed.acknowledged > acknowledged or feed.failure is not None
+
+            eventually(goes_on, 90, 0.0, what="the feed to go on")
             feed.stopping.set()
             feed.join(150)
             assert feed.failure is None
-            until = time.monotonic() + 90
-            while len(values) < feed.appended and time.monotonic() < until:
+
+            def all_read() -> bool:
                 read(consumer)
+                return len(values) >= feed.appended
+
+            eventually(all_read, 90, 0.0, what=f"{feed.appended} records", detail=lambda: f"{len(values)} records came")
             read(consumer)
     assert feed.acknowledged == feed.appended > 0
     assert sorted(values) == list(range(feed.appended))
@@ -148,10 +155,12 @@ def test_a_server_that_is_away_is_asked_for_its_ends_and_no_record_is_lost(serve
             values: list[int] = []
 
             def read(most: int, until: int) -> None:
-                deadline = time.monotonic() + 90
-                while len(values) < until and time.monotonic() < deadline:
+                def enough() -> bool:
                     with suppress(Unavailable):
                         values.extend(int(record.value) for record in consumer.poll(most, 0.2))
+                    return len(values) >= until
+
+                eventually(enough, 90, 0.0, what=f"{until} records", detail=lambda: f"{len(values)} records came")
 
             read(1, 1)
             server.kill()
@@ -180,11 +189,11 @@ def test_an_absent_server_is_told_within_the_time_limit(server: Any) -> None:
         server.start()
         producer.flush(60)
         found: list[bytes] = []
-        until = time.monotonic() + 60
-        while len(found) < 2 and time.monotonic() < until:
-            try:
-                found += [record.value for record in consumer.poll(10, 0.5)]
-            except Unavailable:
-                continue
+
+        def both() -> bool:
+            found.extend(record.value for record in consumer.poll(10, 0.5))
+            return len(found) >= 2
+
+        eventually(both, every_s=0.0, what="both records", retry=(Unavailable,), detail=lambda: found)
         consumer.close()
     assert found == [b"held", b"held"]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from collections import defaultdict
 
 import psycopg
 import pytest
+from support.waiting import eventually
 
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
 from flitwatch_stream import frames
@@ -20,9 +20,13 @@ PATIENCE_S = 60.0
 def read(consumer: Consumer, records: int, quiet_s: float = 0.0) -> list[Record]:
     """Poll until so many records came, and `quiet_s` longer to see what is too much."""
     found: list[Record] = []
-    deadline = time.monotonic() + PATIENCE_S
-    while len(found) < records and time.monotonic() < deadline:
-        found += consumer.poll(1000, 0.2)
+
+    def enough() -> bool:
+        if len(found) < records:
+            found.extend(consumer.poll(1000, 0.2))
+        return len(found) >= records
+
+    eventually(enough, PATIENCE_S, 0.0, what=f"{records} records", detail=lambda: f"{len(found)} records came")
     if quiet_s:
         found += consumer.poll(1000, quiet_s)
     return found
@@ -31,14 +35,21 @@ def read(consumer: Consumer, records: int, quiet_s: float = 0.0) -> list[Record]
 def settle(*consumers: Consumer, partitions: int) -> list[Record]:
     """Poll all members until they share all partitions."""
     found: list[Record] = []
-    deadline = time.monotonic() + PATIENCE_S
-    while time.monotonic() < deadline:
+
+    def shared() -> bool:
         for consumer in consumers:
-            found += consumer.poll(1000, 0.2)
-        held = [at for consumer in consumers for at in consumer.assignment()]
-        if len(held) == partitions and all(consumer.assignment() for consumer in consumers):
-            return found
-    raise AssertionError(f"partitions are not shared: {[c.assignment() for c in consumers]}")
+            found.extend(consumer.poll(1000, 0.2))
+        held = [consumer.assignment() for consumer in consumers]
+        return sum(map(len, held)) == partitions and all(held)
+
+    eventually(
+        shared,
+        PATIENCE_S,
+        0.0,
+        what=f"{partitions} partitions to be shared",
+        detail=lambda: [consumer.assignment() for consumer in consumers],
+    )
+    return found
 
 
 def by_partition(records: list[Record]) -> dict[int, list[int]]:
@@ -181,13 +192,17 @@ def test_a_reader_that_does_not_know_where_to_begin_is_asked_again(any_log: Log,
         producer.flush()
         raised = 0
         found: list[Record] = []
-        deadline = time.monotonic() + PATIENCE_S
-        while len(found) < 5 and time.monotonic() < deadline:
+
+        def enough() -> bool:
+            nonlocal raised
             try:
-                found += consumer.poll(100, 0.5)
+                found.extend(consumer.poll(100, 0.5))
             except NotFound:
                 raised += 1
                 assert consumer.assignment() == []
+            return len(found) >= 5
+
+        eventually(enough, PATIENCE_S, 0.0, what="5 records", detail=lambda: found)
     assert raised == 2
     assert [record.offset for record in found] == [5, 6, 7, 8, 9]
 
@@ -206,8 +221,12 @@ def test_what_is_read_while_another_topic_has_no_beginning_is_not_lost(any_log: 
 
     found: list[Record] = []
     with any_log.producer() as producer, any_log.consumer("reader", pattern=f"^{topic}", on_assign=begin) as consumer:
-        sent, deadline = 0, time.monotonic() + PATIENCE_S
-        while len(consumer.assignment()) < 2 and time.monotonic() < deadline:
+        sent = 0
+
+        def both_assigned() -> bool:
+            nonlocal sent
+            if len(consumer.assignment()) >= 2:
+                return True
             if sent == 200:
                 any_log.create_topic(other, 1)
             # There is always something to read, also in the call that hears of the other topic.
@@ -216,7 +235,10 @@ def test_what_is_read_while_another_topic_has_no_beginning_is_not_lost(any_log: 
                 sent += 1
             producer.flush()
             with contextlib.suppress(NotFound):
-                found += consumer.poll(5, 0.1)
+                found.extend(consumer.poll(5, 0.1))
+            return False
+
+        eventually(both_assigned, PATIENCE_S, 0.0, what="the partitions of both topics")
         found += read(consumer, sent - len(found))
     assert asked == 4
     assert [record.offset for record in found] == list(range(sent))
@@ -285,9 +307,12 @@ def test_groups_read_alone_and_members_share(any_log: Log, topic: str) -> None:
             producer.append(topic, b"%d" % number, partition=number % 4)
         producer.flush()
         seen = []
-        deadline = time.monotonic() + PATIENCE_S
-        while len(seen) < 100 and time.monotonic() < deadline:
-            seen += first.poll(1000, 0.2) + second.poll(1000, 0.2)
+
+        def all_seen() -> bool:
+            seen.extend(first.poll(1000, 0.2) + second.poll(1000, 0.2))
+            return len(seen) >= 100
+
+        eventually(all_seen, PATIENCE_S, 0.0, what="100 records", detail=lambda: f"{len(seen)} records came")
         assert sorted(int(record.value) for record in seen) == list(range(100))
         second.close()
         settle(first, partitions=4)

@@ -1,0 +1,48 @@
+"""Waiting for a condition: the one helper of all suites."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def eventually(
+    probe: Callable[[], T],
+    timeout_s: float = 60.0,
+    every_s: float = 0.05,
+    what: str = "the condition",
+    *,
+    retry: tuple[type[Exception], ...] = (),
+    process: subprocess.Popen[bytes] | subprocess.Popen[str] | None = None,
+    detail: Callable[[], object] | None = None,
+) -> T:
+    """Call `probe` every `every_s` seconds until it returns a truthy value, and return that value.
+
+    `what` completes the sentence "waited for ...". Exceptions of `probe` end the wait at once, except those in
+    `retry`, which mean "not yet". The wait also ends at once if `process` has exited. `timeout_s` only bounds a hang,
+    so keep it generous.
+
+    Raises AssertionError with what was awaited, for how long, the last value or error, and what `detail()` returns, for
+    example the text of a log.
+    """
+    began = time.monotonic()
+    while True:
+        try:
+            value = probe()
+        except retry as error:
+            last = f"the last error was {error!r}"
+        else:
+            if value:
+                return value
+            last = f"the last value was {value!r}"
+        waited_s = time.monotonic() - began
+        exited = process is not None and process.poll() is not None
+        if exited or waited_s >= timeout_s:
+            end = f"the process exited with {process.returncode}" if process is not None and exited else "timed out"
+            said = "" if detail is None else f"\n{detail()}"
+            raise AssertionError(f"waited {waited_s:.1f} s for {what}: {end}, {last}{said}")
+        time.sleep(every_s)
