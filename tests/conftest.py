@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest_plugins = ["system.selection", "support.databases", "support.alertmanager"]
+pytest.register_assert_rewrite(*(folder.name for folder in Path(__file__).parent.iterdir() if folder.is_dir()))
+
+pytest_plugins = ["system.selection", "support.databases", "support.alertmanager", "support.browser"]
 
 # A busy machine fails no property by its clock.
 settings.register_profile("flitwatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -30,7 +32,7 @@ class FailuresAtOnce:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         reporter = self.config.pluginmanager.get_plugin("terminalreporter")
-        if reporter is not None and (report.failed or report.outcome == "rerun"):
+        if reporter is not None and report.failed:
             reporter.write_line(f" {report.outcome}: {report.nodeid} ({report.when})")
 
 

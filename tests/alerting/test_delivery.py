@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from support.alerts import fire
 from support.smtp_sink import smtp_sink
 
 from alerting.receivers import Hook, config
@@ -15,16 +16,6 @@ from flitwatch_db import connect
 from flitwatch_db.alerts import contacts
 from flitwatch_db.alerts import store as alerts
 from flitwatch_db.core.connection import clock_s
-from flitwatch_domain.alerts import Sample, SeriesState, read_rule
-
-
-def fire(conn: Any, name: str, **labels: str) -> int:
-    """An alert of a rule of its own."""
-    rule = read_rule({"name": name, "signal": "stall_ratio", "above": 1})
-    alerts.save_rule(conn, rule, "api")
-    at_s = clock_s(conn)
-    sample = Sample(at_s, (("fabric", "demo"), *sorted(labels.items())), 2.0)
-    return alerts.open_alert(conn, rule, sample, SeriesState("firing", at_s, at_s, 2.0), {"signal": rule.signal})
 
 
 def turn(conn: Any, chosen: Any) -> int:

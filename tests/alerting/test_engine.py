@@ -5,19 +5,16 @@ from __future__ import annotations
 import socketserver
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from email import message_from_string
 from typing import Any
 
 import httpx
 import numpy as np
 import pytest
+from support.alerts import foretell, running
 from support.waiting import eventually
 
 from alerting.receivers import SLOW, Hook, config
-from flitwatch_alerting.config import Config
-from flitwatch_alerting.engine import Engine
 from flitwatch_alerting.evaluate import dry_run
 from flitwatch_db import connect
 from flitwatch_db.alerts.store import add_silence, rules
@@ -27,43 +24,10 @@ from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.jobs.explanation import explain
-from flitwatch_db.runs import store as runs
 from flitwatch_domain.alerts import read_rule
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.generators import dragonfly
 from flitwatch_domain.jobs import Job
-from flitwatch_domain.runs import Run, RunStep
-
-
-@contextmanager
-def running(url: str, chosen: Config) -> Iterator[Engine]:
-    """An engine in a thread of its own."""
-    stop = threading.Event()
-    engine = Engine(url, chosen, stop, tick_s=0.1)
-    thread = threading.Thread(target=engine.run)
-    thread.start()
-    try:
-        yield engine
-    finally:
-        stop.set()
-        thread.join(20)
-        assert not thread.is_alive()
-
-
-def foretell(url: str, expected_s: float, low_s: float, high_s: float, ago_s: float = 40.0, key: str = "one") -> int:
-    """A run and a forecast of its next steps, whose usual time is 100 s."""
-    with connect(url, role="writer") as conn:
-        run_id = runs.upsert_run(
-            conn, Run(run_key=key, exe="milc", job_id="77", ranks=(0,), nodes=("nid1",), simulated=True)
-        )
-        runs.upsert_steps(conn, run_id, [RunStep(0, np.array([10**9]))])
-        conn.execute(
-            "INSERT INTO forecast (run_id, after_steps, ahead, made_at, forecaster, expected_s, low_s, high_s, usual_s, curve_s)"
-            " SELECT %s, coalesce(max(after_steps), 0) + 5, 10, clock_timestamp() - %s * interval '1 second', 'attention', %s, %s, %s, 100, '{}'"
-            " FROM forecast WHERE run_id = %s",
-            [run_id, ago_s, expected_s, low_s, high_s, run_id],
-        )
-    return run_id
 
 
 def alerts_of(url: str) -> list[tuple[Any, ...]]:

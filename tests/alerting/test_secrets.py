@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import yaml
+from support.alerts import fire
 from support.waiting import eventually
 
 from alerting.receivers import Hook
-from alerting.test_delivery import fire
 from flitwatch_db import connect
 
 

@@ -22,13 +22,13 @@ from hypothesis import strategies as st
 from integration import congested_site
 from support.waiting import eventually
 
+from api.advice_basis import ASKED, NOW, basis, sent
 from api.conftest import bearer, operating, serving
 from flitwatch_api.advice.decide import LEAST_RUNS, PlacementQuestion, advise
 from flitwatch_api.advice.http import _each, _one
 from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_api.advice.reader import Reader
 from flitwatch_api.advice.schemas import Advice, AdviceRequest
-from flitwatch_api.answers import dump
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
@@ -39,34 +39,12 @@ from flitwatch_domain.access import Caller
 from flitwatch_domain.errors import Unauthenticated
 from flitwatch_ops.embedded import Embedded
 
-NOW = 1_790_000_000.0
-ASKED = PlacementQuestion("ann", "milc", 64, [["a0", "a1"], ["b0", "b1"]])
-
-
-def basis(calm: float = 1.0, busy: float = 5.0) -> Basis:
-    """Runs take 100 s at one stall per flit and 100 s more for each four above; group 0 is calm, group 1 busy."""
-    made = Basis(NOW, 1, "key")
-    made.groups.update({(1, 0): (calm, NOW - 30), (1, 1): (busy, NOW - 30)})
-    made.nodes.update({"a0": [(1, 0)], "a1": [(1, 0)], "b0": [(1, 1)], "b1": [(1, 1)]})
-    made.runs["milc"] = [
-        {"application": "milc", "nodes": 64, "user": "eve", "time_s": 75 + 25 * c + n % 3, "congestion": c}
-        for n in range(20)
-        for c in (1.0, 5.0)
-    ]
-    return made
-
-
 #: What these answers rest on, whatever is served by default.
 RESTS_ON = Parts.of(("counters", "blame", "routing"))
 
 
 def ask(made: Basis, asked: PlacementQuestion = ASKED, age_s: float = 0.0) -> dict:
     return sent(advise(made, asked, lambda name: f"user-{len(name)}", age_s, parts=RESTS_ON))
-
-
-def sent(advice: Advice) -> dict:
-    """An answer as its reader has it."""
-    return json.loads(dump(advice))
 
 
 def mallory() -> dict[str, Any]:
@@ -520,7 +498,7 @@ def test_only_recommendations_of_who_may_make_them_steer_advice(
     embedded_db: str, name: str, scopes: list[str] | None, steers: bool
 ) -> None:
     """Whoever invents observations asks themselves what if; the operator's answer stays what it was."""
-    from simulation.test_routing_advice import NODES, _json, observed, stored
+    from support.routing_modes import NODES, as_json, observed, stored
 
     from flitwatch_db import tasks
     from flitwatch_simulation.tasks import HANDLERS
@@ -544,7 +522,7 @@ def test_only_recommendations_of_who_may_make_them_steer_advice(
         operator = bearer(people.add_token(conn, "ola", "t", ["read", "names", "advice", "operate"])[1])
     args = {
         "application": "milc",
-        "observations": {"ADAPTIVE_0": _json(observed(3, 2)), "ADAPTIVE_3": _json(observed(2, 1, pace=1.2))},
+        "observations": {"ADAPTIVE_0": as_json(observed(3, 2)), "ADAPTIVE_3": as_json(observed(2, 1, pace=1.2))},
     }
     stored(embedded_db)
     with serving(Settings(db=embedded_db, web=None, advice_parts=("routing",))) as api:

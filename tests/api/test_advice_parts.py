@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from api.advice_basis import ASKED, NOW, basis, sent
 from api.conftest import serving
-from api.test_advice import ASKED, NOW, basis, sent
 from flitwatch_api.advice.decide import advise
 from flitwatch_api.advice.parts import SERVED, Parts
 from flitwatch_api.advice.spread import LEAST_PLACED, pattern

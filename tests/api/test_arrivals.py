@@ -9,16 +9,14 @@ from pathlib import Path
 
 import click
 import pytest
-from ingest.exporting import Collector, Written
-from ingest.writing import START_S
+from support.arrivals import bring_in
 
 from api.conftest import Served, serving
-from flitwatch.main import cli, main
+from flitwatch.main import cli
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.ingest.arrivals import add_arrivals
 from flitwatch_domain.doors import DIRECT, DOORS, TWIN, door_of, kind_of
-from flitwatch_ingest.writer.drain import drain
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,28 +29,6 @@ def site(embedded_db: str) -> Iterator[tuple[Served, str]]:
 
 def by_door(served: Served) -> dict[str, dict]:
     return {door["key"]: door for door in served.get("/ingest/arrivals")["doors"]}
-
-
-def bring_in(url: str, tmp_path: Path) -> None:
-    """Two counts and an unknown metric by a real remote write, and a line of accounting that is refused."""
-    collector = Collector(url, tmp_path).start()
-    try:
-        port = {"guid": "0xa1", "port": "4"}
-        known: Written = (
-            {"__name__": "infiniband_switch_port_transmit_data_bytes_total", **port},
-            [(8.0, START_S * 1000), (16.0, START_S * 1000 + 1000)],
-        )
-        unknown: Written = ({"__name__": "infiniband_made_up_total", **port}, [(1.0, START_S * 1000)])
-        collector.write([known, unknown])
-    finally:
-        collector.kill()
-    accounting = tmp_path / "jobs.txt"
-    accounting.write_text(
-        "JobIDRaw|JobID|User|Submit|Start|End|State\n1|1|alice|nonsense|nonsense|nonsense|COMPLETED\n"
-    )
-    with pytest.raises(SystemExit):
-        main(["import", "sacct", str(accounting), "--db", url])
-    drain(url, url)
 
 
 @pytest.mark.integration

@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.assistant import assistant, told
 
 from api.conftest import Served, serving
-from api.test_estimates import estimated  # noqa: F401
+from api.estimates import estimated  # noqa: F401
 from api.world import T0, World
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
 
-mcp = pytest.importorskip("mcp")
 READS = {"explain_job", "top", "fabric_series", "job_series", "blame", "forecast", "task"}
-
-
-@asynccontextmanager
-async def assistant(*words: str) -> AsyncIterator[Any]:
-    """A client of the command, which runs as a process of its own."""
-    started = mcp.StdioServerParameters(command=sys.executable, args=["-m", "flitwatch.main", "mcp", *words])
-    async with mcp.Client(started, read_timeout_seconds=60) as client:
-        yield client
-
-
-async def told(client: Any, tool: str, **given: object) -> dict:
-    """A tool's answer, which is the same as text and as data."""
-    found = await client.call_tool(tool, given)
-    (text,) = found.content
-    assert not found.is_error, text.text
-    assert json.loads(text.text) == found.structured_content
-    return found.structured_content
 
 
 async def refused(client: Any, tool: str, **given: object) -> str:

@@ -3,36 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
 import pytest
 from support.databases import Server
+from support.planted_roots import END, FAST, JOBS, START, packet_samples, plant
 
 from api.conftest import Served, serving
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.alerts import signals
-from flitwatch_db.counters import store as counters
-from flitwatch_db.counters.samples import Summary, write_samples
-from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.jobs import store as jobs
-from flitwatch_db.runs import store as runs
 from flitwatch_domain.alerts import read_rule
-from flitwatch_domain.counters import COUNT_BYTES, ENDPOINT_COLUMNS
-from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.jobs import Job
-from flitwatch_domain.runs import Run, RunStep
 from flitwatch_research.planted_roots import Planter, World
 from flitwatch_simulation.namespaces import figure_214
-
-START = 1_795_000_000 // 3600 * 3600
-END = START + 60
-SEED = 700
-#: Steps of every job before the counted minute, and in it.
-FAST, SLOW = 60, 5
-#: The job that each machine runs.
-JOBS = {"tree": "1", "dragonfly": "2", "still": "3", "calm": "4"}
 
 
 @dataclass(frozen=True)
@@ -50,85 +33,6 @@ def measured(_embedded_template: Server) -> Iterator[Measured]:
     with serving(Settings(db=url)) as served:
         yield Measured(served, url, worlds, planters)
     _embedded_template.drop(url)
-
-
-def plant(url: str) -> tuple[dict[str, World], dict[str, Planter]]:
-    """Fill a database with machines of which two hold a root, each with a job that is slow in the counted minute."""
-    planters = {
-        "tree": Planter("xgft:2;8,8;1,4", "hw-adaptive"),
-        "dragonfly": Planter("dragonfly:4,2,4,1", "minimal"),
-    }
-    kinds = {"tree": ("tree", "incast"), "dragonfly": ("dragonfly", "link"), "still": ("dragonfly", "quiet"), "calm": ("tree", "quiet")}  # fmt: skip
-    worlds = {name: planters[machine].world(kind, 1, SEED) for name, (machine, kind) in kinds.items()}
-    with connect(url, role="writer") as conn:
-        for name, world in worlds.items():
-            fabric = replace(world.machine.fabric, name=name)
-            fabric_id = fabrics.save(conn, fabric)
-            _write(conn, fabric_id, fabric, world)
-            held = fabric.endpoints.node if not world.planted else _around(fabric, world.planted[0])
-            job = Job(job_id=JOBS[name], user="ann", cluster="c", name="app", state="RUNNING", node_list=",".join(held), nodes=len(held), submit_s=START - 700, start_s=START - FAST * 6, simulated=True)  # fmt: skip
-            jobs.upsert(conn, [job], fabric_id)
-            _write_steps(conn, job)
-        fabrics.save(conn, figure_214())
-        write_samples(conn, _samples())
-        jobs.upsert(conn, [Job(job_id=job, user="ann", cluster="c", name="app", state="RUNNING", node_list="", nodes=1, submit_s=START - 9, start_s=START - 5, simulated=True) for job in ("42", "43")])  # fmt: skip
-    return worlds, planters
-
-
-def _write_steps(conn, job: Job) -> None:
-    """Steps of six seconds until the counted minute, in which they take twelve."""
-    run = Run(run_key=f"run-{job.job_id}", exe="app", job_id=job.job_id, start_s=job.start_s, ranks=(0,), nodes=(0,), simulated=True)  # fmt: skip
-    run_id = runs.upsert_run(conn, run)
-    times_s = [6.0 + 0.01 * (step % 3) for step in range(FAST)] + [12.0] * SLOW
-    runs.upsert_steps(
-        conn, run_id, [RunStep(step, np.array([round(time_s * 1e9)])) for step, time_s in enumerate(times_s)]
-    )
-
-
-def _around(fabric: Fabric, link: int) -> list[str]:
-    """Nodes at the routers at both ends of a link."""
-    routers = len(fabric.routers)
-    ends = [int(fabric.links.src[link]), int(fabric.links.dst[link])]
-    at = [end if end < routers else int(fabric.endpoints.router[end - routers]) for end in ends]
-    return [str(name) for name in fabric.endpoints.node[np.isin(fabric.endpoints.router, at)]]
-
-
-def _write(conn, fabric_id: int, fabric: Fabric, world: World) -> None:
-    """Ports and network cards that count a minute of what the world's links carried."""
-    capacity = fabric.links.bandwidth_bps / 8
-    flits = world.window.utilisation * capacity * 10 / COUNT_BYTES[fabric.technology]
-    stalls = world.window.stalls_per_flit * flits
-    table = fabric.counted_links()
-    if table.shape[1] == 48:  # both tiles of a network card name its link
-        table[:, 41::2] = -1
-    n, ends = len(table), len(fabric.endpoints)
-    there = table >= 0
-    rx, tx = np.zeros(ends), np.zeros(ends)
-    routers = len(fabric.routers)
-    out = fabric.links.dst >= routers
-    rx[fabric.links.dst[out] - routers] = (world.window.utilisation * capacity)[out]
-    into = fabric.links.src >= routers
-    tx[fabric.links.src[into] - routers] = (world.window.utilisation * capacity)[into]
-    cards = np.full((ends, len(ENDPOINT_COLUMNS)), np.nan)
-    cards[:, 0], cards[:, 1] = tx * 10, rx * 10
-    for ts in range(START, END, 10):
-        ports = counters.PortRows(np.full(n, fabric_id, np.int32), np.arange(n, dtype=np.int32), np.full(n, ts, np.int64), np.full(n, 10.0), np.where(there, flits[table], np.nan), np.where(there, stalls[table], np.nan))  # fmt: skip
-        rows = counters.Rows(np.full(ends, fabric_id, np.int32), np.arange(ends, dtype=np.int32), np.full(ends, ts + 10, np.int64), np.ones(ends, np.int32), np.full(ends, 10.0), cards)  # fmt: skip
-        counters.write_batch(conn, counters.Batch(ports=ports, endpoints=rows))
-
-
-def _samples() -> list[Summary]:
-    """Of job 42 the packets on one link waited, those of job 43 never did."""
-    fabric = figure_214()
-    links, routers = fabric.links, len(fabric.routers)
-    inner = np.flatnonzero((links.src < routers) & (links.dst < routers)).astype(np.int32)
-    rows = np.zeros((len(inner), 6))
-    rows[:, :4] = (1000, 1_000_000, 1000, 1)
-    rows[:, 4] = np.where(inner == inner[0], 950, 5)
-    calm = rows.copy()
-    calm[:, 4] = 5
-    head = {"fabric": "figure-2.14", "host": "h2", "tag": "7", "phase": "solve", "start_s": START + 30, "longest_path": 4, "variant": "standard", "link": inner, "packets": {"decoded": 1000}, "simulated": True}  # fmt: skip
-    return [Summary(job=job, sums=sums, **head) for job, sums in (("42", rows), ("43", calm))]
 
 
 @pytest.mark.parametrize("name", ["tree", "dragonfly"])
@@ -173,7 +77,7 @@ def test_in_a_quiet_machine_nothing_is_claimed(measured: Measured, name: str) ->
 
 
 def test_packet_samples_of_a_job_name_its_root(measured: Measured) -> None:
-    target = int(figure_214().links.dst[_samples()[0].link[0]])
+    target = int(figure_214().links.dst[packet_samples()[0].link[0]])
     for asked in ({}, {"tag": "7"}, {"phase": "solve"}):
         got = measured.served.get("/jobs/42/diagnosis", at=END, **asked)
         assert (got["method"], got["verdict"], got["simulated"]) == ("samples", "named", True)

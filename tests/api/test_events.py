@@ -6,16 +6,16 @@ import asyncio
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
-import httpx
 import psycopg
 import pytest
 from support.waiting import eventually
 
 from api.conftest import Served, bearer, operating, serving
+from api.streams import emit, following, goes_on, take, wait_until_listening
 from flitwatch_api.events import stream_access
 from flitwatch_api.events.hub import PUBLIC, QUEUE, Hub, Stream, encode
 from flitwatch_api.people import callers
@@ -26,51 +26,10 @@ from flitwatch_db.core.events import Event
 from flitwatch_db.people import accounts as people
 
 
-def emit(url: str, *payloads: dict, kind: str = "job") -> list[int]:
-    with connect(url, role="writer") as conn:
-        return [events.emit(conn, kind, payload) for payload in payloads]
-
-
-@contextmanager
-def following(served: Served, **options) -> Iterator[Iterator[str]]:
-    """The lines of a stream that has begun."""
-    with httpx.stream("GET", f"{served.url}/api/v1/events", timeout=10, **options) as answer:
-        assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/event-stream")
-        lines = answer.iter_lines()
-        for line in lines:
-            if line == ": connected":
-                break
-        yield lines
-
-
-def take(lines: Iterator[str], count: int) -> list[tuple[int, str, dict]]:
-    """The next events: number, kind, data."""
-    found, event = [], {}
-    for line in lines:
-        if line.startswith(("id:", "event:", "data:")):
-            name, _, value = line.partition(": ")
-            assert name not in event
-            event[name] = value
-        elif not line and event:
-            found.append((int(event["id"]), event["event"], json.loads(event["data"])))
-            event = {}
-            if len(found) == count:
-                break
-    return found
-
-
 @pytest.fixture
 def live(embedded_db: str) -> Iterator[Served]:
     with serving(Settings(db=embedded_db, web=None, api_heartbeat_s=0.3, api_streams_max=3)) as served:
         yield served
-
-
-def wait_until_listening(served: Served) -> None:
-    eventually(
-        lambda: "flitwatch_api_listening 1.0" in served.http.get("/metrics").text,
-        every_s=0.02,
-        what="the API to listen for events",
-    )
 
 
 def wait_until_no_streams(served: Served) -> None:
@@ -200,14 +159,6 @@ def test_text_of_users_cannot_forge_an_event(live: Served, embedded_db: str) -> 
         hostile = {"state": "x\n\nid: 1\nevent: forged\ndata: {}\r\r\u2028"}
         number = emit(embedded_db, hostile)[0]
         assert take(lines, 1) == [(number, "job", hostile)]
-
-
-def goes_on(lines: Iterator[str], comments: int = 12) -> bool:
-    """Whether a stream in which nothing happens lasts for so many more comments."""
-    try:
-        return sum(1 for _ in zip(range(2 * comments), lines, strict=False)) == 2 * comments
-    except httpx.RemoteProtocolError:
-        return False
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from support.databases import Server
 
+from api.bodies import fields
 from api.conftest import bearer, serving
-from api.test_names_to_pseudonyms import fields
 from flitwatch_api.app import create_app
 from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS, WITHOUT_JOBS
 from flitwatch_api.settings import Settings
@@ -186,7 +186,7 @@ def _properties(schema: dict[str, Any], seen: frozenset[str]) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", sorted(set(STARTABLE) - TASKS_WITHOUT_JOBS))
 def test_no_task_that_reads_jobs_starts(clients: dict[str, httpx.Client], name: str) -> None:
-    from api.test_task_locks import GOOD
+    from api.task_requests import GOOD
 
     for caller in ("anonymous", "una", "otto"):
         answer = clients[caller].post("/api/v1/tasks", json={"name": name, "args": GOOD[name]})

@@ -11,7 +11,7 @@ import pytest
 from support.databases import Server
 
 from api.conftest import bearer, serving
-from api.test_task_locks import GOOD, ROLES
+from api.task_requests import GOOD, ROLES
 from flitwatch_api.app import create_app
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect, tasks

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 import gzip
 import http.client
 import io
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +15,9 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-from cli.test_blame_measured import EXPOSURE_COLUMNS, RUN_COLUMNS, USERS, tables
 from ml.conftest import Context
+from support.estimators import worker
+from support.run_tables import EXPOSURE_COLUMNS, RUN_COLUMNS, USERS, tables
 from support.waiting import eventually
 
 from api.conftest import bearer, serving
@@ -120,18 +118,6 @@ def site(embedded_db: str) -> Iterator[Site]:
         yield Site(embedded_db, clients)
         for client in clients.values():
             client.close()
-
-
-@contextlib.contextmanager
-def worker(url: str) -> Iterator[None]:
-    """A worker of the estimators, as a site runs it."""
-    argv = [sys.executable, "-m", "flitwatch.main", "worker", "--db", url, "--queue", "ml"]
-    running = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        running.kill()
-        running.wait()
 
 
 def blame(site: Site, who: str, **query: Any) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.test_blame_measured import EXPOSURE_COLUMNS, tables
 from ml.conftest import Context
+from support.run_tables import EXPOSURE_COLUMNS, tables
 
 from api.conftest import bearer, serving
 from flitwatch.main import main

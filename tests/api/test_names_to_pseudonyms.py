@@ -16,9 +16,9 @@ from typing import Any
 import httpx
 import pytest
 
+from api.bodies import DOCUMENT, fields
 from api.conftest import Served, bearer, serving
 from flitwatch_alerting.tasks import HANDLERS as ALERTING
-from flitwatch_api.app import create_app
 from flitwatch_api.names import Names
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect, tasks
@@ -39,7 +39,6 @@ PASSWORD = "correct horse battery"
 #: Real: a user, their job's name, their executable, a rule about them. In their place: what nobody bears, as long and of the same letters.
 REAL = {"user": "alice", "job": "aliceplan", "exe": "/home/alice/bin/vaspx", "rule": "watch-alice"}
 NOBODY = {kind: word.replace("alice", "zzyzx") for kind, word in REAL.items()}
-DOCUMENT = create_app(Settings(web=None)).openapi()
 
 
 def has_tests_of_its_own(path: str) -> bool:
@@ -180,36 +179,6 @@ def _span(conn: Any) -> tuple[Any, Any]:
 
 
 CALLERS = ["anonymous", "viewer", "user", "token read", "token read operate tasks advice"]
-
-
-def fields(schema: dict[str, Any], word: str, depth: int = 0) -> Any:
-    """A body of a schema with the word wherever a text may stand."""
-    if "$ref" in schema:
-        return fields(DOCUMENT["components"]["schemas"][schema["$ref"].rpartition("/")[2]], word, depth + 1)
-    for several in ("anyOf", "oneOf", "allOf"):
-        if several in schema:
-            kinds = [one for one in schema[several] if one.get("type") != "null"]
-            return fields(next((one for one in kinds if one.get("type") == "string"), kinds[0]), word, depth + 1)
-    if "const" in schema or "enum" in schema:
-        return schema.get("const", (schema.get("enum") or [None])[0])
-    match schema.get("type"):
-        case "object":
-            made = {name: fields(one, word, depth + 1) for name, one in schema.get("properties", {}).items()}
-            if isinstance(schema.get("additionalProperties"), dict) and depth < 8:
-                made |= {
-                    name: fields(schema["additionalProperties"], word, depth + 1) for name in ("user", "exe", "rule")
-                }
-            return made
-        case "array":
-            return [fields(schema["items"], word, depth + 1)] if "items" in schema and depth < 8 else []
-        case "integer":
-            return max(1, schema.get("minimum", 1))
-        case "number":
-            return 1.0
-        case "boolean":
-            return False
-        case _:
-            return "2026-11-20T00:00:00Z" if schema.get("format") == "date-time" else word
 
 
 def requests(path: str, method: str, operation: dict[str, Any], word: str) -> Iterator[dict[str, Any]]:

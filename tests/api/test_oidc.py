@@ -6,18 +6,16 @@ import asyncio
 import json
 import logging
 import re
-import shutil
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
+from support.openid import SECRET, RealProvider, a_provider, settings
 
 from api.conftest import Served, serving
 from flitwatch_api.people.oidc import provider_of
@@ -27,58 +25,7 @@ from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import BadRequest, Conflict, Forbidden, Unavailable
 
-WEB = Path(__file__).resolve().parents[2] / "web"
-SECRET = "the-client-secret"
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
-
-
-class RealProvider:
-    """A provider that runs, and its controls."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
-        self.issuer: str = json.loads(self._line())["issuer"]
-
-    def _line(self) -> str:
-        assert self.process.stdout is not None
-        return self.process.stdout.readline()
-
-    def tell(self, **said: object) -> None:
-        """Change how it answers."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(said) + "\n")
-        self.process.stdin.flush()
-        assert self._line().strip() == "ok"
-
-    def end(self) -> None:
-        """Stop it."""
-        self.process.kill()
-        self.process.wait(10)
-
-
-@contextmanager
-def a_provider() -> Iterator[RealProvider]:
-    if shutil.which("node") is None or not (WEB / "node_modules" / "oidc-provider").exists():
-        pytest.skip("needs Node.js and the page's packages: make web")
-    command = ["node", "tests/provider/serve.mjs"]
-    process = subprocess.Popen(
-        command, cwd=WEB, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    provider = RealProvider(process)
-    try:
-        yield provider
-    finally:
-        provider.end()
-
-
-def settings(url: str, issuer: str, **more: object) -> Settings:
-    given = {
-        "oidc_issuer": issuer,
-        "oidc_client_id": "flitwatch",
-        "oidc_client_secret": SECRET,
-        "oidc_name": "Centre login",
-    }
-    return Settings(**{"db": url, "web": None, "api_anonymous": "none", **given, **more})  # type: ignore[arg-type]
 
 
 class Sites:

@@ -12,9 +12,10 @@ from pathlib import Path
 import httpx
 import pytest
 from support.databases import Server
+from support.remotes import token_file
 
 from api.conftest import Served, bearer, serving
-from api.test_events import emit, goes_on, take
+from api.streams import emit, goes_on, take
 from api.world import World
 from flitwatch_api.events import stream_access
 from flitwatch_api.people import callers
@@ -28,18 +29,6 @@ from flitwatch_domain.errors import BadRequest
 
 #: Nothing is believed for longer than this.
 AT_ONCE_S = 1e-3
-
-
-def token_file(folder: Path, url: str, *scopes: str, name: str = "fed") -> Path:
-    """A file with a token of the platform over that database, whose account may do everything."""
-    with connect(url, role="gate", autocommit=True) as conn:
-        if conn.execute("SELECT 1 FROM account WHERE name = %s", [name]).fetchone() is None:
-            people.add(conn, name, "admin")
-        secret = people.add_token(conn, name, "remote", scopes)[1]
-    path = folder / f"{'-'.join(scopes)}.token"
-    path.write_text(secret + "\n")
-    path.chmod(0o600)
-    return path
 
 
 def without_clock(answer: dict) -> dict:

@@ -11,7 +11,7 @@ import pytest
 from support.waiting import eventually
 
 from api.conftest import Served
-from api.test_stalls import summed
+from api.sums import summed
 from api.world import HOSTILE, T0, THROUGH, World
 from flitwatch_db import connect
 from flitwatch_db.fabrics import route_changes

@@ -11,13 +11,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import httpx
-import numpy as np
 import psycopg
 import pytest
 from support.waiting import eventually
 
 from api.conftest import Served, bearer, serving
-from api.test_events import following, take, wait_until_listening
+from api.live_counters import START, count, tell
+from api.streams import following, take, wait_until_listening
 from api.world import T0, World
 from flitwatch_api import shared_answers
 from flitwatch_api.answers import CachedAnswer, keep
@@ -25,16 +25,12 @@ from flitwatch_api.fabric import topologies
 from flitwatch_api.settings import Settings
 from flitwatch_api.shared_answers import OF_COUNTERS, OF_EVERYTHING, SharedAnswers
 from flitwatch_db import connect
-from flitwatch_db.core import events
 from flitwatch_db.core.events import Event
-from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.people import accounts as people
-from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.generators import dragonfly
 
 VIEWERS = 24
-START = T0 // 60 * 60
 
 
 class Statements:
@@ -140,22 +136,6 @@ def begin(conn: psycopg.Connection) -> int:
     count(conn, fabric_id, 5, 10)
     tell(conn, fabric_id)
     return fabric_id
-
-
-def count(conn: psycopg.Connection, fabric_id: int, second: int, flits: float) -> None:
-    """Counters of router 1 in one second."""
-    values = np.full((1, len(ROUTER_COLUMNS)), np.nan)
-    values[0, 0] = flits
-    one = (np.array([fabric_id], np.int32), np.array([1], np.int32), np.array([START + second]))
-    counters.write_batch(
-        conn, counters.Batch(routers=counters.Rows(*one, np.ones(1, np.int32), np.array([48.0]), values))
-    )
-
-
-def tell(conn: psycopg.Connection, fabric_id: int, **more: str) -> int:
-    """The event that follows a batch."""
-    through = datetime.fromtimestamp(START + 60, UTC).isoformat()
-    return events.emit(conn, "counters", {"fabric_id": fabric_id, "through": through, "routers": 1, **more})
 
 
 def begin_job(conn: psycopg.Connection, fabric_id: int) -> None:

@@ -3,86 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from support.databases import Server
+from support.planted_year import DAY_S, END_S, HOUR_S, SHIFT_S, START_S, Year, fill
 
 from api.conftest import Served, serving
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.counters.rollups import roll
-from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.generators import dragonfly
 
-HOUR_S, DAY_S = 3600, 86_400
-#: The last whole hour of a year that holds both changes of the clock and ends of every month.
-END_S = int(datetime(2026, 9, 21, 15, tzinfo=UTC).timestamp())
-HOURS = 365 * 24
-START_S = END_S - HOURS * HOUR_S
-#: Traffic stalls twice as long from this day on, which is the day after Europe's clocks change.
-SHIFT_S = int(datetime(2026, 3, 30, tzinfo=UTC).timestamp())
-#: Nothing was counted in these days, and nothing of router 5 in these.
-SILENT = (int(datetime(2026, 1, 30, tzinfo=UTC).timestamp()), int(datetime(2026, 2, 3, tzinfo=UTC).timestamp()))
-LOST = (int(datetime(2026, 6, 1, tzinfo=UTC).timestamp()), int(datetime(2026, 7, 1, tzinfo=UTC).timestamp()))
-ROUTERS = 32
 SPANS_S = {"1h": HOUR_S, "6h": 6 * HOUR_S, "24h": DAY_S, "7d": 7 * DAY_S, "30d": 30 * DAY_S, "1y": 365 * DAY_S}
-
-
-@dataclass(frozen=True)
-class Year:
-    """A year of hours, float64[HOURS, ROUTERS], NaN where nothing was stored."""
-
-    url: str
-    flits: NDArray[np.float64]
-    stalls: NDArray[np.float64]
-
-    def of(self, ts: list[str], step_s: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Flits and stalls by step and router."""
-        out = []
-        for values in (self.flits, self.stalls):
-            rows = []
-            for text in ts:
-                first = (int(datetime.fromisoformat(text).timestamp()) - START_S) / HOUR_S
-                part = values[max(0, int(first)) : max(0, int(first + step_s / HOUR_S))]
-                known = ~np.isnan(part)
-                rows.append(np.where(known.any(axis=0), np.nansum(part, axis=0), np.nan))
-            out.append(np.array(rows))
-        return out[0], out[1]
-
-
-def fill(url: str) -> Year:
-    """A year of hours of a small machine, and minutes of its last two days."""
-    hour, router = np.indices((HOURS, ROUTERS))
-    at = START_S + hour * HOUR_S
-    flits = 60.0 * (1000 + (hour * 7 + router * 13) % 100)
-    stalls = flits * np.where(at < SHIFT_S, 1 + router % 2, 2 + 2 * (router % 2))
-    gone = (at >= SILENT[0]) & (at < SILENT[1]) | (at >= LOST[0]) & (at < LOST[1]) & (router == 5)
-    flits[gone] = stalls[gone] = np.nan
-    with connect(url, role="writer") as conn:
-        fabric_id = fabrics.save(
-            conn, dragonfly(4, 2, 4, endpoints_per_router=2, blue_routers=2, blue_cables=1, black_cables=1, name="year")
-        )
-        fabrics.save(conn, dragonfly(2, 2, 2, endpoints_per_router=1, blue_routers=2, name="never"))
-    with connect(url, role="owner") as conn:
-        keep = ~gone
-        rows = np.column_stack((router[keep], at[keep], flits[keep], stalls[keep]))
-        conn.execute("CREATE TEMPORARY TABLE planted (router int, ts bigint, flits float8, stalls float8)")
-        with conn.cursor() as cursor, cursor.copy("COPY planted FROM STDIN") as copy:
-            for a, b, c, d in rows.tolist():
-                copy.write_row((int(a), int(b), c, d))
-        for table, parts, since in (("router_1h", 1, START_S), ("router_1m", 60, END_S - 2 * DAY_S)):
-            conn.execute(f"SELECT ensure_chunks('{table}', ARRAY(SELECT DISTINCT to_timestamp(ts) FROM planted WHERE ts >= {since}))".encode())  # fmt: skip
-            conn.execute(
-                f"INSERT INTO {table} (fabric_id, router, ts, samples, tile_seconds, rt_flits, rt_stall_cycles)"
-                f" SELECT {fabric_id}, router, to_timestamp(ts + part * {HOUR_S // parts}), {HOUR_S // parts}, 48.0 * {HOUR_S // parts}, flits / {parts}, stalls / {parts}"
-                f" FROM planted, generate_series(0, {parts - 1}) AS part WHERE ts >= {since}".encode()
-            )
-        conn.execute("INSERT INTO rollup_due (fabric_id, hour) SELECT DISTINCT fabric_id, ts FROM router_1h")
-    return Year(url, flits, stalls)
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from api.conftest import Served
+from api.sums import summed
 from api.world import T0, THROUGH, World
 from flitwatch_api.app import create_app
 from flitwatch_api.counters.limits import SAMPLED_PORT_ROWS
@@ -23,11 +24,6 @@ def figures(values: list, routers: list[int], size: int) -> np.ndarray:
     out = np.full(size, np.nan)
     out[routers] = [np.nan if v is None else v for v in values]
     return out
-
-
-def summed(values: np.ndarray) -> np.ndarray:
-    """Sums over the first axis; NaN where nothing is known."""
-    return np.where(np.isnan(values).all(axis=0), np.nan, np.nansum(values, axis=0))
 
 
 def epoch(text: str) -> float:

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 from support.databases import Server
 
 from api.conftest import Served, bearer, serving
+from api.task_requests import GOOD, ROLES
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
@@ -38,36 +39,6 @@ from flitwatch_simulation.workloads.messages import repeated
 from flitwatch_simulation.workloads.patterns import PATTERNS
 from flitwatch_simulation.workloads.placement import place
 
-SEEN = {
-    "allocation": ["n1"],
-    "interval_s": 1.0,
-    "request_flits": 9,
-    "request_packets": 3,
-    "stalled_cycles": 2,
-    "cumulative_latency_us": 3.0,
-}
-GOOD: dict[str, dict[str, Any]] = {
-    "demo.count": {"to": 1, "delay_s": 0.0},
-    "sim.study": {"study": "fig15", "parameters": {"topologies": {"ring": "torus:9"}, "runs": 2, "routing": "dor"}},
-    "sim.collective": {"topology": "torus:4,4", "routing": "dor", "pattern": "ring", "runs": 2},
-    "sim.packet": {
-        "topology": "dragonfly:3,2,4,4",
-        "routing": "adaptive0",
-        "traffic": "alltoall",
-        "bytes": 10,
-        "background": "none",
-    },
-    "sim.whatif": {"fabric": "past", "at_s": 1.0, "job": "1"},
-    "routing.loop": {"pattern": "shift", "topology": "quartz1"},
-    "routing.reconstruct": {"pattern": "shift", "topology": "quartz1"},
-    "routing.optimise": {"pattern": "shift", "topology": "quartz1"},
-    "routing.advice": {"application": "milc", "observations": {"ADAPTIVE_0": [SEEN], "ADAPTIVE_3": [SEEN]}},
-    "ml.blame": {"exe": "milc", "nodes": 4},
-    "ml.blame_measured": {"name": "mine", "runs": 1, "exposure": 2},
-    "ml.deviation": {"exe": "milc", "nodes": 4},
-    "ml.forecast": {"exe": "milc", "nodes": 4},
-    "alerting.test": {"rule": {"name": "r", "signal": "blamed_user", "above": 0}, "from_s": 0, "to_s": 1},
-}
 #: Names of files with every disguise: blanks that parsers strip, devices, links, ways upward.
 BLANKS = ("", " ", "\t", "\n", "\u00a0", "\u2003", "\ufeff")
 FILES = ("/etc/passwd", "/dev/ptmx", "/proc/self/environ", "../../etc/passwd", "//etc/passwd", "/no/such")
@@ -82,7 +53,6 @@ MADE = {
     "routing.reconstruct": ("topology", "pattern"),
     "routing.optimise": ("topology", "pattern"),
 }
-ROLES = ("anonymous", "viewer", "user", "operator", "admin", "service")
 
 
 def test_every_task_has_a_model() -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from api.conftest import Served, bearer, serving
-from api.test_estimates import estimated  # noqa: F401
+from api.estimates import estimated  # noqa: F401
 from api.world import World
 from flitwatch.main import main
 from flitwatch_api.settings import Settings

@@ -8,14 +8,13 @@ import json
 import fastavro
 import numpy as np
 import pytest
+from cli.commands import flitwatch, succeed
 
 from flitwatch_domain.counters import identify
 from flitwatch_domain.fabric import Technology
 from flitwatch_domain.generators import dragonfly
 from flitwatch_research.ingest_bench.pool import Pool
 from flitwatch_research.ingest_bench.sets import metric_sets
-
-from .test_import_fabric import flitwatch, succeed
 
 START_S = 1_795_000_000
 

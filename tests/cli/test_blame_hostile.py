@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
-from cli.test_blame_measured import EXPOSURE_COLUMNS, MONDAY_S, RUN_COLUMNS, Rows, tables
+from support.run_tables import EXPOSURE_COLUMNS, MONDAY_S, RUN_COLUMNS, Rows, tables
 
 from flitwatch.main import main
 

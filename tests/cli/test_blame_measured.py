@@ -4,35 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from scipy.stats import binom
+from support.run_tables import EXPOSURE_COLUMNS, RUN_COLUMNS, RUNS, USERS, Rows, tables
 
 from flitwatch.main import main
-
-RUNS, USERS, MONDAY_S = 90, 12, 1_767_571_200
-Rows = list[list[Any]]
-
-
-def tables() -> tuple[Rows, Rows]:
-    """Runs over 13 weeks with a circumstance, and who was beside them: u0 adds 40 s to 300."""
-    rng = np.random.default_rng(0)
-    start = MONDAY_S + np.sort(rng.uniform(0, 13 * 604_800, RUNS))
-    there = rng.random((RUNS, USERS)) < 0.35
-    groups = rng.integers(1, 9, RUNS)
-    time_s = 300 * rng.lognormal(0, 0.03, RUNS) + 40 * there[:, 0]
-    runs = [
-        [f"r{at}", datetime.fromtimestamp(start[at], UTC).isoformat(), time_s[at], 64, groups[at], "milc"]
-        for at in range(RUNS)
-    ]
-    return runs, [[f"r{run}", f"u{user}", 20.0] for run, user in np.argwhere(there)]
-
-
-RUN_COLUMNS, EXPOSURE_COLUMNS = ["run", "start", "time_s", "nodes", "groups", "name"], ["run", "user", "amount"]
 
 
 def write(path: Path, rows: Rows, delimiter: str = ",", mark: bool = False) -> str:

@@ -10,12 +10,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from cli.commands import flitwatch
 
 from flitwatch import configuration, reference
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import BadInput
-
-from .test_import_fabric import flitwatch
 
 
 def test_the_committed_sample_is_that_of_the_program() -> None:

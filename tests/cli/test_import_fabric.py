@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from cli.commands import flitwatch, succeed
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -25,21 +22,6 @@ Switch\t36 "S-0000000000000001"\t\t# "MF0;leaf1:SX6036/U1" enhanced port 0 lid 1
 [1]\t"H-00000000000000a1"[1](a1) \t\t# "node1 mlx4_0" lid 11 4xQDR
 [2]\t"H-00000000000000a2"[1](a2) \t\t# "node2 mlx4_0" lid 12 4xQDR
 """
-
-
-def flitwatch(*argv: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "flitwatch.main", *argv], capture_output=True, text=True, timeout=240, check=False
-    )
-    return done.returncode, done.stdout, done.stderr
-
-
-def succeed(*argv: str) -> dict[str, Any]:
-    code, out, err = flitwatch(*argv, "--json")
-    assert code == 0, err
-    assert out.count("\n") == 1, "one JSON object on standard output"
-    result: dict[str, Any] = json.loads(out)
-    return result
 
 
 @pytest.mark.integration

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 import zstandard
-
-from ..ingest.test_source_schedulers import ENDED, FLUX, META, RAN, RPC, SWF, record
-from .test_import_fabric import flitwatch, succeed
-from .test_import_streams import refused, scalar
+from cli.commands import flitwatch, refused, scalar, succeed
+from support.scheduler_logs import ENDED, FLUX, META, RAN, RPC, SWF, record
 
 pytestmark = pytest.mark.integration
 

@@ -13,27 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.commands import flitwatch, refused, scalar, succeed
 from support.waiting import eventually
 
-from flitwatch_db import connect
-
-from .test_import_fabric import flitwatch, succeed
-
 pytestmark = pytest.mark.integration
-
-
-def refused(*argv: str) -> dict[str, Any]:
-    """The report of an import that ends with status 3: some records were refused."""
-    code, out, err = flitwatch(*argv, "--json")
-    assert code == 3, err
-    return json.loads(out)
-
-
-def scalar(url: str, query: str) -> Any:
-    with connect(url, role="reader") as conn:
-        row = conn.execute(query.encode()).fetchone()
-    assert row is not None
-    return row[0]
 
 
 @pytest.mark.shared

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulation import test_loop_stored as planted
+from support import stored_loop as planted
 
 from flitwatch.main import main
 from flitwatch_db import connect

@@ -18,7 +18,7 @@ import httpx
 import psycopg
 import pytest
 from alerting.receivers import Hook
-from alerting.test_delivery import fire
+from support.alerts import fire
 from support.databases import PLACE
 from support.waiting import eventually
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from domain.cable_lists import written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,8 +17,6 @@ from flitwatch_domain.fabric import CountedAt
 from flitwatch_domain.generators import dragonfly
 from flitwatch_domain.hostlist import expand
 from flitwatch_domain.importers import Snapshot, read_snapshot
-
-from .test_interconnect import written
 
 MACHINE = dragonfly(3, 2, 4, blue_routers=3)
 

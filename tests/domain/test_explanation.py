@@ -9,31 +9,13 @@ from html import escape
 
 import numpy as np
 import pytest
+from domain.scenes import CURVE, JOB, T0, beside, link, made, scene, scenery, scores, steps
 
 from flitwatch_domain.explanation import answer, case, slowdown
-from flitwatch_domain.explanation.candidates import Blamed, NeighbourJob, Scene, ranked
-from flitwatch_domain.explanation.carriers import Count, LinkCount, carrying
+from flitwatch_domain.explanation.candidates import Blamed, ranked
+from flitwatch_domain.explanation.carriers import Count, carrying
 from flitwatch_domain.explanation.chain import minutes_and_seconds
 from flitwatch_domain.explanation.onset_context import OnsetContext
-
-T0 = 1_790_000_000.0
-CURVE = 5 + np.sin(np.arange(60) / 5)
-#: Two groups of ten routers.
-GROUP = np.repeat([0, 1], 10)
-OWN = np.arange(8)
-
-
-def earlier(runs: int = 10, seed: int = 0) -> np.ndarray:
-    return CURVE * np.exp(np.random.default_rng(seed).normal(0, 0.01, (runs, 60)))
-
-
-def steps(
-    factor: float = 1.0, first: int = 60, last: int = 60, runs: int = 10, seed: int = 1, start_s: float = T0
-) -> slowdown.Steps:
-    taken = CURVE * np.exp(np.random.default_rng(seed).normal(0, 0.01, 60))
-    taken[first:last] *= factor
-    return slowdown.Steps(np.arange(60), taken, start_s, earlier(runs))
-
 
 # Slow or not
 
@@ -169,43 +151,6 @@ def test_the_rise_of_a_figure_is_found_and_noise_has_none() -> None:
 # Who
 
 
-def beside(
-    number: int,
-    start_s: float,
-    *,
-    routers: np.ndarray | None = None,
-    sent: tuple[float, float] | None = (0.0, 1e12),
-    most: float | None = 0.0,
-    end_s: float | None = None,
-    blamed: Blamed | None = None,
-) -> NeighbourJob:
-    placed = np.arange(20) if routers is None else routers
-    before, after = sent if sent is not None else (None, None)
-    return NeighbourJob(
-        number,
-        str(number),
-        f"user{number}",
-        "app",
-        len(placed),
-        True,
-        start_s,
-        end_s,
-        placed,
-        before,
-        after,
-        None if sent is None else most,
-        blamed,
-    )
-
-
-def scene() -> Scene:
-    return Scene(OWN, GROUP, T0 + 95, T0 + 110, T0 + 300)
-
-
-def scores(*jobs: NeighbourJob) -> dict[str, float]:
-    return {one.job.job_id: one.score for one in ranked(jobs, scene())}
-
-
 def test_who_started_at_the_onset_comes_before_who_ran_long_before_or_came_later() -> None:
     made = scores(beside(1, T0 + 100), beside(2, T0 - 1000, sent=(1e12, 1e12), most=1e12), beside(3, T0 + 150))
     assert made == {"1": 1.0, "2": 0.0, "3": 0.0}
@@ -257,10 +202,6 @@ def test_without_network_cards_nodes_stand_for_load() -> None:
 # Links
 
 
-def link(number: int, before: float, after: float) -> LinkCount:
-    return LinkCount(number, "blue", 0, "r0", 0, 10, "r10", 1, Count(1e6, before * 1e6, 1e6, after * 1e6))
-
-
 def test_links_whose_stalls_rose_come_by_what_they_gained() -> None:
     assert [
         one.link for one in carrying([link(1, 0.5, 0.5), link(2, 0.1, 1.0), link(3, 1.0, 5.0), link(4, 3.0, 1.0)])
@@ -272,48 +213,6 @@ def test_what_is_not_counted_did_not_rise() -> None:
 
 
 # The whole
-
-
-JOB = {
-    "job_pk": 9,
-    "job_id": "9",
-    "cluster": "c",
-    "user": "ann",
-    "account": None,
-    "name": "app",
-    "state": "RUNNING",
-    "nodes": 8,
-    "start_s": T0,
-    "end_s": None,
-    "simulated": True,
-}
-
-
-def scenery(
-    *jobs: NeighbourJob, own: Count | None = None, onset_s: float = T0 + 102, nics: bool = True
-) -> OnsetContext:
-    return OnsetContext(
-        1,
-        "f",
-        OWN,
-        GROUP,
-        onset_s - 7,
-        onset_s + 8,
-        T0 + 300,
-        True,
-        own or Count(1e6, 1e5, 1e6, 2e6),
-        [link(1, 0.1, 2.0)],
-        list(jobs),
-        (1e11, 1e12),
-        nics,
-    )
-
-
-def made(
-    watched: slowdown.Steps | None, scenic: OnsetContext | None, past: answer.PastRunTimes | None = None, **job: object
-) -> dict:
-    found = None if watched is None else slowdown.of_steps(watched)
-    return answer.explanation({**JOB, **job}, answer.JobProgress(watched, "app", past), found, scenic, T0 + 300)
 
 
 def test_the_planted_job_is_named_with_what_would_help() -> None:
@@ -406,8 +305,8 @@ def test_the_chain_says_what_the_answer_holds() -> None:
     assert parts == ["steps", "links", "jobs", "since", "certainty", *["help"] * len(told["remedies"])]
     text = {one["part"]: one["text"] for one in told["chain"]}
     assert "50 % longer than in 10 earlier runs" in text["steps"]
-    for link in told["links"][:3]:
-        assert f"{link['from_name']} to {link['to_name']}" in text["links"]
+    for one in told["links"][:3]:
+        assert f"{one['from_name']} to {one['to_name']}" in text["links"]
     assert "Job 1 started on 20 nodes" in text["jobs"] and "Job 1 is named" in text["certainty"]
     since = told["slowdown"]["since"].strftime("%H:%M:%S UTC")
     assert f"Since {since}" in text["since"] and since in told["title"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from domain.test_explanation import CURVE, GROUP, OWN, T0, beside, earlier, link, made, scene, scenery, scores, steps
+from domain.scenes import CURVE, GROUP, JOB, OWN, T0, beside, earlier, link, made, scene, scenery, scores, steps
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.explanation import slowdown
@@ -310,8 +310,6 @@ def test_the_rise_is_looked_for_half_an_interval_to_either_side() -> None:
 
 
 def elapsed(seconds: float, past: list[float], **job: object) -> float | None:
-    from domain.test_explanation import JOB
-
     from flitwatch_domain.explanation import answer
 
     return answer.elapsed_factor({**JOB, **job}, answer.PastRunTimes(np.array(past)), T0 + seconds)
@@ -325,8 +323,6 @@ def test_elapsed_time_is_long_beyond_nine_in_ten_and_a_running_job_only_above_us
 
 
 def test_a_stretch_below_a_tenth_is_no_slowness_whatever_found_it() -> None:
-    from domain.test_explanation import JOB
-
     from flitwatch_domain.explanation import answer
 
     held = answer.PastRunTimes(np.array([100.0, 101, 99, 100]))

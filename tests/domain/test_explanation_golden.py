@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from domain.test_explanation import CURVE, OWN, T0, beside, earlier, link, made, scenery, steps
+from domain.scenes import CURVE, OWN, T0, beside, earlier, link, made, scenery, steps
 
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import Blamed

@@ -8,6 +8,7 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 import pytest
+from domain.sound_fabrics import assert_sound, graph
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,25 +35,6 @@ def cables(fabric: Fabric) -> Counter[tuple[str, str, str]]:
     return Counter(
         (names[src], names[dst], kind) for src, dst, kind in zip(links.src, links.dst, links.class_names, strict=True)
     )
-
-
-def graph(fabric: Fabric) -> nx.MultiDiGraph:
-    out = nx.MultiDiGraph()
-    out.add_nodes_from(range(fabric.vertices))
-    out.add_edges_from(zip(fabric.links.src.tolist(), fabric.links.dst.tolist(), strict=True))
-    return out
-
-
-def assert_sound(fabric: Fabric) -> None:
-    """Every link has its opposite, no port is used twice, the fabric is connected."""
-    links, routers = fabric.links, len(fabric.routers)
-    forward = Counter(zip(links.src, links.src_port, links.dst, links.dst_port, strict=True))
-    backward = Counter(zip(links.dst, links.dst_port, links.src, links.src_port, strict=True))
-    assert forward == backward
-    at_router = links.src < routers
-    ports = Counter(zip(links.src[at_router], links.src_port[at_router], strict=True))
-    assert max(ports.values(), default=1) == 1
-    assert nx.is_strongly_connected(graph(fabric))
 
 
 @pytest.mark.shared

@@ -8,7 +8,7 @@ from math import factorial, prod
 import networkx as nx
 import numpy as np
 import pytest
-from domain.test_generators import assert_sound, graph
+from domain.sound_fabrics import assert_sound, graph
 
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import FabricKind, LinkClass

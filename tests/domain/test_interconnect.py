@@ -6,35 +6,17 @@ import random
 from pathlib import Path
 
 import pytest
+from domain.cable_lists import written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from flitwatch_domain import cray
 from flitwatch_domain.errors import BadInput, BadRequest, NotFound
-from flitwatch_domain.fabric import Fabric, FabricKind, LinkClass, Technology
+from flitwatch_domain.fabric import FabricKind, LinkClass, Technology
 from flitwatch_domain.generators import dragonfly
 from flitwatch_domain.importers import read_fabric
 from flitwatch_domain.importers.interconnect import parse
 
 WIRING = Path("data") / "cray-wiring"
-
-
-def written(fabric: Fabric) -> list[str]:
-    """A generated machine as `rtr --interconnect` prints it."""
-    links, routers = fabric.links, fabric.routers
-
-    def place(router: int, tile: int) -> str:
-        here = f"({routers.group[router]}:{routers.row[router]}:{routers.col[router]})"
-        return f"{routers.name[router]}l{cray.tile_name(tile)}{here}"
-
-    lines = []
-    for link in fabric.router_links().nonzero()[0]:
-        a = place(links.src[link], links.src_port[link])
-        b = place(links.dst[link], links.dst_port[link])
-        lines.append(f"{a} {links.classes[links.link_class[link]]} -> {b}")
-    for router, port in zip(fabric.endpoints.router, fabric.endpoints.port, strict=True):
-        lines += [f"{place(router, port + lane)} ptile -> processor" for lane in (0, 1)]
-    return lines
 
 
 TINY = written(dragonfly(2, 2, 3, blue_routers=2))

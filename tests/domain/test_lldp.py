@@ -7,7 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.ethernet import LEAVES, SPINES, SWITCHES, alias, application, cables, card, dump, mac, neighbour
+from support.ethernet import (
+    LEAVES,
+    SPINES,
+    SWITCHES,
+    alias,
+    application,
+    cables,
+    card,
+    dump,
+    mac,
+    neighbour,
+    openconfig,
+)
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import CountedAt, Fabric, FabricKind, Technology
@@ -116,37 +128,6 @@ def lldpd(switch: str, verbose: bool) -> dict[str, Any]:
 def test_lldpd_says_the_same(verbose: bool) -> None:
     fabric = parse(json.dumps({switch: lldpd(switch, verbose) for switch in SWITCHES}), "lldp.json", "roce")
     is_the_leaf_spine(fabric)
-
-
-def openconfig(switch: str) -> dict[str, Any]:
-    def near(name: str, address: str, kind: str, port: str, text: str) -> dict[str, Any]:
-        state = {"system-name": name, "chassis-id": address, "port-id-type": kind, "port-id": port, "port-description": text}  # fmt: skip
-        capability = {"name": "openconfig-lldp-types:MAC_BRIDGE", "state": {"enabled": kind == "INTERFACE_NAME"}}
-        return {"id": "1", "state": state, "capabilities": {"capability": [capability]}}
-
-    found = []
-    for leaf, own, other, far in cables():
-        if switch == leaf and other in SPINES:
-            found.append((own, near(other, mac(other), "INTERFACE_NAME", far, "")))
-        elif switch == leaf:
-            found.append((own, near(f"{other}.cluster.example", card(other), "MAC_ADDRESS", card(other), far)))
-        elif switch == other:
-            found.append((far, near(leaf, mac(leaf), "INTERFACE_NAME", own, "")))
-    return {
-        "openconfig-lldp:lldp": {
-            "state": {"system-name": switch, "chassis-id": mac(switch)},
-            "interfaces": {"interface": [{"name": own, "neighbors": {"neighbor": [one]}} for own, one in found]},
-        },
-        "openconfig-interfaces:interfaces": {
-            "interface": [
-                {
-                    "name": own,
-                    "openconfig-if-ethernet:ethernet": {"state": {"port-speed": "openconfig-if-ethernet:SPEED_400GB"}},
-                }
-                for own, _ in found
-            ]
-        },
-    }
 
 
 def test_openconfig_says_the_same() -> None:

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from domain.test_explanation import T0
+from domain.scenes import T0
 
 from flitwatch_domain.explanation import slowdown
 from flitwatch_domain.explanation.slowdown import COUNTER_Z, INTERVAL_DROP, Series

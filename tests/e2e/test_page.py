@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from integration.incidents import World, draws, is_felt
+from support.browser import run
 from support.databases import PLACE
 
 from e2e.beat import Beat
@@ -23,32 +24,6 @@ from flitwatch_research.studies import registry
 
 pytestmark = pytest.mark.integration
 MEASURED = "data/variability/perlmutter_milc_{}.csv"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-
-
-@pytest.fixture(scope="session")
-def browser() -> dict[str, str]:
-    """The environment in which the page's scripts run: a browser of the system, and the built page."""
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip("needs Chromium: sudo apt-get install chromium")
-    if shutil.which("node") is None or not (PAGE / "index.html").exists():
-        pytest.skip("needs the built page: make web")
-    return {**os.environ, "CHROMIUM": found}
-
-
-def run(script: str, environment: dict[str, str], timeout_s: int) -> None:
-    """Run one of the page's own scripts; what it prints is the failure's text."""
-    done = subprocess.run(
-        ["node", ROOT / "web" / "tests" / "e2e" / script],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=timeout_s,
-    )
-    # The wrong ones first: a long report is cut in its middle.
-    wrong = "\n".join(re.findall(r"^(?:FAIL|again) .*?(?=^ok |\Z)", done.stdout, re.MULTILINE | re.DOTALL))
-    assert done.returncode == 0, f"{wrong}\n\n{done.stdout}\n{done.stderr}"
 
 
 def test_every_study_has_a_card() -> None:
@@ -88,7 +63,7 @@ def test_the_page_names_who_was_planted(embedded_db: str, browser: dict[str, str
 @pytest.mark.system("browser")
 def test_the_page_names_where_planted_congestion_begins(embedded_db: str, browser: dict[str, str]) -> None:
     """Roots of the packet engine: the job's page prints the root, its tree and its feeders as the API does; on quiet machines none."""
-    from api.test_diagnosis import END, JOBS, plant
+    from support.planted_roots import END, JOBS, plant
 
     plant(embedded_db)
     with served(embedded_db) as url:
@@ -101,7 +76,7 @@ def test_the_page_names_where_planted_congestion_begins(embedded_db: str, browse
 @pytest.mark.timeout(700)
 def test_verdicts_on_measured_runs(shared: Path, embedded_db: str, browser: dict[str, str]) -> None:
     """Two files on the blame page, a worker that judges them, and the estimate that opens: runs of a Slingshot machine."""
-    from api.test_measured_files import worker
+    from support.estimators import worker
 
     names = {f"FLITWATCH_{part.upper()}": os.fspath(shared / MEASURED.format(part)) for part in ("runs", "exposure")}
     with served(embedded_db) as url, worker(embedded_db):
@@ -112,7 +87,7 @@ def test_verdicts_on_measured_runs(shared: Path, embedded_db: str, browser: dict
 def test_an_alert_by_mail(embedded_db: str, browser: dict[str, str]) -> None:
     """A contact point added on the page gets a test mail, and the mail of an alert that fires afterwards, from a real server."""
     from alerting.receivers import SLOW, config
-    from alerting.test_engine import foretell, running
+    from support.alerts import foretell, running
     from support.smtp_sink import smtp_sink
 
     with smtp_sink() as (sink, server):
@@ -133,7 +108,7 @@ def test_an_alert_by_mail(embedded_db: str, browser: dict[str, str]) -> None:
 def test_the_centres_own_login(embedded_db: str, browser: dict[str, str]) -> None:
     """There and back, and out of both, with a real OpenID Connect provider."""
     from api.conftest import serving
-    from api.test_oidc import a_provider, settings
+    from support.openid import a_provider, settings
 
     with a_provider() as provider, serving(settings(embedded_db, provider.issuer, web=PAGE)) as site:
         provider.tell(sites=[site.url], people={"s-1": {"preferred_username": "ann"}, "s-2": {}})
@@ -163,7 +138,7 @@ def test_the_database_goes_away_under_the_page(browser: dict[str, str]) -> None:
 @pytest.mark.system("browser")
 def test_what_arrives_shows_at_its_door(embedded_db: str, browser: dict[str, str], tmp_path: Path) -> None:
     """An empty site: every door says "nothing yet", and a real remote write and import show at theirs with the right count."""
-    from api.test_arrivals import bring_in
+    from support.arrivals import bring_in
 
     with served(embedded_db) as url:
         script = [shutil.which("node") or "node", os.fspath(ROOT / "web" / "tests" / "e2e" / "doors.mjs")]
@@ -175,8 +150,8 @@ def test_what_arrives_shows_at_its_door(embedded_db: str, browser: dict[str, str
 @pytest.mark.system("browser")
 def test_spans_of_a_month_and_of_a_year(embedded_db: str, browser: dict[str, str]) -> None:
     """A year with a planted shift: the curve shows it at its day, days without counters as a gap, and years without any as nothing."""
-    from api.test_spans import END_S, SHIFT_S, START_S
-    from api.test_spans import fill as plant_a_year
+    from support.planted_year import END_S, SHIFT_S, START_S
+    from support.planted_year import fill as plant_a_year
 
     from flitwatch_db import connect
     from flitwatch_db.counters.rollups import roll

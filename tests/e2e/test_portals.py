@@ -10,9 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 import yaml
+from support.browser import run
 
 from e2e.site import PAGE, ROOT
-from e2e.test_page import browser, run  # noqa: F401
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.jobs import store as jobs
@@ -56,7 +56,7 @@ def test_the_app_of_open_ondemand_has_what_its_manifest_needs() -> None:
 @pytest.mark.system("browser")
 def test_a_portal_that_a_site_names_shows_jobs_in_its_frame(
     embedded_db: str,
-    browser: dict[str, str],  # noqa: F811
+    browser: dict[str, str],
 ) -> None:
     from api.conftest import serving
 

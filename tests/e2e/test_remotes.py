@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from api.test_remotes import token_file
 from api.world import seed
+from support.browser import run
 from support.databases import Server
+from support.remotes import token_file
 from support.waiting import eventually
 
 from e2e.site import PAGE
-from e2e.test_page import browser, run  # noqa: F401
 from flitwatch_api.settings import Settings
 
 
@@ -21,7 +21,7 @@ def test_a_remote_s_machines_are_looked_at_and_never_changed(
     embedded_db: str,
     _embedded_template: Server,
     tmp_path: Path,
-    browser: dict[str, str],  # noqa: F811
+    browser: dict[str, str],
 ) -> None:
     from api.conftest import serving
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,11 +10,11 @@ from typing import Any
 
 import grpc
 import pytest
-from domain.test_lldp import openconfig
-from ingest.test_collect_sonic import CABLED, by_port
-from ingest.test_lanes import lanes
+from ingest.gnmi_rounds import collect
+from ingest.port_counters import lanes
+from ingest.sonic_counters import CABLED, by_port
 from pygnmi.spec.v080 import gnmi_pb2, gnmi_pb2_grpc
-from support.ethernet import LEAVES, PORTS, SWITCHES
+from support.ethernet import LEAVES, PORTS, SWITCHES, openconfig
 from support.gnmi_server import GnmiTarget, update
 from support.ufm import certificate
 
@@ -27,17 +23,6 @@ from flitwatch_domain.importers.lldp import fabric_of
 from flitwatch_ingest.sources.ethernet import Reading
 from flitwatch_ingest.sources.openconfig import add_counters, switch_of
 from flitwatch_ingest.writer.drain import drain
-
-
-def collect(*words: str, folder: Path, status: int = 0) -> dict[str, Any]:
-    argv = [sys.executable, "-m", "flitwatch.main", "collect", "gnmi", "--once", "--json"]
-    argv += ["--state", str(folder / "state.json"), *words]
-    done = subprocess.run(
-        argv, capture_output=True, text=True, timeout=120, env=os.environ | {"FLITWATCH_HOME": str(folder / "home")}
-    )
-    assert done.returncode == status, done.stderr + done.stdout
-    found = json.loads(done.stdout) if done.stdout else {}
-    return found | {"said": " ".join(done.stderr.split())}
 
 
 def notification(switch: str, second: int) -> str:

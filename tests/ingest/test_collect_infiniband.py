@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from ingest.port_counters import lanes
 from ingest.subnet import Subnet
-from ingest.test_lanes import lanes
 from noise_core import flow_ibsim
 
 from flitwatch_db import connect

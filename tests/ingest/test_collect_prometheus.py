@@ -18,7 +18,7 @@ import cramjam
 import httpx
 import pytest
 from ingest.exporting import TOKEN, V1, V2, Collector, Written, first, logged, second
-from ingest.test_port_counters import endpoint_words, stored_fabric
+from ingest.port_counters import endpoint_words, named, stored_fabric, switch_ports
 from ingest.writing import START_S, kept
 from opentelemetry.exporter.otlp.proto.http import Compression
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
@@ -49,28 +49,6 @@ def door(embedded_db: str, tmp_path: Path) -> Iterator[Collector]:
 
 def grown(name: str, labels: dict[str, str], step: int, seconds: range = range(4)) -> Written:
     return {"__name__": name, **labels}, [(step * t, (START_S + t) * 1000) for t in seconds]
-
-
-def named(url: str) -> list[tuple[str, str]]:
-    """Metric and reason of each dead letter."""
-    with connect(url) as conn:
-        rows = conn.execute("SELECT where_, reason FROM dead_letter").fetchall()
-    return [(where.split()[-1], reason) for where, reason in rows]
-
-
-def switch_ports(url: str) -> dict[tuple[str, int], tuple[float, float]]:
-    """Flits and stalls of a switch's ports, over all buckets."""
-    with connect(url) as conn:
-        rows = conn.execute(
-            "SELECT r.name, p.flits, p.stall_cycles FROM port_10s p JOIN router r USING (fabric_id, router)"
-        ).fetchall()
-    found: dict[tuple[str, int], tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
-    for name, flits, stalls in rows:
-        for port, (flit, stall) in enumerate(zip(flits, stalls, strict=True)):
-            if flit or stall:
-                before = found[name, port]
-                found[name, port] = (before[0] + (flit or 0), before[1] + (stall or 0))
-    return dict(found)
 
 
 @pytest.mark.parametrize("proto", [V1, V2])

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from domain.test_slingshot_template import planted
-from ingest.test_port_counters import observed, reasons
+from ingest.port_counters import observed, reasons
 from ingest.writing import START_S, kept
+from support.slingshot_templates import planted
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 from ingest.exporting import logged
-from ingest.test_collect_prometheus import named, switch_ports
-from ingest.test_port_counters import endpoint_words
+from ingest.port_counters import endpoint_words, named, switch_ports
 from ingest.writing import START_S, kept
 from support.ufm import PASSWORD, TOKEN, USER, UfmServer, documents_of, public_cables
 from support.waiting import eventually

@@ -11,11 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from domain.test_lldp import openconfig
-from ingest.test_collect_gnmi import collect
-from ingest.test_collect_sonic import CABLED, by_port, counted, queued
-from ingest.test_lanes import lanes
-from support.ethernet import BYTES_A_US, PORTS, SWITCHES, Tables, alias, application, counters, mac
+from ingest.gnmi_rounds import collect
+from ingest.port_counters import lanes
+from ingest.sonic_counters import CABLED, by_port, counted, queued
+from support.ethernet import BYTES_A_US, PORTS, SWITCHES, Tables, alias, application, counters, mac, openconfig
 from support.gnmi_streams import GnmiServer, Notification, OpenConfigSwitch, SonicTelemetry
 from support.waiting import eventually
 

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from ingest.test_port_counters import carry, slingshot, stored_fabric
+from ingest.port_counters import carry, lanes, slingshot, stored_fabric
 from ingest.writing import START_S
 
 from flitwatch_core.codec import Feed, Ledger
@@ -18,17 +18,6 @@ from flitwatch_ingest.schemas import Claims, chart_arrays, json_schema
 pytestmark = pytest.mark.integration
 
 LEAF, ADAPTER = {"guid": "0xa1", "port": 2}, {"guid": "0xb6", "port": 1}
-
-
-def lanes(url: str, table: str, array: str) -> dict[tuple[int, int, int], float]:
-    """Sums by router or endpoint, port and lane; lanes that nobody counted are not there."""
-    device = table.partition("_")[0]
-    with connect(url) as conn:
-        rows = conn.execute(
-            f"SELECT {device}, (n - 1) / {LANES}, (n - 1) % {LANES}, sum(v) FROM {table},"
-            f" unnest({array}) WITH ORDINALITY AS lane (v, n) WHERE v IS NOT NULL GROUP BY 1, 2, 3".encode()
-        ).fetchall()
-    return {(int(d), int(port), int(lane)): float(count) for d, port, lane, count in rows}
 
 
 def by_level(who: dict, step: int, samples: int = 25) -> list[dict]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
-from ingest.test_source_schedulers import ENDED, record
 from support.ethernet import PORTS
+from support.scheduler_logs import ENDED, record
 
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput

@@ -2,45 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from ingest.writing import START_S, append
+from ingest.port_counters import carry, endpoint_words, observed, reasons, slingshot, stored_fabric
+from ingest.writing import START_S
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
-from flitwatch_domain.importers import ibnetdiscover
-from flitwatch_ingest.writer.drain import drain
-from flitwatch_stream.backends import open_log
 
 pytestmark = pytest.mark.integration
 
-#: Two leaves; node n1 has compute adapters mlx5_0, mlx5_1 and mlx5_6, node n2 one whose name the fabric does not know.
-RAILS = """
-switchguid=0xa1(a1)
-Switch	4 "S-00000000000000a1"		# "MF0;leaf-1:MQM8700/U1" enhanced port 0 lid 31 lmc 0
-[1]	"H-00000000000000b0"[1](b0) 		# "n1 mlx5_0" lid 1 4xHDR
-[2]	"H-00000000000000b1"[1](b1) 		# "n1 mlx5_1" lid 2 4xHDR
-[4]	"S-00000000000000a2"[4]		# "MF0;leaf-2:MQM8700/U1" lid 32 4xHDR
-
-switchguid=0xa2(a2)
-Switch	4 "S-00000000000000a2"		# "MF0;leaf-2:MQM8700/U1" enhanced port 0 lid 32 lmc 0
-[1]	"H-00000000000000b6"[1](b6) 		# "n1 mlx5_6" lid 3 4xHDR
-[2]	"H-00000000000000c0"[1](c0) 		# "n2" lid 4 4xHDR
-[4]	"S-00000000000000a1"[4]		# "MF0;leaf-1:MQM8700/U1" lid 31 4xHDR
-
-Ca	1 "H-00000000000000b0"		# "n1 mlx5_0"
-[1](b0) 	"S-00000000000000a1"[1]		# lid 1 lmc 0 "MF0;leaf-1:MQM8700/U1" lid 31 4xHDR
-Ca	1 "H-00000000000000b1"		# "n1 mlx5_1"
-[1](b1) 	"S-00000000000000a1"[2]		# lid 2 lmc 0 "MF0;leaf-1:MQM8700/U1" lid 31 4xHDR
-Ca	1 "H-00000000000000b6"		# "n1 mlx5_6"
-[1](b6) 	"S-00000000000000a2"[1]		# lid 3 lmc 0 "MF0;leaf-2:MQM8700/U1" lid 32 4xHDR
-Ca	1 "H-00000000000000c0"		# "n2"
-[1](c0) 	"S-00000000000000a2"[2]		# lid 4 lmc 0 "MF0;leaf-2:MQM8700/U1" lid 32 4xHDR
-"""
 STORAGE = """
 Switch	4 "S-00000000000000e1"		# "store-1" enhanced port 0 lid 31 lmc 0
 [1]	"H-00000000000000d4"[1](d4) 		# "n1 mlx5_4" lid 1 4xHDR
@@ -49,45 +22,9 @@ Ca	1 "H-00000000000000d4"		# "n1 mlx5_4"
 """
 
 
-def stored_fabric(url: str, text: str = RAILS, name: str = "ib") -> int:
-    with connect(url) as conn:
-        return fabrics.save(conn, ibnetdiscover.parse(text, name, name))
-
-
-def carry(url: str, topic: str, records: Iterable[dict]) -> None:
-    with open_log(url) as log:
-        append(log, topic, [json.dumps(record).encode() for record in records])
-    drain(url, url)
-
-
 def series(who: dict, counter: str, step: int, samples: int = 4) -> list[dict]:
     """A counter that grows by `step` each second."""
     return [{"timestamp": START_S + t + 0.001, **who, counter: 10**15 + step * t} for t in range(samples)]
-
-
-def endpoint_words(url: str, column: str = "tx_bytes") -> dict[str, float]:
-    """Sums by the name of node and switch port."""
-    with connect(url) as conn:
-        rows = conn.execute(
-            f"SELECT f.name || ' ' || e.node || ' ' || coalesce(e.guid, e.endpoint::text), sum({column}) FROM endpoint_1s s"
-            " JOIN endpoint e USING (fabric_id, endpoint) JOIN fabric f USING (fabric_id) GROUP BY 1 ORDER BY 1".encode()
-        ).fetchall()
-    return {name: float(value) for name, value in rows}
-
-
-def observed(url: str) -> int:
-    with connect(url) as conn:
-        row = conn.execute("SELECT count(*) FROM observation").fetchone()
-    assert row is not None
-    return int(row[0])
-
-
-def reasons(url: str) -> set[str]:
-    with connect(url) as conn:
-        rows = conn.execute(
-            "SELECT DISTINCT jsonb_array_elements_text(payload -> 'reasons') FROM event WHERE kind = 'unplaced'"
-        ).fetchall()
-    return {row[0] for row in rows}
 
 
 @pytest.mark.parametrize("component", [0, None], ids=["component_id 0 on every node", "no component_id"])
@@ -252,20 +189,6 @@ def test_several_ports_side_by_side_are_never_added_up(embedded_db: str) -> None
     ]
     carry(embedded_db, "ldms.sysclassib", records)
     assert endpoint_words(embedded_db) == {} and observed(embedded_db) == 4
-
-
-def slingshot(url: str) -> None:
-    """A switch with two nodes of two NICs each."""
-    ends = Endpoints(
-        [0, 0, 0, 0],
-        port=[0, 1, 2, 3],
-        node=["x1000c0s0b0n0", "x1000c0s0b0n0", "x1000c0s0b0n1", "x1000c0s0b0n1"],
-        component_id=[1, 1, 2, 2],
-    )
-    links = Links([1, 2, 3, 4], [0, 0, 0, 0], src_port=[0] * 4, dst_port=[0, 1, 2, 3])
-    fabric = Fabric("ss", FabricKind.DRAGONFLY, Technology.SLINGSHOT, Routers(["x1000c0r0"]), ends, links)
-    with connect(url) as conn:
-        fabrics.save(conn, fabric)
 
 
 @pytest.mark.parametrize("joint", [".", "_"], ids=["JSON", "Avro's names"])

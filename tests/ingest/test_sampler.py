@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from noise_core.test_ip_mark import frame
+from support.frames import frame
 
 from flitwatch_core import packet_path, sampling
 from flitwatch_core.packet_path import Capture, Variant

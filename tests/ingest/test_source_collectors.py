@@ -18,6 +18,8 @@ from pathlib import Path
 import httpx
 import orjson
 import pytest
+from ingest.log_records import read_all
+from ingest.ncl_runs import write_run
 from prometheus_client.parser import text_string_to_metric_families
 from support.ports import free_port
 from support.waiting import eventually
@@ -31,24 +33,11 @@ from flitwatch_ingest.sources.ldms_csv import parse_name
 from flitwatch_stream.backends import open_log
 from flitwatch_stream.log import Log, Record
 
-from .test_source_ncl import write_run
-
 HEADER = "#Time,Time_usec,ProducerName,component_id,job_id,app_id,count\n"
 
 
 def line(second: int, node: int = 1, count: int | None = None) -> str:
     return f"{1795216807 + second}.000000,0,nid{node:05d},{node},0,0,{second if count is None else count}\n"
-
-
-def read_all(log: Log, group: str = "reader") -> list[Record]:
-    """Everything in the log."""
-    names = [name for name in log.topics() if name.startswith(("ldms.", "flitwatch."))]
-    ends = {name: sum(log.end_offsets(name)) for name in names}
-    out: list[Record] = []
-    with log.consumer(f"{group}-{time.time_ns()}", topics=names) as consumer:
-        while len(out) < sum(ends.values()):
-            out.extend(consumer.poll(timeout_s=1.0))
-    return out
 
 
 def as_written(records: list[Record]) -> list[Record]:

@@ -12,6 +12,7 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.scheduler_logs import ENDED, FLUX, META, RAN, RPC, SWF, WHO, record
 
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
@@ -38,17 +39,6 @@ def read(reader: Any, *texts: str | bytes) -> tuple[list[Job], list[tuple[str, s
         else:
             rejected.append((item.where, item.reason))
     return jobs, rejected
-
-
-def record(kind: str, job: str, rest: str = "", at: str = "02/03/2026 10:00:00") -> str:
-    return f"{at};{kind};{job};{rest}\n"
-
-
-WHO = 'user=eve group=chem account="turbulence team" project=_pbs_project_default jobname=lammps queue=large ctime=1770109000 qtime=1770109000'
-RAN = f"{WHO} start=1770110000 exec_host=x1000c0s0b0n0/0*64+x1000c0s0b0n1/0*64 exec_vnode=(x1000c0s0b0n0:ncpus=64)+(x1000c0s0b0n1:ncpus=64)"
-ENDED = (
-    f"{RAN} Resource_List.walltime=01:00:00 end=1770113600 Exit_status=0 resources_used.walltime=00:59:00 run_count=1"
-)
 
 
 def test_a_job_of_pbs_from_queue_to_end() -> None:
@@ -295,20 +285,6 @@ def test_a_record_of_pbs_says_what_was_written(
     assert (jobs[0].end_s or 0) - (jobs[0].start_s or 0) == length_s
 
 
-FLUX = {
-    "id": 6134598795264, "userid": 1000, "username": "eve", "state": "INACTIVE", "result": "COMPLETED", "name": "lammps", "queue": "batch",
-    "bank": "chem", "ntasks": 8, "nnodes": 4, "ranks": "[0-3]", "nodelist": "tuolumne[1001-1004]", "t_submit": 1770109000.25,
-    "t_depend": 1770109000.3, "t_run": 1770110000.5, "t_cleanup": 1770113600.75, "t_inactive": 1770113601.0, "expiration": 1770120000.0,
-    "waitstatus": 0, "returncode": 0, "success": True, "exception": {"occurred": False},
-}  # fmt: skip
-RPC = {
-    "id": 2**63 + 5, "userid": 1000, "state": 64, "result": 4, "name": "x", "t_submit": 1770109000.25, "t_run": 1770110000.5,
-    "t_cleanup": 1770113600.75, "t_inactive": 1770113601.0, "waitstatus": 15,
-    "R": {"version": 1, "execution": {"R_lite": [{"rank": "0-1,5", "children": {"core": "0-3"}}], "nodelist": ["n[1-2]", "m7"],
-                                      "starttime": 1770110000.0, "expiration": 0.0}},
-}  # fmt: skip
-
-
 def forms(entries: list[dict[str, Any]]) -> list[str]:
     """What may hold several jobs of Flux: an object with a list, a list, objects behind one another."""
     return [json.dumps({"jobs": entries}, indent=1), json.dumps(entries), "\n".join(map(json.dumps, entries)) + "\n"]
@@ -395,19 +371,6 @@ def test_entries_do_not_depend_on_blocks(found: list[tuple[int, str]], form: int
     assert [item[1] for item in got if isinstance(item, tuple)] == (entries or ([{}] if form == 2 else []))
 
 
-SWF = """; Version: 2.2
-; Computer: a machine
-; UnixStartTime: 1770100000
-; MaxNodes: 64
-; MaxProcs: 64
-;
-1 0 100 3600 32 -1 -1 32 7200 -1 1 3 1 12 2 -1 -1 -1
-2 10 50 0 -1 -1 -1 4 -1 -1 5 4 1 -1 -1 -1 -1 -1
-3 20 5 60.5 8 -1 -1 8 60 -1 0 -1 -1 -1 -1 -1 -1 -1
-3 20 5 30 8 -1 -1 8 60 -1 2 -1 -1 -1 -1 -1 -1 -1
-"""
-
-
 def test_a_log_in_the_standard_workload_format() -> None:
     jobs, rejected = read(swf.SwfReader("m"), SWF)
     assert rejected == []
@@ -449,14 +412,6 @@ def test_any_numbers_are_a_job_or_a_reason(values: list[int], status: int) -> No
     assert len(jobs) + len(rejected) == 1
     for job in jobs:
         assert job.submit_s is not None and (job.start_s is None or job.start_s >= job.submit_s)
-
-
-META = {
-    "jobId": 398764, "user": "eve", "project": "chem", "cluster": "fritz", "subCluster": "main", "partition": "multinode", "arrayJobId": 0,
-    "numNodes": 2, "numHwthreads": 144, "startTime": 1770110000, "duration": 3600, "walltime": 86400, "jobState": "completed",
-    "resources": [{"hostname": "f0720"}, {"hostname": "f0721"}], "metaData": {"jobName": "lammps", "jobScript": "#!/bin/sh"},
-    "statistics": {},
-}  # fmt: skip
 
 
 def test_clustercockpits_jobs(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 import pytest
+from ingest.log_records import read_all
 from support.waiting import eventually
 
 from flitwatch_domain.errors import MissingDependency, Unavailable
@@ -16,8 +17,6 @@ from flitwatch_ingest.collectors.publisher import Publisher
 from flitwatch_ingest.collectors.sacct import SacctCollector
 from flitwatch_stream.log import Log
 from flitwatch_stream.shapes import parse_job
-
-from .test_source_collectors import read_all
 
 pytest_plugins = ["support.slurm"]
 

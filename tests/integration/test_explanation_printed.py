@@ -63,8 +63,8 @@ def test_everybody_prints_the_same(incident: tuple[str, Told], tmp_path: Path) -
 
 
 async def test_an_assistant_reads_the_planted_culprit(incident: tuple[str, Told]) -> None:
-    from api.test_assistant import assistant
-    from api.test_assistant import told as answered
+    from support.assistant import assistant
+    from support.assistant import told as answered
 
     url, told = incident
     with serving(Settings(db=url)) as api:

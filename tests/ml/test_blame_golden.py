@@ -18,6 +18,7 @@ from flitwatch_ml.blame.information import exact_p_values, mutual_information_bi
 from flitwatch_ml.blame.permutation import permutation_p_values
 from flitwatch_ml.blame.strata import days, hour_and_weekend
 from flitwatch_research.stress import draw
+from ml.golden_figures import differences, figures, plain
 
 GOLDEN = Path(__file__).parent / "golden" / "blame.json"
 #: World, seed, runs and users of each set; small, so that all are fitted within seconds.
@@ -28,22 +29,6 @@ SETS = (
     ("campaigns", 303, 100, 50),
     ("drift", 304, 60, 44),
 )
-
-
-def figures(estimator: Any, names: str) -> dict[str, Any]:
-    """Attributes of a fitted estimator."""
-    return {name: plain(getattr(estimator, f"{name}_")) for name in names.split()}
-
-
-def plain(value: Any) -> Any:
-    """Lists and numbers of arrays; NaN as text, as JSON has none."""
-    if isinstance(value, np.ndarray):
-        return [plain(one) for one in value.tolist()]
-    if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
-    if isinstance(value, float):
-        return float(f"{value:.8g}") if np.isfinite(value) else str(value)
-    return value
 
 
 def of_set(world: str, seed: int, runs: int, users: int) -> dict[str, Any]:
@@ -93,17 +78,6 @@ def of_tables() -> dict[str, Any]:
 def told() -> dict[str, Any]:
     """Everything that the file holds."""
     return {**{world: of_set(world, *rest) for world, *rest in SETS}, "tables": of_tables()}
-
-
-def differences(found: Any, kept: Any, where: str = "") -> list[str]:
-    """Places that differ by more than rounding on another processor."""
-    if isinstance(kept, dict) and isinstance(found, dict) and kept.keys() == found.keys():
-        return [one for name in kept for one in differences(found[name], kept[name], f"{where}/{name}")]
-    if isinstance(kept, list) and isinstance(found, list) and len(kept) == len(found):
-        return [one for at, held in enumerate(kept) for one in differences(found[at], held, f"{where}/{at}")]
-    if isinstance(kept, float) and isinstance(found, float | int):
-        return [] if np.isclose(found, kept, rtol=1e-5, atol=1e-9) else [f"{where}: {found} for {kept}"]
-    return [] if found == kept else [f"{where}: {found} for {kept}"]
 
 
 @pytest.mark.parametrize("world", [world for world, *_ in SETS])

@@ -32,7 +32,7 @@ from flitwatch_ml.blame.permutation import permutation_p_values
 from flitwatch_ml.blame.selection import Problem, carriers, chance, conditional, select, summed
 from flitwatch_ml.blame.strata import centred, days, hour_and_weekend, normal_scores
 from flitwatch_ml.blame.verdict import _permutations
-from ml.test_blame_golden import differences, figures, plain
+from ml.golden_figures import differences, figures, plain
 
 GOLDEN = Path(__file__).parent / "golden" / "blame_parts.json"
 CASES = 24

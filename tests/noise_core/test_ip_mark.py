@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-import struct
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.frames import DONT_FRAGMENT, MORE_FRAGMENTS, checksum, frame, header
 
 from flitwatch_core import packet_path, sampling
 from flitwatch_core.packet_path import Kind, Variant
 
-DONT_FRAGMENT, MORE_FRAGMENTS = 0x4000, 0x2000
 words16 = st.integers(0, 2**16 - 1)
 links = st.integers(1, 2**16 - 1)
-
-
-def checksum(header: bytes) -> int:
-    """RFC 1071 over a header whose checksum field is zero or not: 0 where it is right."""
-    total = sum(struct.unpack(f"!{len(header) // 2}H", header))
-    while total >> 16:
-        total = (total & 0xFFFF) + (total >> 16)
-    return ~total & 0xFFFF
-
-
-def frame(ds=0, identification=0, flags=DONT_FRAGMENT, payload=b"payload", options=b"", tags=0) -> bytes:
-    """An Ethernet frame with an IPv4 datagram whose checksum is right."""
-    ihl = 5 + len(options) // 4
-    total = ihl * 4 + len(payload)
-    head = struct.pack(
-        "!BBHHHBBH4s4s", 4 << 4 | ihl, ds, total, identification, flags, 64, 17, 0, b"\n\0\0\1", b"\n\0\0\2"
-    )
-    head += options
-    head = head[:10] + struct.pack("!H", checksum(head)) + head[12:]
-    return bytes(range(12)) + b"\x81\x00\x00\x07" * tags + b"\x08\x00" + head + payload
-
-
-def header(of: bytes, tags: int = 0) -> bytes:
-    at = 14 + 4 * tags
-    return of[at : at + 4 * (of[at] & 15)]
 
 
 frames = st.builds(

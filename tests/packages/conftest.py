@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import socket
 import subprocess
 from pathlib import Path
 
 import pytest
-from e2e.test_page import run
+from support.browser import run
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,11 +31,6 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     )
     assert done.returncode == 0, done.stderr
     return {wheel.name.partition("-")[0].replace("_", "-"): wheel for wheel in folder.glob("*.whl")}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
 
 
 def look_at_edison(url: str, browser: dict[str, str]) -> None:

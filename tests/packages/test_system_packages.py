@@ -22,10 +22,10 @@ from pathlib import Path
 
 import pytest
 from e2e.site import EDISON, import_of_edison
-from e2e.test_page import browser  # noqa: F401
+from support.ports import free_port
 from support.waiting import eventually
 
-from packages.conftest import ROOT, free_port, look_at_edison
+from packages.conftest import ROOT, look_at_edison
 
 pytestmark = [pytest.mark.integration, pytest.mark.system("packages")]
 PATHS = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -191,7 +191,7 @@ def test_the_deb_starts_the_platform(deb: Running) -> None:
 def test_the_deb_imports_and_shows_its_page(
     deb: Running,
     shared: Path,
-    browser: dict[str, str],  # noqa: F811
+    browser: dict[str, str],
 ) -> None:
     inside = Path("/srv/data")
     for name in EDISON.values():

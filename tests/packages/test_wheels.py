@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 from e2e.site import import_of_edison
-from e2e.test_page import browser  # noqa: F401
+from support.ports import free_port
 
-from packages.conftest import ROOT, free_port, look_at_edison
+from packages.conftest import ROOT, look_at_edison
 
 pytestmark = [pytest.mark.integration, pytest.mark.system("packages")]
 #: What the program may call of the system; no compiler, no CMake, no Git.
@@ -124,7 +124,7 @@ def test_the_program_names_its_build(server: Installed) -> None:
 def test_the_platform_starts_imports_and_shows_its_page(
     server: Installed,
     shared: Path,
-    browser: dict[str, str],  # noqa: F811
+    browser: dict[str, str],
 ) -> None:
     port = str(free_port())
     up = json.loads(server.flitwatch("up", "--twin", "none", "--port", port, "--json").stdout)

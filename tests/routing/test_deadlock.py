@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from routing.broken import without
+from routing.channel_graph import graph
 
 from flitwatch.main import main
 from flitwatch_domain.fabric import Fabric
@@ -20,7 +21,7 @@ from flitwatch_domain.generators import quartz1, xgft
 from flitwatch_routing import lft
 from flitwatch_routing.baselines import ftree_tables, random_tables
 from flitwatch_routing.deadlock import dependencies
-from flitwatch_routing.forwarding import check, links_by_port
+from flitwatch_routing.forwarding import check
 
 TREE = "xgft:2;1,4;1,2"
 
@@ -47,23 +48,6 @@ def valleys() -> tuple[Fabric, np.ndarray]:
     ):
         ports[at, end] = port[at, to]
     return fabric, ports
-
-
-def graph(fabric: Fabric, ports: np.ndarray) -> networkx.DiGraph:
-    """Dependencies by following every way link by link."""
-    link_of, dst, routers = links_by_port(fabric, int(ports.max())), fabric.links.dst, len(fabric.routers)
-    found = networkx.DiGraph()
-    for source in set(fabric.endpoints.router.tolist()):
-        for end in range(ports.shape[1]):
-            at, before = source, None
-            for _ in range(2 * len(dst)):
-                link = int(link_of[at, ports[at, end]]) if ports[at, end] >= 0 else -1
-                if link < 0 or dst[link] >= routers:
-                    break
-                if before is not None:
-                    found.add_edge(before, link)
-                at, before = int(dst[link]), link
-    return found
 
 
 @settings(max_examples=60, deadline=None)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from routing.lft_dumps import dumped, numbered
 
 from flitwatch.main import main
 from flitwatch_domain.errors import BadInput
@@ -25,22 +25,6 @@ TREE = "xgft:2;4,4;1,4"
 
 def tree() -> Fabric:
     return xgft(2, [4, 4], [1, 4])
-
-
-def numbered(fabric: Fabric, first: int = 9, lmc: int = 0) -> Fabric:
-    """The fabric as its file would number the endpoints."""
-    count = len(fabric.endpoints)
-    lids = [first + 2**lmc * one for one in range(count)]
-    return replace(fabric, attributes={**fabric.attributes, "lids": lids, "lmc": [lmc] * count})
-
-
-def dumped(path: Path, fabric: Fabric, ports: np.ndarray, bare: bool = False) -> list[str]:
-    """Lines of a dump, written to `path`; `bare`: without the comments that name destinations."""
-    lines = [
-        line.split("#")[0].rstrip() if bare and line.startswith("0x") else line for line in lft.dump(fabric, ports)
-    ]
-    path.write_text("\n".join(lines) + "\n")
-    return lines
 
 
 def test_lids_of_the_fabric_file_tell_what_bare_entries_are_for(tmp_path: Path) -> None:

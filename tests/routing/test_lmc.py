@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from routing.broken import without
-from routing.test_bounds import TREES, demands, exact
-from routing.test_lft import dumped, numbered
+from routing.exact_bounds import TREES, demands, exact
+from routing.lft_dumps import dumped, numbered
 
 from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly

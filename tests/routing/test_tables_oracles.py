@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from routing.test_deadlock import graph
+from routing.channel_graph import graph
 
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import Fabric

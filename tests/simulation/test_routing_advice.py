@@ -4,48 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
+from support.routing_modes import NODES, as_json, observed, stored
 
 from flitwatch_db import connect
-from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.errors import BadInput, BadRequest
-from flitwatch_domain.generators import dragonfly
 from flitwatch_domain.network_noise.observations import NicObservation, message_time_s
 from flitwatch_simulation.application_aware.advice import choose_mode, choose_placement
 from flitwatch_simulation.tasks import HANDLERS
-
-#: Neighbours at the border of two groups of `stored`.
-NODES = ["nid00068", "nid00069", "nid00384", "nid00385"]
-
-
-def stored(url: str) -> None:
-    """A fabric of two groups of eight nodes; the second begins with nid00384."""
-    with connect(url, role="writer") as conn:
-        fabrics.save(conn, dragonfly(2, 2, 2, endpoints_per_router=2, name="modes"))
-        conn.commit()
-
-
-def observed(
-    latency_us: float,
-    stalls: float,
-    spread: float = 0.05,
-    count: int = 12,
-    seed: int = 1,
-    pace: float = 1.0,
-    nodes: list[str] = NODES,
-) -> list[NicObservation]:
-    """Of a job that sends `pace` times 30,000 flits a second."""
-    rng = np.random.default_rng(seed)
-    made = []
-    for factor in rng.normal(1, spread, count):
-        packets, flits = round(10_000 * pace), round(30_000 * pace)
-        made.append(
-            NicObservation(
-                tuple(nodes), 1.0, flits, packets, round(flits * stalls * factor), packets * latency_us * factor
-            )
-        )
-    return made
 
 
 def test_the_faster_mode_is_chosen_with_an_interval_around_the_true_gain() -> None:
@@ -90,10 +56,6 @@ def test_observations_that_cannot_be_compared_are_refused(change: dict[str, Any]
         choose_mode({"ADAPTIVE_0": observed(2, 1), **change}, 4096)
 
 
-def _json(ones: list[NicObservation]) -> list[dict[str, Any]]:
-    return [{**vars(one), "allocation": list(one.allocation)} for one in ones]
-
-
 @pytest.mark.parametrize(
     ("nodes", "groups", "words"),
     [
@@ -110,8 +72,8 @@ def test_a_mode_is_recommended_only_from_cards_over_several_groups(
     stored(embedded_db)
     context = type("Context", (), {"dsn": embedded_db, "task_id": 6, "report": lambda *_: None})()
     ones = {
-        "ADAPTIVE_0": _json(observed(3, 2, nodes=nodes)),
-        "ADAPTIVE_3": _json(observed(2, 1, pace=1.2, nodes=nodes)),
+        "ADAPTIVE_0": as_json(observed(3, 2, nodes=nodes)),
+        "ADAPTIVE_3": as_json(observed(2, 1, pace=1.2, nodes=nodes)),
     }
     made = HANDLERS["routing.advice"]({"application": "milc", "observations": ones}, context)
     with connect(embedded_db, role="reader") as conn:
@@ -140,7 +102,7 @@ def test_the_task_writes_both_recommendations(embedded_db: str) -> None:
         "job": "42",
         "user": "ann",
         "message_bytes": 65_536,
-        "observations": {"ADAPTIVE_0": _json(observed(3, 2)), "ADAPTIVE_3": _json(observed(2, 1, pace=1.2))},
+        "observations": {"ADAPTIVE_0": as_json(observed(3, 2)), "ADAPTIVE_3": as_json(observed(2, 1, pace=1.2))},
     }
     made = HANDLERS["routing.advice"](args, Context())  # type: ignore[arg-type]
     with connect(embedded_db, role="reader") as conn:

@@ -1,0 +1,63 @@
+"""Event streams as clients read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+from support.waiting import eventually
+
+from api.conftest import Served
+from flitwatch_db import connect
+from flitwatch_db.core import events
+
+
+def emit(url: str, *payloads: dict, kind: str = "job") -> list[int]:
+    with connect(url, role="writer") as conn:
+        return [events.emit(conn, kind, payload) for payload in payloads]
+
+
+@contextmanager
+def following(served: Served, **options) -> Iterator[Iterator[str]]:
+    """The lines of a stream that has begun."""
+    with httpx.stream("GET", f"{served.url}/api/v1/events", timeout=10, **options) as answer:
+        assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/event-stream")
+        lines = answer.iter_lines()
+        for line in lines:
+            if line == ": connected":
+                break
+        yield lines
+
+
+def take(lines: Iterator[str], count: int) -> list[tuple[int, str, dict]]:
+    """The next events: number, kind, data."""
+    found, event = [], {}
+    for line in lines:
+        if line.startswith(("id:", "event:", "data:")):
+            name, _, value = line.partition(": ")
+            assert name not in event
+            event[name] = value
+        elif not line and event:
+            found.append((int(event["id"]), event["event"], json.loads(event["data"])))
+            event = {}
+            if len(found) == count:
+                break
+    return found
+
+
+def wait_until_listening(served: Served) -> None:
+    eventually(
+        lambda: "flitwatch_api_listening 1.0" in served.http.get("/metrics").text,
+        every_s=0.02,
+        what="the API to listen for events",
+    )
+
+
+def goes_on(lines: Iterator[str], comments: int = 12) -> bool:
+    """Whether a stream in which nothing happens lasts for so many more comments."""
+    try:
+        return sum(1 for _ in zip(range(2 * comments), lines, strict=False)) == 2 * comments
+    except httpx.RemoteProtocolError:
+        return False

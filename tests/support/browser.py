@@ -1,0 +1,38 @@
+"""A real Chromium, and the page's own scripts in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from e2e.site import PAGE, ROOT
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> dict[str, str]:
+    """The environment in which the page's scripts run: a browser of the system, and the built page."""
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("needs Chromium: sudo apt-get install chromium")
+    if shutil.which("node") is None or not (PAGE / "index.html").exists():
+        pytest.skip("needs the built page: make web")
+    return {**os.environ, "CHROMIUM": found}
+
+
+def run(script: str, environment: dict[str, str], timeout_s: int) -> None:
+    """Run one of the page's own scripts; what it prints is the failure's text."""
+    done = subprocess.run(
+        ["node", ROOT / "web" / "tests" / "e2e" / script],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+    )
+    # The wrong ones first: a long report is cut in its middle.
+    wrong = "\n".join(re.findall(r"^(?:FAIL|again) .*?(?=^ok |\Z)", done.stdout, re.MULTILINE | re.DOTALL))
+    assert done.returncode == 0, f"{wrong}\n\n{done.stdout}\n{done.stderr}"
