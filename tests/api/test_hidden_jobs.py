@@ -10,9 +10,8 @@ import httpx
 import pytest
 from support.databases import Server
 
-from api.bodies import fields
+from api.bodies import DOCUMENT, fields
 from api.conftest import bearer, serving
-from flitwatch_api.app import create_app
 from flitwatch_api.people.job_privacy import TASKS_WITHOUT_JOBS, WITHOUT_JOBS
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect, tasks
@@ -29,7 +28,6 @@ from flitwatch_domain.runs import Run
 from flitwatch_domain.task_models import STARTABLE
 
 JOB, NODE, TIME_S = "777001", "zzcn0001", 1_790_000_123
-DOCUMENT = create_app(Settings(web=None)).openapi()
 ENDLESS = "/api/v1/events"
 OPERATIONS = [
     (path, method, operation)

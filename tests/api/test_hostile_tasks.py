@@ -10,9 +10,9 @@ import httpx
 import pytest
 from support.databases import Server
 
+from api.bodies import DOCUMENT
 from api.conftest import bearer, serving
 from api.task_requests import GOOD, ROLES
-from flitwatch_api.app import create_app
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect, tasks
 from flitwatch_db.people import accounts as people
@@ -20,7 +20,6 @@ from flitwatch_domain.errors import BadInput, TooCostly
 from flitwatch_domain.task_models import STARTABLE, read_arguments
 from flitwatch_domain.task_models.costs import LIMITS, check_cost, needs_of
 
-DOCUMENT = create_app(Settings(web=None)).openapi()
 SCHEMAS = DOCUMENT["components"]["schemas"]
 #: What no argument takes, whatever its type; and what some take and may not stay without a limit.
 ANY: tuple[Any, ...] = (

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 from support.waiting import eventually
 
+from api.bodies import DOCUMENT
 from api.conftest import Served, bearer, guess_passwords, serving
-from flitwatch_api.app import create_app
 from flitwatch_api.logs import JsonLines, request_id
 from flitwatch_api.names import Names
 from flitwatch_api.people import callers, login_limiter, trail
@@ -32,7 +32,6 @@ from flitwatch_domain.jobs import Job
 
 PASSWORD = "correct horse battery"
 ROLES = ("viewer", "user", "operator", "admin")
-DOCUMENT = create_app(Settings(web=None)).openapi()
 OPERATIONS = [
     (path, method, operation)
     for path, item in DOCUMENT["paths"].items()
