@@ -124,12 +124,12 @@ images: docs ## a container image of each service and of the agent, with the doc
 STAGES := services/cli/stages.sh
 # By another name: a recipe that names $(MAKE) itself runs under `make -n` too.
 AGAIN = $(MAKE) --no-print-directory
-up: ## set everything up and start the platform (STACK=full: real Kafka and TimescaleDB; PORT=8765; WRITERS=2 share the counters)
+up: ## set everything up and start the platform (STACK=full: real Kafka and TimescaleDB; PORT=8765)
 	@$(STAGES) up \
 		python 150 "The Python environment and the C++ core" "$(AGAIN) python" "read the message above; a build that broke off is mended by: rm -rf .venv, then make up" \
 		page 40 "The page" "$(AGAIN) web" "read the message above; half-fetched packages are mended by: rm -rf web/node_modules, then make up" \
 		$(if $(filter full,$(STACK)),tools 60 "Java and what unpacks TimescaleDB" "$(SETUP) java timescale" "install what is named above: then make up STACK=full") \
-		platform 30 "The platform at port $(PORT)" ".venv/bin/flitwatch up --stack $(STACK) --port $(PORT) $(if $(WRITERS),--writers $(WRITERS))" "see .venv/bin/flitwatch status and doctor; another port: make up PORT=8766"
+		platform 30 "The platform at port $(PORT)" ".venv/bin/flitwatch up --stack $(STACK) --port $(PORT)" "see .venv/bin/flitwatch status and doctor; another port: make up PORT=8766"
 
 down: ## stop the platform
 	@.venv/bin/flitwatch down
@@ -219,8 +219,8 @@ fuzz-importers:
 CAMPAIGN = cd tests && ../.venv/bin/python -m integration.campaign
 CAMPAIGN_OPTIONS = --stack $(if $(filter file,$(origin STACK)),full,$(STACK)) $(if $(ROUTERS),--routers $(ROUTERS))
 
-chaos: ## KILLS=100 random kills (WRITERS=2: of one of two writers, too) under the counters of 3,264 routers, a full disk, stepped clocks and a cut network; prints what was lost as JSON
-	@$(CAMPAIGN) chaos --kills $(or $(KILLS),100) $(if $(WRITERS),--writers $(WRITERS)) $(CAMPAIGN_OPTIONS)
+chaos: ## KILLS=100 random kills under the counters of 3,264 routers, a full disk, stepped clocks and a cut network; prints what was lost as JSON
+	@$(CAMPAIGN) chaos --kills $(or $(KILLS),100) $(CAMPAIGN_OPTIONS)
 
 failover: ## KILLS=20 losses of the database's server, whose standby takes over, under the counters of 1,152 routers (ROUTERS=); prints what was lost as JSON
 	@$(SETUP) standby

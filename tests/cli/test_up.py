@@ -29,10 +29,7 @@ from flitwatch_db.core.logins import LOGINS
 from flitwatch_ops.embedded import Embedded
 
 #: Of each process' own figures.
-COMMAND = {"writer": "writer", "writer2": "writer", "worker": "worker", "estimates": "worker", "alerting": "alerting"}
-#: Of processes that have another's login.
-LOGIN = {"estimates": "worker", "writer2": "writer"}
-NAMES = (*METRICS, "writer2")
+COMMAND = {"writer": "writer", "worker": "worker", "estimates": "worker", "alerting": "alerting"}
 
 
 @pytest.fixture
@@ -70,16 +67,15 @@ def free(count: int) -> int:
 @pytest.mark.integration
 @pytest.mark.timeout(400)
 def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path) -> None:
-    first = free(len(NAMES) + 1)
-    api = str(first + len(NAMES))
+    first = free(len(METRICS) + 1)
+    api = str(first + len(METRICS))
     try:
-        argv = ["--twin", "none", "--writers", "2", "--port", api, "--json"]
-        up = flitwatch(home, "up", *argv, FLITWATCH_METRICS_PORT=str(first))
+        up = flitwatch(home, "up", "--twin", "none", "--port", api, "--json", FLITWATCH_METRICS_PORT=str(first))
         assert up.returncode == 0, up.stderr[-2000:]
         told = json.loads(flitwatch(home, "status", "--json").stdout)
         assert told["state"] == "running"
         ports = {p["name"]: p["metrics_port"] for p in told["processes"]}
-        assert ports == {name: first + place for place, name in enumerate(NAMES)}
+        assert ports == {name: first + place for place, name in enumerate(METRICS)}
         for name, port in ports.items():
             assert f"metrics of {name} at port {port} of 127.0.0.1" in up.stderr
         for name, command in COMMAND.items():
@@ -90,7 +86,7 @@ def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path) -> No
         assert all(p["restarts"] == 0 for p in told["processes"])
         for process in told["processes"]:
             environment = Path(f"/proc/{process['pid']}/environ").read_bytes().split(b"\0")
-            owned = b"/logins/%s/pgpass" % LOGIN.get(process["name"], process["name"]).encode()
+            owned = b"/logins/%s/pgpass" % {"estimates": "worker"}.get(process["name"], process["name"]).encode()
             assert {one.partition(b"passfile=")[2][-len(owned) :] for one in environment if b"pgpass" in one} == {owned}
         server = Embedded(home / "pg")
         with psycopg.connect(server.url_of("flitwatch", "postgres")) as conn:

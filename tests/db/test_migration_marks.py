@@ -178,10 +178,9 @@ def told(scratch: tuple[psycopg.Connection[Any], Catalogue], text: str) -> list[
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("DROP TABLE slice_source", "slice_source is gone or another"),
-        ("ALTER TABLE slice_source RENAME TO source_of_slice", "slice_source is gone or another"),
-        ("DO $$ BEGIN EXECUTE 'DROP ' || 'TABLE slice_source'; END $$", "slice_source is gone or another"),
-        ("DROP VIEW standing_position", "standing_position is gone or another"),
+        ("DROP TABLE source_position", "source_position is gone or another"),
+        ("ALTER TABLE source_position RENAME TO position_of_source", "source_position is gone or another"),
+        ("DO $$ BEGIN EXECUTE 'DROP ' || 'TABLE source_position'; END $$", "source_position is gone or another"),
         ("ALTER TABLE job ENABLE ROW LEVEL SECURITY", "job is gone or another"),
         ("ALTER TABLE job DROP COLUMN account", "job.account is gone"),
         ("ALTER TABLE job RENAME account TO project", "job.account is gone"),

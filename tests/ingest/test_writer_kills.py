@@ -115,9 +115,9 @@ def test_counts_are_exact_after_random_kills(
 
 
 def written(url: str) -> int:
-    """How many records are written, of all devices."""
+    """How many records are written."""
     with connect(url) as conn:
-        row = conn.execute("SELECT coalesce(sum(position), 0)::bigint FROM standing_position").fetchone()
+        row = conn.execute("SELECT coalesce(sum(position), 0)::bigint FROM stream_position").fetchone()
     assert row is not None
     return int(row[0])
 

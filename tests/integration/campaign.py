@@ -65,15 +65,8 @@ class Campaign:
     """
 
     def __init__(
-        self,
-        platform: Platform,
-        feed: CollectedFeed | MachineFeed,
-        clock: Path | None,
-        seed: int,
-        tick_s: float = 0.05,
-        writers: int = 1,
+        self, platform: Platform, feed: CollectedFeed | MachineFeed, clock: Path | None, seed: int, tick_s: float = 0.05
     ) -> None:
-        self.writers = writers
         self.platform, self.feed, self.clock, self.tick_s = platform, feed, clock, tick_s
         self.random = random.Random(seed)
         self.report = Report(routers=len(feed.fabric.routers))
@@ -85,8 +78,6 @@ class Campaign:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             self.feed.tick(self.platform)
-            if self.writers > 1:
-                self.platform.write(self.writers)
             time.sleep(self.tick_s)
 
     def kill(self, victim: str) -> None:
@@ -186,7 +177,6 @@ class Campaign:
 
     def finish(self) -> Report:
         """Let the feed end, and count."""
-        self.platform.end_writers()
         self.feed.finish(self.platform, self.report)
         log = (self.platform.home / "log" / "supervisor.log").read_text(errors="replace")
         ends = re.findall(r"supervisor: (\S+) left with (-?\d+)", log)
@@ -248,15 +238,12 @@ class Setting:
         Of the machine that is fed; 0: the small feed.
     seconds : int
         The feed's longest time.
-    writers : int
-        The platform's own, and more beside it.
     """
 
     stack: str
     port: int
     routers: int = 0
     seconds: int = 0
-    writers: int = 1
 
 
 @contextlib.contextmanager
@@ -328,11 +315,9 @@ def chaos(setting: Setting, kills: int, seed: int, disk: bool = True, clock: boo
         if far is None:
             print("no network cut: it needs root and iproute2", file=sys.stderr)
         platform, feed, file, place = stack_of.enter_context(started(setting, disk, clock, far))
-        campaign = Campaign(platform, feed, file, seed, writers=setting.writers)
+        campaign = Campaign(platform, feed, file, seed)
         campaign.feed_for(3)
         victims = ["writer", "database", "api", "worker"] + (["broker"] if setting.stack == "full" else [])
-        if setting.writers > 1:
-            victims.insert(1, "second writer")
         if isinstance(feed, CollectedFeed):
             victims.insert(0, "collector")
         steps = dict(zip((kills // 4, 3 * kills // 4), STEPS_S, strict=True)) if file is not None else {}
@@ -399,7 +384,6 @@ def main() -> None:
         type=int,
         help="of the machine that is fed (chaos 3264, others a third of it); 0: a few routers' store_csv and its collector",
     )
-    parser.add_argument("--writers", type=int, default=1, help="that share the topics (chaos)")
     parser.add_argument("--port", type=int, default=18795)
     parser.add_argument("--seed", type=int, default=7)
     told = parser.parse_args()
@@ -413,7 +397,7 @@ def main() -> None:
             sys.exit(lack)
         report = failover(Setting("cluster", told.port, routers, longest_s), told.kills)
     else:
-        setting = Setting(told.stack, told.port, routers, longest_s, told.writers)
+        setting = Setting(told.stack, told.port, routers, longest_s)
         report = chaos(setting, told.kills, told.seed) if told.what == "chaos" else soak(setting, told.minutes)
     print(json.dumps(report.as_dict()))
     sys.exit(bool(report.lost or report.duplicated or report.wrong or report.crashes or report.ended_early))

@@ -25,8 +25,6 @@ class Platform:
         self.home, self.stack, self.data = home, stack, data
         self.environment = {**os.environ, "FLITWATCH_HOME": str(home), "PYTHONUNBUFFERED": "1"}
         self.collector: subprocess.Popen | None = None
-        #: Writers beside the platform's own.
-        self.writers: list[subprocess.Popen] = []
         #: Names and statuses of processes that were asked to end.
         self.ended: list[tuple[str, str]] = []
 
@@ -42,9 +40,6 @@ class Platform:
         if self.collector is not None:
             self.collector.kill()
             self.collector.wait()
-        for one in self.writers:
-            one.kill()
-            one.wait()
         subprocess.run(self.command("down"), env=self.environment, capture_output=True, timeout=120)
 
     def state(self) -> dict:
@@ -63,23 +58,6 @@ class Platform:
                 argv = self.far.command(argv)
             log = open(self.home / "log" / "collector.log", "ab")
             self.collector = subprocess.Popen(argv, env=self.environment, stdout=log, stderr=log)
-
-    def write(self, writers: int) -> None:
-        """Start writers until there are so many with the platform's own; one that was killed is started again."""
-        self.writers = [one for one in self.writers if one.poll() is None]
-        while len(self.writers) < writers - 1:
-            state = self.state()
-            argv = self.command("writer", "--db", state["database"], "--log", state["log"])
-            log = open(self.home / "log" / "writers.log", "ab")
-            self.writers.append(subprocess.Popen(argv, env=self.environment, stdout=log, stderr=log))
-
-    def end_writers(self) -> None:
-        """Let the writers beside the platform's own write what they hold and end."""
-        for one in self.writers:
-            one.terminate()
-        for one in self.writers:
-            one.wait(END_S)
-        self.writers = []
 
     def end(self, name: str) -> None:
         """Ask a process to end and wait until it has; the supervisor starts it again."""
@@ -101,8 +79,6 @@ class Platform:
         """Kill -9."""
         if victim == "collector":
             pid = self.collector.pid if self.collector is not None and self.collector.poll() is None else None
-        elif victim == "second writer":
-            pid = self.writers[0].pid if self.writers else None
         elif victim in ("writer", "api", "worker"):
             pid = next(p["pid"] for p in self.state()["processes"] if p["name"] == victim)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 import yaml
 
 from flitwatch.main import cli
+from flitwatch_ingest.collectors.slingshot import GROUP
 from flitwatch_stream import kafka_site, topics
 from flitwatch_stream.log import DEFAULT_PARTITIONS
 
@@ -169,9 +171,9 @@ def test_the_login_may_use_our_topics_and_groups(built: list[dict]) -> None:
         assert {"Create", "Describe", "Read", "Write"} <= allowed("topic", topic), topic
     group = next(one.default for one in cli.get_command(click.Context(cli), "writer").params if one.name == "group")
     source = "".join(file.read_text() for file in (ROOT / "services" / "stream" / "flitwatch_stream").glob("*.py"))
-    readers = set(re.findall(r'"group\.id": (?:group or )?"([\w-]+)"', source))
-    assert len(readers) == 2
-    for name in (group, *readers):
+    readers = set(re.findall(r'"group\.id": "([\w-]+)"', source))
+    assert readers == {"flitwatch-offsets"}
+    for name in (f"{group}-{uuid.uuid4().hex[:12]}", GROUP, *readers):
         assert {"Describe", "Read"} <= allowed("group", name), name
     assert not allowed("topic", "others") and not allowed("group", "others")
 

@@ -44,7 +44,7 @@ async def topics(conn: Connection, now: datetime) -> list[Row]:
                     -- Of a topic in several logs, the log that was read last.
                     SELECT topic, sum(position) AS position, max(updated_at) AS updated_at, log_id,
                            row_number() OVER (PARTITION BY topic ORDER BY max(updated_at) DESC) AS rank
-                    FROM standing_position WHERE consumer_group = 'writer' GROUP BY topic, log_id
+                    FROM stream_position WHERE consumer_group = 'writer' GROUP BY topic, log_id
                 ) one WHERE rank = 1 GROUP BY topic, log_id
             ), ends AS (
                 SELECT t.name AS topic, i.log_id, sum(p.next_offset)::bigint AS "end"
@@ -170,7 +170,7 @@ async def position_age_s(conn: Connection, now: datetime) -> float | None:
     rows = await _rows(
         conn,
         SQL(
-            "SELECT CASE WHEN count(*) > 0 THEN greatest(extract(epoch FROM %s - max(updated_at)), 0) END::float8 AS age FROM standing_position WHERE consumer_group = 'writer'"
+            "SELECT CASE WHEN count(*) > 0 THEN greatest(extract(epoch FROM %s - max(updated_at)), 0) END::float8 AS age FROM stream_position WHERE consumer_group = 'writer'"
         ),
         [now],
     )

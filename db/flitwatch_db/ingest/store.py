@@ -106,14 +106,6 @@ def positions(conn: psycopg.Connection[Any], reader: Reader) -> dict[Place, Posi
     return {(topic, partition): Position(*rest) for topic, partition, *rest in rows}
 
 
-def standing(conn: psycopg.Connection[Any], reader: Reader) -> dict[Place, int]:
-    """By partition, the record before which everything is written, whatever slices the topic is divided into."""
-    rows = conn.execute(
-        "SELECT topic, partition, position FROM standing_position WHERE consumer_group = %s AND log_id = %s", reader
-    )
-    return {(topic, partition): position for topic, partition, position in rows}
-
-
 def adopt_positions(conn: psycopg.Connection[Any], reader: Reader) -> int:
     """Take over positions that an older version stored without saying of which log; return how many."""
     return conn.execute(
@@ -298,5 +290,5 @@ def count_records(conn: psycopg.Connection[Any], records: Mapping[int, int]) -> 
 
 def carried(conn: psycopg.Connection[Any], topics: Sequence[str]) -> int:
     """How many records of these topics are in the tables, by the committed positions of all groups."""
-    row = conn.execute("SELECT coalesce(sum(position), 0) FROM standing_position WHERE topic = ANY(%s)", [list(topics)])
+    row = conn.execute("SELECT coalesce(sum(position), 0) FROM stream_position WHERE topic = ANY(%s)", [list(topics)])
     return int((row.fetchone() or (0,))[0])

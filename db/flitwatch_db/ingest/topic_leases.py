@@ -1,13 +1,13 @@
-"""Who of several processes has which topic or slice: advisory locks, held by a connection and gone with it.
+"""Who of several processes works on which topic: advisory locks, held by a connection and gone with it.
 
-The log's consumer group says who is to have what; these locks say who has it, so that two never have the same, whatever the group believes. A member that is
-killed frees its names at once.
+Every member computes the same division of the sorted names over the sorted members, and takes or lets go of its part; nobody
+negotiates, and a member that is killed frees its names at once.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import psycopg
@@ -23,26 +23,41 @@ class TopicLeases:
     ----------
     url : str
     group : str
+    opportunistic : bool
+        Takes what nobody holds and counts as no member: for one-shot imports beside a running writer.
     """
 
-    def __init__(self, url: str, group: str) -> None:
+    def __init__(self, url: str, group: str, opportunistic: bool = False) -> None:
         self._url = url
+        self._opportunistic = opportunistic
+        self._member_class = _number(f"share member {group}")
         self._name_class = _number(f"share {group}")
         self._conn: psycopg.Connection[Any] | None = None
-        #: The names that this member has taken, and those that it shares.
+        #: The names this member holds the locks of.
         self.held: set[str] = set()
-        self.shared: set[str] = set()
 
-    def check(self) -> None:
-        """Ask the database whether the locks are still there.
+    def divide(self, names: Iterable[str]) -> set[str]:
+        """Return the part of `names` that is this member's by the number of members; those it holds beyond are to be released.
 
         Raises
         ------
         Unavailable
             The database does not answer; everything held is lost, because the locks went with the connection.
         """
+        ordered = sorted(names)
+        if self._opportunistic:
+            return set(ordered)
         with self._guarded() as conn:
-            conn.execute("SELECT 1")
+            members = [
+                row[0]
+                for row in conn.execute(
+                    "SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint = %s AND objsubid = 2"
+                    " AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) ORDER BY 1",
+                    [self._member_class & 0xFFFFFFFF],
+                )
+            ]
+            rank = members.index(conn.info.backend_pid) if conn.info.backend_pid in members else 0
+            return set(ordered[rank :: max(1, len(members))])
 
     def take(self, names: Collection[str]) -> set[str]:
         """Lock those of `names` that nobody else holds; return what is held of them."""
@@ -52,24 +67,6 @@ class TopicLeases:
                 if row is not None and row[0]:
                     self.held.add(name)
         return self.held & set(names)
-
-    def share(self, name: str) -> bool:
-        """Lock a name so that others may share it and nobody may take it; False where somebody has taken it."""
-        with self._guarded() as conn:
-            if name not in self.shared:
-                row = conn.execute(
-                    "SELECT pg_try_advisory_lock_shared(%s, %s)", [self._name_class, _number(name)]
-                ).fetchone()
-                if row is not None and row[0]:
-                    self.shared.add(name)
-        return name in self.shared
-
-    def unshare(self, name: str) -> None:
-        """Let go of a name that was shared."""
-        with self._guarded() as conn:
-            if name in self.shared:
-                conn.execute("SELECT pg_advisory_unlock_shared(%s, %s)", [self._name_class, _number(name)])
-                self.shared.discard(name)
 
     def release(self, names: Collection[str]) -> None:
         """Let others have these."""
@@ -81,7 +78,6 @@ class TopicLeases:
     def close(self) -> None:
         """Let go of everything."""
         self.held.clear()
-        self.shared.clear()
         if self._conn is not None:
             self._conn.close()
             self._conn = None
@@ -92,8 +88,10 @@ class TopicLeases:
     def _connection(self) -> psycopg.Connection[Any]:
         if self._conn is None or self._conn.closed:
             self.held.clear()
-            self.shared.clear()
-            self._conn = connect(self._url, role="writer", application="flitwatch shares", autocommit=True)
+            conn = connect(self._url, role="writer", application="flitwatch shares", autocommit=True)
+            if not self._opportunistic:
+                conn.execute("SELECT pg_advisory_lock(%s, pg_backend_pid())", [self._member_class])
+            self._conn = conn
         return self._conn
 
 

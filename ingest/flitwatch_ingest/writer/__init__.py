@@ -2,7 +2,7 @@
 
 What happens, in order:
 
-1. `assigned_topics` leases topics, or slices of their devices (`slicing`), and reads them; `loop` polls records and hands them to `batch`.
+1. `assigned_topics` leases topics and subscribes to them; `loop` polls records and hands them to `batch`.
 2. `topic_feed` decodes LDMS records in the C++ core (`flitwatch_core.codec`), `accounts` decodes jobs, runs, samples and refused input.
 3. `places` and `ports` say which router or port a record counts; `gaps` turns the feed's gap notes into rows; `clock` follows the feeds' own time.
 4. `pending_rows` holds what one transaction will write; `sources` drops what a collector sent before.

@@ -17,15 +17,13 @@ from flitwatch_db.core.events import DeadLetterEvent, GapEvent
 from flitwatch_db.counters import observations
 from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.ingest import slices
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.arrivals import add_arrivals
-from flitwatch_db.ingest.slices import Slot
 from flitwatch_db.ingest.store import DeadLetter, Gap, GapKey, Minute, Position, Reader
 from flitwatch_domain.errors import Conflict
 from flitwatch_ingest.writer.accounts import write_jobs, write_runs, write_samples
 from flitwatch_ingest.writer.pending_rows import PendingRows, letter_of
-from flitwatch_stream.log import Record
+from flitwatch_stream.log import Record, TopicPartition
 
 #: Events of one kind in a transaction; what is beyond stands in the tables.
 MOST_EVENTS = 20
@@ -39,11 +37,9 @@ class Batch:
     pending_rows: PendingRows
     gaps: list[Gap]
     gone: list[GapKey]
-    new: dict[Slot, Position]
-    before: dict[Slot, Position | None]
+    new: dict[TopicPartition, Position]
+    before: dict[TopicPartition, Position | None]
     happened: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
-    #: The time that nearly all devices have passed, in seconds since 1970.
-    reached_s: float | None = None
 
     @property
     def empty(self) -> bool:
@@ -62,7 +58,9 @@ class Batch:
             Another writer has moved on.
         """
         found = self.pending_rows
-        self._advance(conn, reader)
+        new = {(topic, partition): position for (topic, partition), position in self.new.items()}
+        expected = {(topic, partition): _position(old) for (topic, partition), old in self.before.items()}
+        ingest.advance(conn, reader, new, expected)
         self._leave_out_removed(conn)
         counters.write_batch(conn, self.counters)
         letters = list(found.letters)
@@ -83,19 +81,12 @@ class Batch:
             ingest.add_dead_letters(conn, letters)
         if found.sequences:
             ingest.save_source_positions(conn, found.sequences)
-        if found.slice_sequences:
-            slices.save_source_positions(conn, found.slice_sequences)
         if found.schema_records:
             ingest.count_records(conn, found.schema_records)
         now = datetime.now(UTC)
         ingest.add_minutes(conn, [Minute(now, topic, **vars(rates)) for topic, rates in found.rates.items()])
         add_arrivals(conn, found.arrived)
-        for kind, payload in [
-            *self._told(conn, reader),
-            *happened[-MOST_EVENTS:],
-            *self._gap_events(),
-            *_letter_events(letters),
-        ]:
+        for kind, payload in [*self.happened, *happened[-MOST_EVENTS:], *self._gap_events(), *_letter_events(letters)]:
             events.emit(conn, kind, payload)
 
     def _leave_out_removed(self, conn: psycopg.Connection[Any]) -> None:
@@ -106,34 +97,6 @@ class Batch:
             self.counters = counters.without(self.counters, gone)
             self.gaps = [gap for gap in self.gaps if gap.fabric_id not in gone]
             self.happened = [told for told in self.happened if told[1].get("fabric_id") not in gone]
-
-    def _advance(self, conn: psycopg.Connection[Any], reader: Reader) -> None:
-        whole = {(slot.topic, slot.partition): slot for slot in self.new if slot.slice == slices.WHOLE}
-        if whole:
-            ingest.advance(
-                conn,
-                reader,
-                {place: self.new[slot] for place, slot in whole.items()},
-                {place: _position(self.before[slot]) for place, slot in whole.items()},
-            )
-        parts = {slot: position for slot, position in self.new.items() if slot.slice != slices.WHOLE}
-        if parts:
-            reached = None if self.reached_s is None else datetime.fromtimestamp(self.reached_s, UTC)
-            slices.advance(conn, reader, parts, {slot: _position(self.before[slot]) for slot in parts}, reached)
-
-    def _told(self, conn: psycopg.Connection[Any], reader: Reader) -> list[tuple[str, Mapping[str, Any]]]:
-        """What happened; counters are complete only as far as every writer's are."""
-        parts = [slot for slot in self.new if slot.slice != slices.WHOLE]
-        others = slices.reached_by_others(conn, reader, parts) if parts and self.happened else None
-        if others is None:
-            return self.happened
-        through = others.astimezone(UTC).replace(microsecond=0)
-        return [
-            (kind, {**payload, "through": min(through, datetime.fromisoformat(payload["through"])).isoformat()})
-            if kind == "counters"
-            else (kind, payload)
-            for kind, payload in self.happened
-        ]
 
     def _write_observations(self, conn: psycopg.Connection[Any], letters: list[DeadLetter]) -> None:
         rows = self.pending_rows.observations
@@ -158,7 +121,7 @@ class Batch:
             for g in self.gaps[-MOST_EVENTS:]
         ]
 
-    def already_written(self, stored: Mapping[Slot, Position]) -> bool:
+    def already_written(self, stored: Mapping[tuple[str, int], Position]) -> bool:
         """Whether the database stands where this batch ends: its commit arrived and the answer was lost.
 
         Raises
@@ -166,10 +129,10 @@ class Batch:
         Conflict
             It stands neither there nor where this batch begins.
         """
-        standing = {slot: stored.get(slot) for slot in self.new}
+        standing = {place: stored.get((place.topic, place.partition)) for place in self.new}
         if standing == self.new and self.new != self.before:
             return True
-        if any(_position(standing[slot]) != _position(self.before[slot]) for slot in self.new):
+        if any(_position(standing[place]) != _position(self.before[place]) for place in self.new):
             raise Conflict("another writer has moved on", advice="Read the positions again.")
         return False
 

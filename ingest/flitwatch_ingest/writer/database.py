@@ -10,9 +10,7 @@ from typing import Any
 import psycopg
 
 from flitwatch_db import connect
-from flitwatch_db.ingest import slices
 from flitwatch_db.ingest import store as ingest
-from flitwatch_db.ingest.slices import Slot
 from flitwatch_db.ingest.store import Position, Reader
 from flitwatch_domain.errors import Cancelled, Unavailable
 from flitwatch_ingest.writer.batch import Batch
@@ -70,12 +68,9 @@ class Database:
             ingest.cut_off_still(self._conn, STILL_S)
         return self._conn
 
-    def positions(self) -> dict[Slot, Position]:
-        """Where the group stands in its log; of a divided topic, where its slices do."""
-        reader = self._reader()
-        with self.conn.transaction():
-            found = {Slot(*place): position for place, position in ingest.positions(self.conn, reader).items()}
-            return found | slices.positions(self.conn, reader)
+    def positions(self) -> dict[tuple[str, int], Position]:
+        """Where the group stands in its log."""
+        return ingest.positions(self.conn, self._reader())
 
     def close(self) -> None:
         """Close the connection; the next use opens another."""

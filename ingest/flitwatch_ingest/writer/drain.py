@@ -27,7 +27,7 @@ def drain(
 ) -> Measures:
     """Write records until the database stands at `until`, then stop.
 
-    Beside a running writer it takes only topics and slices that nobody holds, and waits for the others to be written.
+    Beside a running writer it takes only topics that nobody holds, and waits for the others to be written.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def drain(
         try:
             targets = dict(writer.assigned.ends() if until is None else until)
             # Of the log's whole length others wrote most before: what is told is this call's share.
-            begun = _done(ingest.standing(conn, writer.reader), targets)
+            begun = _done(ingest.positions(conn, writer.reader), targets)
             total = sum(targets.values()) - sum(begun.values())
             while True:
                 came = writer.step()
@@ -60,7 +60,7 @@ def drain(
                     continue
                 writer.give_up_held()
                 writer.commit(everything=True)
-                done = _done(ingest.standing(conn, writer.reader), targets)
+                done = _done(ingest.positions(conn, writer.reader), targets)
                 progress(sum(done.values()) - sum(begun.values()), total)
                 if done == targets and not writer.replaying:
                     return writer.measures
@@ -75,5 +75,7 @@ def drain(
             writer.close()
 
 
-def _done(stored: Mapping[tuple[str, int], int], targets: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
-    return {place: min(end, stored.get(place, 0)) for place, end in targets.items()}
+def _done(
+    stored: Mapping[tuple[str, int], ingest.Position], targets: Mapping[tuple[str, int], int]
+) -> dict[tuple[str, int], int]:
+    return {place: min(end, stored[place].position if place in stored else 0) for place, end in targets.items()}

@@ -9,12 +9,9 @@ import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from operator import itemgetter
 
 from flitwatch_db import connect
-from flitwatch_db.ingest import slices
 from flitwatch_db.ingest import store as ingest
-from flitwatch_db.ingest.slices import WHOLE, Slot
 from flitwatch_db.ingest.topic_leases import TopicLeases
 from flitwatch_domain.doors import DIRECT
 from flitwatch_domain.errors import Cancelled, Conflict, Unavailable
@@ -22,7 +19,7 @@ from flitwatch_domain.heartbeat import Heartbeat
 from flitwatch_ingest.registry import Schemas, open_registry
 from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.writer import accounts
-from flitwatch_ingest.writer.assigned_topics import OURS, AssignedTopics, Share
+from flitwatch_ingest.writer.assigned_topics import OURS, AssignedTopics
 from flitwatch_ingest.writer.batch import Batch
 from flitwatch_ingest.writer.commit_pipeline import CommitPipeline
 from flitwatch_ingest.writer.database import AWAY, LONGEST_PAUSE_S, Database, first_line
@@ -31,8 +28,6 @@ from flitwatch_ingest.writer.measures import Measures
 from flitwatch_ingest.writer.memory import Memory
 from flitwatch_ingest.writer.pending_rows import header, letter_of, source_of
 from flitwatch_ingest.writer.settings import WriterSettings
-from flitwatch_ingest.writer.slicing import Slicing
-from flitwatch_ingest.writer.sources import Sequences
 from flitwatch_ingest.writer.topic_feed import TopicFeed
 from flitwatch_stream import topics
 from flitwatch_stream.log import Log, Record, TopicPartition
@@ -58,7 +53,7 @@ class Writer:
     stop : threading.Event
         Set it to end waiting for a database or a log that does not answer.
     opportunistic : bool
-        Takes only topics and slices that no running writer holds.
+        Takes only topics that no running writer holds.
     heartbeat : Heartbeat
         Beats with each step, and while a database or a log is waited for.
     """
@@ -82,21 +77,12 @@ class Writer:
         )
         self._memory = Memory(self.settings)
         self._schemas = Schemas(open_registry(self.settings.registry))
-        self._slicing = Slicing(self._schemas)
         self._source = source
-        self._url = url
+        self._url, self._opportunistic = url, opportunistic
         self.assigned = AssignedTopics(
-            source,
-            self._leases,
-            _Divisions(self),
-            self.settings.group,
-            self.settings.pattern,
-            self._begin,
-            self._let_go,
-            opportunistic,
+            source, self._leases, self.settings.group, self.settings.pattern, self._begin, self._let_go
         )
         self._committed_at = time.monotonic()
-        self._has_written = False
         self._fabrics_at = self._silence_at = -math.inf
 
     @cached_property
@@ -115,7 +101,7 @@ class Writer:
 
     def _leases(self) -> TopicLeases:
         # Topics of the same name in two logs have nothing to do with one another.
-        return TopicLeases(self._url, " ".join(self.reader))
+        return TopicLeases(self._url, " ".join(self.reader), self._opportunistic)
 
     # --- one step ----------------------------------------------------------------------------------------------------
 
@@ -145,7 +131,7 @@ class Writer:
 
     def step(self) -> int:
         """Read what has come, and make a transaction when one is due; return the number of records."""
-        due_in = self._committed_at + self._interval_s() - time.monotonic()
+        due_in = self._committed_at + self.settings.interval_s - time.monotonic()
         records = self._poll(min(max(due_in, 0.0), _LONGEST_POLL_S))
         if records:
             self.take(records)
@@ -154,15 +140,6 @@ class Writer:
             self._look_around()
             self.commit()
         return len(records)
-
-    def _interval_s(self) -> float:
-        settings = self.settings
-        newest_ms, longest_s = self._memory.pending_rows.newest_ms, max(settings.interval_s, settings.behind_interval_s)
-        # After a start or a loss of the database the first transaction is not waited for as long as the large ones that catch up.
-        if self._has_written and 0 < newest_ms < (time.time() - settings.behind_interval_s) * 1000:
-            return longest_s
-        # Writers that share a topic make as many transactions together as one would alone: a row of a minute or an hour is then touched no more often.
-        return min(settings.interval_s * self.assigned.sharing, longest_s)
 
     def _poll(self, timeout_s: float) -> list[Record]:
         try:
@@ -196,13 +173,11 @@ class Writer:
         by_topic: dict[str, list[Record]] = defaultdict(list)
         for record in records:
             by_topic[record.topic].append(record)
-        # What they were read for; to block a topic opens another reader.
-        shares = {topic: self.assigned.share(topic) for topic in by_topic}
         with self.measures.stage("decode"):
             for topic, found in by_topic.items():
-                self._take_topic(topic, found, shares[topic])
+                self._take_topic(topic, found)
 
-    def _take_topic(self, topic: str, records: list[Record], share: Share) -> None:
+    def _take_topic(self, topic: str, records: list[Record]) -> None:
         if topic not in OURS:
             try:
                 self._schemas.prepare(record.value for record in records if not header(record, topics.DAMAGED))
@@ -211,23 +186,21 @@ class Writer:
                 log.warning("%s waits: %s", topic, away)
                 self.assigned.block(topic)
                 return
-        known, new, parts = self._unread(topic, records, share)
-        if known or new:
-            # What other writers take of a topic is no sign of life of this one's devices.
-            self._memory.clocks.record_arrival(topic)
-        new = self._unrepeated(new, parts)
+        known, new = self._unread(topic, records)
+        new = self._unrepeated(new)
         if topic in OURS:
             for record in new:
                 accounts.decode(record, self._memory.pending_rows)
         else:
             feed = self._feed(topic)
-            for closed_s, found in sorted(known.items()):
-                feed.feed.replay(True, closed_s)
-                feed.consume(found, self._memory.pending_rows, replaying=True)
+            if known:
+                feed.feed.replay(True, self._memory.marks.closed_s(topic))
+                feed.consume(known, self._memory.pending_rows, replaying=True)
             # Also where nothing follows yet: what is found out of its devices from now on is new.
             feed.feed.replay(False, -1)
             if new:
                 feed.consume(new, self._memory.pending_rows, replaying=False)
+            self._memory.clocks.record_arrival(topic)
         self._count(topic, new)
         self._turn_back()
 
@@ -236,114 +209,81 @@ class Writer:
         if self._memory.marks.turn_back():
             self.assigned.reopen()
 
-    def _unread(
-        self, topic: str, records: list[Record], share: Share
-    ) -> tuple[dict[int, list[Record]], list[Record], list[int]]:
-        """What of `records` is this writer's and was not taken yet, and moves the marks past it.
-
-        Records that rebuild memory, by the bucket up to which ports are written; those to write; and the slices of these.
-        """
-        if share.whole:
-            found = [WHOLE] * len(records)
-        else:
-            with self.measures.stage("divide"):
-                found = self._slicing.slices([record.value for record in records], share.total).tolist()
-        marks = self._marks_of(topic, records, share)
-        ends = {record.partition: record.offset + 1 for record in records}
-        known: dict[int, list[Record]] = {}
-        replayed = self._memory.marks.replayed(topic)
-        if replayed:
-            known = self._replayed(topic, records, found, marks)
-            replayed = self._memory.marks.replayed(topic)
-        for partition, end in ends.items():
-            here = marks[partition]
-            for part in here.keys() & replayed:
-                # A sample that was written, in another partition, may follow one of these: their difference would pass for written.
-                here[part].passed |= here[part].position < end
-            fresh = [one for part, one in here.items() if one.fresh and part not in replayed]
-            self._first([record for record in records if record.partition == partition] if fresh else [], fresh)
+    def _unread(self, topic: str, records: Sequence[Record]) -> tuple[list[Record], list[Record]]:
+        """What of `records` was not taken yet: what rebuilds memory, and what is to be written. Moves the marks past it."""
+        marks = self._marks_of(topic, records)
+        known = self._replayed(records, marks) if self._memory.marks.replaying(topic) else []
+        replaying = self._memory.marks.replaying(topic)
         new: list[Record] = []
-        parts: list[int] = []
-        for record, part in zip(records, found, strict=True):
-            mark = marks[record.partition].get(part)
-            if mark is None or mark.passed or record.offset < mark.position:
+        for record in records:
+            mark = marks[record.partition]
+            if mark.passed or record.offset < mark.position:
                 continue
+            if replaying:
+                # A sample that was written, in another partition, may follow this one: their difference would pass for written.
+                mark.passed = True
+                continue
+            if mark.fresh:
+                self._first(record, mark)
             mark.position = record.offset + 1
             if damage := header(record, topics.DAMAGED):
                 self._memory.pending_rows.letter(record, damage)
                 log.error("%s[%d]: %s", topic, record.partition, damage)
             else:
                 new.append(record)
-                parts.append(part)
-        # What is of other slices was read for this writer's, too.
-        for partition, end in ends.items():
-            for one in marks[partition].values():
-                if not one.passed:
-                    one.position = max(one.position, end)
-        return known, new, parts
+        return known, new
 
-    def _replayed(
-        self, topic: str, records: Sequence[Record], found: Sequence[int], marks: Mapping[int, Mapping[int, Mark]]
-    ) -> dict[int, list[Record]]:
-        """What of `records`, in slices `found`, is in the database and rebuilds memory. Moves the marks past it."""
-        closed = {part: self._memory.marks.closed_s(topic, part) for part in self._memory.marks.replayed(topic)}
-        firsts: dict[int, Record] = {}
-        ends: dict[int, int] = {}
-        known: dict[int, list[Record]] = defaultdict(list)
-        for record, part in zip(records, found, strict=True):
-            firsts.setdefault(record.partition, record)
-            ends[record.partition] = record.offset + 1
-            mark = marks[record.partition].get(part)
-            rebuilds = mark is not None and mark.position <= record.offset < mark.replay_until
-            if rebuilds and not header(record, topics.DAMAGED):
-                known[closed[part]].append(record)
-        for partition, first in firsts.items():
-            here = [mark for mark in marks[partition].values() if mark.replaying]
-            if any(mark.fresh and first.offset > mark.position for mark in here):
+    def _replayed(self, records: Sequence[Record], marks: Mapping[int, Mark]) -> list[Record]:
+        """What of `records` is in the database and rebuilds memory. Moves the marks past it."""
+        known: list[Record] = []
+        for record in records:
+            mark = marks[record.partition]
+            if not mark.replaying or record.offset < mark.position:
+                continue
+            if mark.fresh and record.offset > mark.position:
                 log.warning(
-                    "%s[%d]: the log is trimmed to %d, memory is rebuilt from less", topic, partition, first.offset
+                    "%s[%d]: the log is trimmed to %d, memory is rebuilt from less",
+                    record.topic,
+                    record.partition,
+                    record.offset,
                 )
-            for mark in here:
-                mark.fresh = mark.fresh and first.offset >= mark.replay_until
-                # The log may have a hole where the replay ends.
-                mark.position = max(mark.position, min(ends[partition], mark.replay_until))
+            # The log may have a hole where the replay ends.
+            mark.position = min(record.offset + 1, mark.replay_until)
+            if record.offset < mark.replay_until:
+                mark.fresh = False
+                if not header(record, topics.DAMAGED):
+                    known.append(record)
         return known
 
-    def _marks_of(self, topic: str, records: Sequence[Record], share: Share) -> dict[int, dict[int, Mark]]:
-        """The marks of this writer's slices in the partitions of `records`."""
-        marks: dict[int, dict[int, Mark]] = {}
+    def _marks_of(self, topic: str, records: Sequence[Record]) -> dict[int, Mark]:
+        """The marks of the partitions of `records`."""
+        marks: dict[int, Mark] = {}
         for record in records:
             if record.partition not in marks:
-                slots = [Slot(topic, record.partition, part) for part in ([WHOLE] if share.whole else share.slices)]
-                marks[record.partition] = {
-                    slot.slice: self._memory.marks.setdefault(slot, Mark(record.offset, None, -1)) for slot in slots
-                }
+                place = TopicPartition(topic, record.partition)
+                marks[record.partition] = self._memory.marks.setdefault(place, Mark(record.offset, None, -1))
         return marks
 
-    def _first(self, records: Sequence[Record], fresh: Sequence[Mark]) -> None:
-        """The first records of a partition to be written after an assignment: what lacks before them was trimmed from the log."""
-        holes = []
-        for mark in fresh:
-            next_ = next((record for record in records if record.offset >= mark.position), None)
-            mark.fresh = next_ is None and records[-1].offset + 1 < mark.position
-            if next_ is not None and mark.committed is not None and next_.offset > mark.committed.position:
-                holes.append((mark.committed.position, next_))
-        if not holes:
+    def _first(self, record: Record, mark: Mark) -> None:
+        """The first record to be written after an assignment: what lacks before it was trimmed from the log."""
+        mark.fresh = False
+        if mark.committed is None or record.offset <= mark.committed.position:
             return
-        position, record = min(holes, key=itemgetter(0))
-        reason = f"{record.offset - position} records before this one left the log before they were written"
-        self._memory.pending_rows.letters.append(letter_of(record._replace(value=b"", offset=position), reason))
+        lost = record.offset - mark.committed.position
+        reason = f"{lost} records before this one left the log before they were written"
+        self._memory.pending_rows.letters.append(
+            letter_of(record._replace(value=b"", offset=mark.committed.position), reason)
+        )
         log.error("%s[%d]: %s", record.topic, record.partition, reason)
 
-    def _unrepeated(self, records: list[Record], parts: list[int]) -> list[Record]:
+    def _unrepeated(self, records: list[Record]) -> list[Record]:
         if not any(record.headers for record in records):
             return records
-        sequences, found = self._memory.sequences, self._memory.pending_rows
-        sequences.learn(self._database.conn, records, parts)
+        self._memory.sequences.learn(self._database.conn, records)
         kept = []
-        for record, part in zip(records, parts, strict=True):
-            if record.headers and sequences.repeats(record, part, found):
-                found.rates[record.topic].duplicates += 1
+        for record in records:
+            if record.headers and self._memory.sequences.repeats(record, self._memory.pending_rows.sequences):
+                self._memory.pending_rows.rates[record.topic].duplicates += 1
             else:
                 kept.append(record)
         return kept
@@ -406,7 +346,6 @@ class Writer:
         if batch.empty:
             return
         self._pipeline.send(batch)
-        self._has_written = True
         if everything:
             self._land()
 
@@ -435,19 +374,15 @@ class Writer:
     # --- partitions that come and go -----------------------------------------------------------------------------------
 
     def _begin(self, places: list[TopicPartition]) -> dict[TopicPartition, int]:
-        shares = {topic: self.assigned.share(topic) for topic in {place.topic for place in places}}
-        divided = {topic: share.slices for topic, share in shares.items() if not share.whole}
-        starts = self._memory.marks.begin(places, divided, self._database.positions())
+        starts = self._memory.marks.begin(places, self._database.positions())
         # A bucket that was written whole stays closed, also where the feed's clock has not come so far again.
-        closed_s = [
-            self._memory.marks.closed_s(topic, part) for topic in shares for part in divided.get(topic, (WHOLE,))
-        ]
+        closed_s = [self._memory.marks.closed_s(topic) for topic in {place.topic for place in places}]
         self._memory.ledger.ports_closed_s = max([self._memory.ledger.ports_closed_s, *closed_s])
         return starts
 
     def _let_go(self, names: set[str]) -> None:
-        """Topics that are another writer's from now on, or slices of which are: write what is held of them, forget them."""
-        held = names & ({slot.topic for slot in self._memory.marks} | self._memory.feeds.keys())
+        """Topics that are another writer's from now on: write what is held of them, forget them."""
+        held = names & ({place.topic for place in self._memory.marks} | self._memory.feeds.keys())
         if not held:
             return
         if self.replaying:
@@ -461,30 +396,10 @@ class Writer:
             return
         self._memory.forget(held)
 
-    def _unite(self, topic: str, total: int) -> bool:
-        """Keep one position a partition of a topic whose slices are all here; False where they are not level yet."""
-        held = self._memory
-        if self.replaying or not held.marks.level(topic, total):
-            return False
-        try:
-            self.commit()
-            self._land()
-        except Conflict as moved:
-            log.warning("%s", moved)
-            self._start_over()
-            return False
-        if not held.marks.written(topic) or not slices.unite(self._database.conn, self.reader, topic):
-            return False
-        held.marks.unite(topic)
-        held.sequences = Sequences()
-        log.info("%s: whole again", topic)
-        return True
-
     def _start_over(self) -> None:
         self._pipeline.abandon()
         self._database.close()
         self._memory = Memory(self.settings)
-        self._has_written = False
         self._fabrics_at = -math.inf
         self.assigned.reopen()
 
@@ -519,8 +434,8 @@ class Writer:
             return
         # What is no longer in the log cannot be replayed. A topic that waits is not read, and will be.
         places = self.assigned.places
-        for slot, mark in self._memory.marks.items():
-            if TopicPartition(slot.topic, slot.partition) in places:
+        for place, mark in self._memory.marks.items():
+            if place in places:
                 mark.position = max(mark.position, mark.replay_until)
         self._turn_back()
         for topic, feed in self._memory.feeds.items():
@@ -539,22 +454,4 @@ class Writer:
     @property
     def replaying(self) -> bool:
         """Whether memory is still being rebuilt."""
-        return self._memory.marks.replaying
-
-
-class _Divisions:
-    """See `flitwatch_ingest.writer.assigned_topics.Divisions`."""
-
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
-
-    def read(self) -> dict[str, int]:
-        return slices.divisions(self._writer._database.conn, self._writer.reader)
-
-    def divide(self, topic: str) -> int:
-        slices.divide(self._writer._database.conn, self._writer.reader, topic)
-        log.info("%s: divided into %d slices", topic, slices.SLICES)
-        return slices.SLICES
-
-    def unite(self, topic: str, total: int) -> bool:
-        return self._writer._unite(topic, total)
+        return self._memory.marks.replaying()

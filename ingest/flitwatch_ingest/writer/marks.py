@@ -1,19 +1,18 @@
-"""Where a writer stands in each partition, by slice where a topic is divided."""
+"""Where a writer stands in each partition."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from flitwatch_db.ingest.slices import WHOLE, Slot
 from flitwatch_db.ingest.store import Position
 from flitwatch_stream.log import TopicPartition
 
 
 @dataclass
 class Mark:
-    """One partition, or one slice's records in it.
+    """One partition.
 
     Attributes
     ----------
@@ -26,7 +25,7 @@ class Mark:
     fresh : bool
         Nothing was read since it was assigned.
     passed : bool
-        Records from `position` on were read and not taken, because its slice is being replayed in another partition: they are read again.
+        Records from `position` on were read and not taken, because another partition of the topic is being replayed: they are read again.
     """
 
     position: int
@@ -41,83 +40,44 @@ class Mark:
         return self.position < self.replay_until
 
 
-class Marks(dict[Slot, Mark]):
+class Marks(dict[TopicPartition, Mark]):
     """All partitions of a writer."""
 
     def begin(
-        self,
-        places: Iterable[TopicPartition],
-        slices: Mapping[str, Collection[int]],
-        stored: Mapping[Slot, Position],
+        self, places: Iterable[TopicPartition], stored: dict[tuple[str, int], Position]
     ) -> dict[TopicPartition, int]:
-        """Where to read on; a slot that is new here begins at its `replay_from`.
-
-        `slices` are those of the divided topics. A partition begins where its last slice does, or at its beginning where one stands nowhere yet.
-        """
+        """Where to read on; a partition that is new here begins at its `replay_from`."""
         starts = {}
         for place in places:
-            slots = [Slot(*place, part) for part in slices.get(place.topic, (WHOLE,))]
-            for slot in slots:
-                if slot not in self and slot in stored:
-                    position = stored[slot]
-                    self[slot] = Mark(position.replay_from, position, position.position)
-            if all(slot in self for slot in slots):
-                starts[place] = min(self[slot].position for slot in slots)
+            if place not in self:
+                position = stored.get((place.topic, place.partition))
+                if position is None:
+                    continue
+                self[place] = Mark(position.replay_from, position, position.position)
+            starts[place] = self[place].position
         return starts
 
-    def of(self, topic: str) -> dict[Slot, Mark]:
+    def of(self, topic: str) -> dict[TopicPartition, Mark]:
         """The partitions of one topic."""
-        return {slot: mark for slot, mark in self.items() if slot.topic == topic}
+        return {place: mark for place, mark in self.items() if place.topic == topic}
 
-    @property
-    def replaying(self) -> bool:
-        """Whether any partition is being replayed."""
-        return any(mark.replaying for mark in self.values())
-
-    def replayed(self, topic: str) -> set[int]:
-        """The slices of a topic that are being replayed in any partition."""
-        return {slot.slice for slot, mark in self.items() if slot.topic == topic and mark.replaying}
+    def replaying(self, topic: str | None = None) -> bool:
+        """Whether any partition (of a topic) is being replayed."""
+        return any(mark.replaying for place, mark in self.items() if topic is None or place.topic == topic)
 
     def turn_back(self) -> bool:
         """Whether records that were passed can be taken now; they are to be read again."""
-        passed = [slot for slot, mark in self.items() if mark.passed]
-        replayed = {topic: self.replayed(topic) for topic in {slot.topic for slot in passed}}
-        ready = [slot for slot in passed if slot.slice not in replayed[slot.topic]]
-        for slot in ready:
-            self[slot].passed = False
+        ready = [mark for place, mark in self.items() if mark.passed and not self.replaying(place.topic)]
+        for mark in ready:
+            mark.passed = False
         return bool(ready)
 
-    def closed_s(self, topic: str, part: int = WHOLE) -> int:
-        """Up to which bucket the ports of the topic, or of a slice of it, are in the database; -1: none."""
+    def closed_s(self, topic: str) -> int:
+        """Up to which bucket the topic's ports are in the database; -1: none."""
         times = [
-            mark.committed.closed_through
-            for slot, mark in self.of(topic).items()
-            if slot.slice == part and mark.committed and mark.committed.closed_through
+            m.committed.closed_through for m in self.of(topic).values() if m.committed and m.committed.closed_through
         ]
         return int(max(times).timestamp()) if times else -1
-
-    def level(self, topic: str, total: int) -> bool:
-        """Whether all `total` slices of a topic stand at the same record in every partition; also where nothing of the topic is in memory yet."""
-        heights: dict[int, list[int]] = {}
-        for slot, mark in self.of(topic).items():
-            if mark.replaying or mark.fresh:
-                return False
-            heights.setdefault(slot.partition, []).append(mark.position)
-        # Of slices that were just taken, memory knows nothing before they are read.
-        return all(len(found) == total and len(set(found)) == 1 for found in heights.values())
-
-    def written(self, topic: str) -> bool:
-        """Whether the database stands where the topic's slices do."""
-        return all(m.committed is not None and m.committed.position == m.position for m in self.of(topic).values())
-
-    def unite(self, topic: str) -> None:
-        """Keep one mark a partition of a topic whose slices are level."""
-        for slot, mark in self.of(topic).items():
-            del self[slot]
-            whole = self.setdefault(Slot(topic, slot.partition), mark)
-            if mark.committed is not None and whole.committed is not None:
-                replay_from = min(whole.committed.replay_from, mark.committed.replay_from)
-                whole.committed = replace(whole.committed, replay_from=replay_from)
 
 
 def moment(epoch_s: int) -> datetime | None:

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from flitwatch_core.codec import Ledger
 from flitwatch_db.core.events import CountersEvent
 from flitwatch_db.counters.store import Batch as CounterBatch
-from flitwatch_db.ingest.slices import Slot
 from flitwatch_db.ingest.store import Position
 from flitwatch_ingest.schemas import Claims
 from flitwatch_ingest.writer.batch import Batch, counter_rows
@@ -19,6 +18,7 @@ from flitwatch_ingest.writer.places import Places
 from flitwatch_ingest.writer.settings import WriterSettings
 from flitwatch_ingest.writer.sources import Sequences
 from flitwatch_ingest.writer.topic_feed import TopicFeed
+from flitwatch_stream.log import TopicPartition
 
 
 class Memory:
@@ -45,20 +45,20 @@ class Memory:
 
     @property
     def half_rebuilt(self) -> bool:
-        """Whether port buckets are being rebuilt that are not written, though those of other topics or slices are: nothing can be written until they are whole.
+        """Whether port buckets of a topic are being rebuilt that are closed for another topic: nothing can be written until they are whole.
 
-        What is rebuilt would be written with the others' late samples, and again by whoever rebuilds it after this writer.
+        A part of them would be written before the topic's positions move, and again by whoever rebuilds them after this writer.
         """
         marks = self.marks
-        replayed = {(slot.topic, slot.slice) for slot, mark in marks.items() if mark.replaying}
-        return any(marks.closed_s(*slice_) < self.ledger.ports_closed_s for slice_ in replayed)
+        topics = {place.topic for place, mark in marks.items() if mark.replaying and place.topic in self.feeds}
+        return any(marks.closed_s(topic) < self.ledger.ports_closed_s for topic in topics)
 
     def forget(self, names: set[str]) -> None:
         """Drop what is held of topics, after it was written."""
         for topic in names:
             self.feeds.pop(topic, None)
-            for slot in self.marks.of(topic):
-                del self.marks[slot]
+            for place in list(self.marks.of(topic)):
+                del self.marks[place]
         # Another writer may take them on, and give them back.
         self.sequences = Sequences()
 
@@ -69,7 +69,7 @@ class Memory:
         """
         clock_s = self.clocks.reached_s(self.feeds)
         closed_s = self.ledger.ports_closed_s
-        if not self.marks.replaying:
+        if not self.marks.replaying():
             if everything:
                 closed_s = max(closed_s, self.ledger.newest_port_bucket())
             elif clock_s is not None:
@@ -80,36 +80,31 @@ class Memory:
         rows = counter_rows(self.ledger, self.places.fabric_ids, closed_s)
         gaps, gone = take_gaps(self.feeds.values())
         new, before = {}, {}
-        rebuilt: dict[tuple[str, int, int], int] = {}
-        for slot, mark in self.marks.items():
+        for place, mark in self.marks.items():
             if mark.replaying or mark.fresh:
                 continue
-            position = self._position(slot, mark, closed_s, rebuilt)
+            position = self._position(place, mark, closed_s)
             if position != mark.committed:
-                new[slot], before[slot] = position, mark.committed
+                new[place], before[place] = position, mark.committed
         found, self.pending_rows = self.pending_rows, PendingRows()
         batch = Batch(rows, found, gaps, gone, new, before)
-        batch.reached_s = clock_s
         batch.happened = [("counters", payload) for payload in self._news(rows, clock_s)]
         batch.happened += [
             ("unplaced", {"topic": t, "reasons": sorted(r)[:20], "count": len(r)}) for t, r in found.unplaced.items()
         ]
         return batch
 
-    def _position(self, slot: Slot, mark: Mark, closed_s: int, rebuilt: dict[tuple[str, int, int], int]) -> Position:
-        """A mark as the database takes it; `rebuilt` keeps what was found out for slices that stand at the same record."""
-        feed = self.feeds.get(slot.topic)
+    def _position(self, place: TopicPartition, mark: Mark, closed_s: int) -> Position:
+        feed = self.feeds.get(place.topic)
         if feed is None:
             return Position(mark.position, mark.position, None)
+        replay_from = feed.feed.replay_from(place.partition, mark.position)
         closed = moment(closed_s) if feed.counts else None
         old = mark.committed
         if old is not None and old.position == mark.position and old.closed_through == closed:
             # Nothing came: how far back it would be read does not deserve a row of its own.
             return old
-        key = (slot.topic, slot.partition, mark.position)
-        if key not in rebuilt:
-            rebuilt[key] = feed.feed.replay_from(slot.partition, mark.position)
-        return Position(mark.position, rebuilt[key], closed)
+        return Position(mark.position, replay_from, closed)
 
     def _news(self, rows: CounterBatch, clock_s: float | None) -> list[CountersEvent]:
         """Events that tell readers how far the counters of each fabric are complete."""

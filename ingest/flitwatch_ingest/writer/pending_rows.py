@@ -56,8 +56,6 @@ class PendingRows:
     #: Rows that the samples will make.
     sample_rows: int = 0
     sequences: dict[str, int] = field(default_factory=dict)
-    #: Of divided topics: by topic, slice and source.
-    slice_sequences: dict[tuple[str, int, str], int] = field(default_factory=dict)
     unplaced: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     #: When the oldest record was appended to the log, in milliseconds since 1970; 0: none.
     oldest_ms: int = 0

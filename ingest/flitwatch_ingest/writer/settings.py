@@ -22,9 +22,7 @@ class WriterSettings:
     registry : str or None
         URL or file of the Avro schemas.
     interval_s : float
-        Records wait at most so long for their transaction; of n writers that share a topic n times as long, though no longer than `behind_interval_s`.
-    behind_interval_s : float
-        Records that are older than this have waited already: their transactions are so far apart, because larger ones cost less.
+        Records wait at most so long for their transaction.
     most_records : int
         Records taken from the log at once.
     most_rows : int
@@ -44,7 +42,6 @@ class WriterSettings:
     fabric: str | None = None
     registry: str | None = None
     interval_s: float = 1.0
-    behind_interval_s: float = 5.0
     most_records: int = 5_000
     most_rows: int = 200_000
     most_bytes: int = 32 << 20

@@ -10,7 +10,6 @@
 
 #include "bindings/arrays.h"
 #include "codec/feed.h"
-#include "codec/slicer.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -152,16 +151,11 @@ nb::tuple take_through(RowSums& sums, std::int64_t through_s) {
   return rows;
 }
 
-std::vector<std::string_view> views_of(nb::list records) {
+nb::tuple consume(Feed& feed, nb::list records, In<std::int32_t> partitions, In<std::int64_t> offsets,
+                  In<std::uint32_t> chosen, bool replaying) {
   std::vector<std::string_view> views;
   views.reserve(records.size());
   for (nb::handle record : records) views.push_back(view_of(record));
-  return views;
-}
-
-nb::tuple consume(Feed& feed, nb::list records, In<std::int32_t> partitions, In<std::int64_t> offsets,
-                  In<std::uint32_t> chosen, bool replaying) {
-  const std::vector<std::string_view> views = views_of(records);
   if (partitions.shape(0) != views.size() || offsets.shape(0) != views.size())
     throw std::invalid_argument("a partition and an offset a record are needed");
   for (std::size_t i = 0; i < chosen.shape(0); ++i)
@@ -250,9 +244,6 @@ NB_MODULE(_codec, m) {
   m.attr("LANE_ARRAYS") = kLaneArrays;
   m.attr("ROUTER_COLUMNS") = kRouterColumns;
   m.attr("ENDPOINT_COLUMNS") = kEndpointColumns;
-  nb::list names;
-  for (const std::string_view name : Slicer::kNames) names.append(nb::str(name.data(), name.size()));
-  m.attr("DEVICE_NAMES") = names;
   m.def("measure_lists", &lists_of, "wires"_a, "record"_a,
         "Elements of an Avro record's lists: (code, field, byte, lengths[fields]).");
 
@@ -406,29 +397,4 @@ NB_MODULE(_codec, m) {
           "ports_closed", [](Feed& f, std::int64_t through_s) { f.engine().ports_closed(through_s); }, "through_s"_a)
       .def_prop_ro("instances", [](const Feed& f) { return f.engine().size(); })
       .def_prop_ro("silent", [](const Feed& f) { return f.engine().silent(); });
-
-  nb::class_<Slicer>(m, "Slicer", "Which slice of a topic's devices a record belongs to, from its bytes alone.")
-      .def(nb::init<>())
-      .def(
-          "add_avro",
-          [](Slicer& s, std::uint32_t id, const std::vector<AvroTuple>& wires, std::int32_t component,
-             std::vector<std::int32_t> names,
-             bool aries) { s.add_avro(id, avro_of(wires), component, std::move(names), aries); },
-          "schema_id"_a, "wires"_a, "component"_a, "names"_a, "aries"_a,
-          "Tell an Avro schema: which of its fields is the component (-1: none), and which name the device, the best "
-          "first.")
-      .def(
-          "slices",
-          [](const Slicer& s, nb::list records, std::uint32_t count) {
-            if (count == 0) throw std::invalid_argument("no slices");
-            const std::vector<std::string_view> views = views_of(records);
-            std::vector<std::int32_t> found(views.size());
-            {
-              nb::gil_scoped_release release;
-              s.slices(views, count, found.data());
-            }
-            return give(std::move(found));
-          },
-          "records"_a, "count"_a, nb::sig("def slices(self, records: list[bytes], count: int) -> object"),
-          "int32[records], 0 to count - 1; -1 where the record's Avro schema was not told.");
 }

@@ -277,61 +277,34 @@ Fault AvroSchema::decode(std::string_view record, Row& row) const {
   return {};
 }
 
-namespace {
-
-// Reads one field; `elements` counts a list's, `value` is a scalar's where `known`.
-Code read_field(Cursor& in, const AvroField& wire, Value& value, bool& known, std::uint64_t& elements) {
-  constexpr std::uint64_t kMost = 1 << 16;
-  std::int64_t count = 1;
-  Code code = Code::kNone;
-  known = false;
-  elements = 0;
-  if (wire.null_branch >= 0) {
-    code = in.number(count);
-    count = count == wire.null_branch ? 0 : 1;
-  }
-  if (!wire.list) {
-    if (code == Code::kNone && count > 0) {
-      code = in.value(wire.wire, value);
-      known = code == Code::kNone;
-    }
-    return code;
-  }
-  for (;;) {
-    if (code = in.block(count); code != Code::kNone || count == 0) return code;
-    elements += static_cast<std::uint64_t>(count);
-    if (elements > kMost) return Code::kListLength;
-    for (; count > 0 && code == Code::kNone; --count) code = in.value(wire.wire, value);
-    if (code != Code::kNone) return code;
-  }
-}
-
-}  // namespace
-
-Fault read_scalars(const std::vector<AvroField>& fields, std::string_view record, std::vector<AvroScalar>& out) {
-  Cursor in(record);
-  out.assign(fields.size(), {});
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    Value value;
-    std::uint64_t elements;
-    if (const Code code = read_field(in, fields[i], value, out[i].known, elements); code != Code::kNone)
-      return in.fault(code, i);
-    out[i].integer = value.integer;
-    out[i].text = value.text;
-  }
-  return {};
-}
-
 Fault measure_lists(const std::vector<AvroField>& fields, std::string_view record,
                     std::vector<std::uint32_t>& lengths) {
+  constexpr std::uint64_t kMost = 1 << 16;
   Cursor in(record);
   lengths.assign(fields.size(), 0);
   for (std::size_t i = 0; i < fields.size(); ++i) {
+    const AvroField& wire = fields[i];
     Value value;
-    bool known;
-    std::uint64_t elements;
-    if (const Code code = read_field(in, fields[i], value, known, elements); code != Code::kNone)
-      return in.fault(code, i);
+    std::int64_t count = 1;
+    Code code = Code::kNone;
+    if (wire.null_branch >= 0) {
+      code = in.number(count);
+      count = count == wire.null_branch ? 0 : 1;
+    }
+    if (!wire.list) {
+      if (code == Code::kNone && count > 0) code = in.value(wire.wire, value);
+      if (code != Code::kNone) return in.fault(code, i);
+      continue;
+    }
+    std::uint64_t elements = 0;
+    for (;;) {
+      if (code = in.block(count); code != Code::kNone || count == 0) break;
+      elements += static_cast<std::uint64_t>(count);
+      if (elements > kMost) return in.fault(Code::kListLength, i);
+      for (; count > 0 && code == Code::kNone; --count) code = in.value(wire.wire, value);
+      if (code != Code::kNone) break;
+    }
+    if (code != Code::kNone) return in.fault(code, i);
     lengths[i] = static_cast<std::uint32_t>(elements);
   }
   return {};

@@ -45,16 +45,6 @@ class AvroSchema {
   std::vector<Step> steps_;
 };
 
-// A field read without a plan; a list's elements are skipped, and it is not known.
-struct AvroScalar {
-  bool known = false;
-  std::uint64_t integer = 0;
-  std::string_view text;
-};
-
-// The first `fields` of a record, whatever follows.
-Fault read_scalars(const std::vector<AvroField>& fields, std::string_view record, std::vector<AvroScalar>& out);
-
 // Elements of every list of a record, in field order, for a plan that does not know them yet (0: not a list).
 Fault measure_lists(const std::vector<AvroField>& fields, std::string_view record, std::vector<std::uint32_t>& lengths);
 

@@ -2,7 +2,7 @@
 
 A `Feed` takes the records of one topic: it decodes them by the plans it was told (one a row schema), finds their instance, takes the
 deltas of its samples and adds them to the sums of the `Ledger` that all feeds share. What a feed does not know yet (a plan, a schema, an
-instance) it names, and takes the record again once it was told. A `Slicer` says which slice of a topic's devices a record belongs to.
+instance) it names, and takes the record again once it was told.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Literal
 
 from flitwatch_core._codec import (
     CLASS_COLUMNS,
-    DEVICE_NAMES,
     ENDPOINT_COLUMNS,
     LANE_ARRAYS,
     LANES,
@@ -20,13 +19,11 @@ from flitwatch_core._codec import (
     ROUTER_COLUMNS,
     Feed,
     Ledger,
-    Slicer,
     measure_lists,
 )
 
 __all__ = [
     "CLASS_COLUMNS",
-    "DEVICE_NAMES",
     "ENDPOINT_COLUMNS",
     "GAP_REASONS",
     "LANES",
@@ -39,7 +36,6 @@ __all__ = [
     "Ledger",
     "Need",
     "Role",
-    "Slicer",
     "Wire",
     "measure_lists",
     "reason",

@@ -31,7 +31,7 @@ DATABASE_BYTES, LOG_PROCESS_BYTES = 1.1e9, 0.35e9
 AVRO_BYTES_A_VALUE, JSON_BYTES_A_VALUE = 6.2, 53.0
 #: Counters of a port of an Aries router (492 of 48 tiles) and of an endpoint, where a site does not say.
 PORT_COUNTERS, NIC_COUNTERS = 492 / 48, float(len(ENDPOINT_COLUMNS))
-#: Rows of devices a second that one writer's connection carried at most.
+#: Rows of devices a second that one writer's connection carried at most: a topic has one writer.
 ONE_WRITER_ROWS_S = 30_000
 
 

@@ -24,7 +24,7 @@ and assumed of the other tables). What has no limit is counted for one year. Job
 **Cores.** {sizing.WRITER_US_A_RECORD:g} µs a record and {sizing.WRITER_US_A_VALUE:g} µs a value in the writer, {sizing.DATABASE_US_A_ROW:g} µs a row in the database, {sizing.LOG_US_A_VALUE:g} µs a value in Kafka, of Avro on a core of 2.5 GHz
 ([ingest](benchmarks/ingest.md), 300 s of 3,264 routers; its hours were not measured). **Memory.** {sizing.WRITER_BYTES_A_COUNTER} bytes a counter in the writer; database and Kafka as in those runs.
 
-One writer's connection carried at most about {sizing.ONE_WRITER_ROWS_S:,} rows/s of devices: a site beyond that needs several writers, which share a topic by its devices. Figures for
+A topic has one writer, and one connection carried at most about {sizing.ONE_WRITER_ROWS_S:,} rows/s of devices: a site beyond that has to send its devices in several topics. Figures for
 larger sites are computed, not measured.
 """
 

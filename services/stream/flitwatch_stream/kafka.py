@@ -42,7 +42,7 @@ class KafkaLog(Log):
 
     def consumer(
         self,
-        group: str | None,
+        group: str,
         topics: Sequence[str] = (),
         pattern: str | None = None,
         start: Start = "earliest",
@@ -51,7 +51,7 @@ class KafkaLog(Log):
     ) -> Consumer:
         from flitwatch_stream.kafka_consumer import KafkaConsumer
 
-        check_subscription(group, topics, pattern)
+        check_subscription(topics, pattern)
         return KafkaConsumer(self.brokers, group, topics, pattern, start, on_assign, on_revoke)
 
     def identity(self) -> str:

@@ -1,4 +1,4 @@
-"""Reading from Kafka: the group divides the partitions, or a reader without one has them all; positions are the reader's own."""
+"""Reading from Kafka: the group divides the partitions, positions are the reader's own."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from confluent_kafka import Consumer as RdConsumer
 from confluent_kafka import TopicPartition as RdTopicPartition
 
 from flitwatch_domain.errors import BadRequest
-from flitwatch_stream.kafka_client import CALL_TIMEOUT_S, new_client, unavailable, watcher, watermarks
+from flitwatch_stream.kafka_client import new_client, unavailable, watcher, watermarks
 from flitwatch_stream.log import MAX_RECORD_BYTES, Consumer, OnAssign, OnRevoke, Record, Start, TopicPartition
 
 #: Silence after "all brokers are down" before a broker is asked whether it is there.
 SUSPECT_S = 3.0
-#: How often a reader without a group looks for new partitions.
-LOOK_S = 2.0
 
 
 class KafkaConsumer(Consumer):
@@ -26,7 +24,7 @@ class KafkaConsumer(Consumer):
     def __init__(
         self,
         brokers: str,
-        group: str | None,
+        group: str,
         topics: Sequence[str],
         pattern: str | None,
         start: Start,
@@ -45,17 +43,12 @@ class KafkaConsumer(Consumer):
         self._failure: BaseException | None = None
         self._waiting: set[TopicPartition] = set()
         self._note = watcher(brokers)
-        self._settled = group is None
-        # Without a group: the topics to read whole, and when their partitions were looked for.
-        self._whole = frozenset(topics) if group is None else frozenset()
-        self._looked_at = -LOOK_S
         self._consumer: Any = new_client(
             RdConsumer,
             brokers,
             {
-                # librdkafka wants a group's name also where none is joined.
-                "group.id": group or "flitwatch-reader",
-                "client.id": f"flitwatch-{group or 'reader'}",
+                "group.id": group,
+                "client.id": f"flitwatch-{group}",
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
                 # A member that comes or a topic that appears leaves the other partitions where they are.
@@ -79,8 +72,6 @@ class KafkaConsumer(Consumer):
                 "error_cb": self._on_error,
             },
         )
-        if group is None:
-            return
         subscription = [*topics, *([pattern] if pattern is not None else [])]
         try:
             self._consumer.subscribe(
@@ -98,14 +89,8 @@ class KafkaConsumer(Consumer):
         if problem.code() == KafkaError._ALL_BROKERS_DOWN and self._down_since is None:
             self._down_since = time.monotonic()
 
-    @property
-    def settled(self) -> bool:
-        return self._settled
-
     def poll(self, max_records: int = 10_000, timeout_s: float = 1.0) -> list[Record]:
         self._raise_failure()
-        if self._whole and time.monotonic() - self._looked_at >= LOOK_S:
-            self._find_partitions()
         if self._waiting:
             self._begin(sorted(self._waiting))
         messages: list[Any] = []
@@ -170,21 +155,8 @@ class KafkaConsumer(Consumer):
         except KafkaException as problem:
             raise unavailable(self._brokers, problem) from None
 
-    def _find_partitions(self) -> None:
-        try:
-            found = self._consumer.list_topics(timeout=CALL_TIMEOUT_S).topics
-        except KafkaException as problem:
-            # Reading goes on of what is known.
-            if not self._positions:
-                raise unavailable(self._brokers, problem) from None
-            return
-        self._looked_at = time.monotonic()
-        there = {TopicPartition(name, p) for name in self._whole & found.keys() for p in found[name].partitions}
-        self._waiting |= there - self._positions.keys()
-
     def _assigned(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
         places = sorted(TopicPartition(p.topic, p.partition) for p in partitions)
-        self._settled = True
         # Tells librdkafka that the call-back has decided; without it, it would begin everywhere by itself.
         consumer.incremental_assign([])
         self._waiting.update(places)
@@ -223,7 +195,6 @@ class KafkaConsumer(Consumer):
         consumer.incremental_unassign([RdTopicPartition(*at) for at in gone])
 
     def _lost(self, consumer: Any, partitions: list[RdTopicPartition]) -> None:
-        self._settled = False
         self._revoked(consumer, partitions)
 
     def assignment(self) -> list[TopicPartition]:
@@ -272,4 +243,4 @@ class KafkaConsumer(Consumer):
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             consumer.close()
-            self._positions, self._settled = {}, False
+            self._positions = {}

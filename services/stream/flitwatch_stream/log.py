@@ -98,12 +98,7 @@ class Producer(_Closing):
 
 
 class Consumer(_Closing):
-    """A member of a consumer group, whose members share the partitions; without a group a reader of all of them."""
-
-    @property
-    @abstractmethod
-    def settled(self) -> bool:
-        """Whether the group has said which partitions are this member's, and has it still."""
+    """A member of a consumer group; the group's members share the partitions."""
 
     @abstractmethod
     def poll(self, max_records: int = 10_000, timeout_s: float = 1.0) -> list[Record]:
@@ -163,19 +158,18 @@ class Log(_Closing):
     @abstractmethod
     def consumer(
         self,
-        group: str | None,
+        group: str,
         topics: Sequence[str] = (),
         pattern: str | None = None,
         start: Start = "earliest",
         on_assign: OnAssign | None = None,
         on_revoke: OnRevoke | None = None,
     ) -> Consumer:
-        """Join a consumer group, or read all partitions beside whoever else reads them.
+        """Join a consumer group.
 
         Parameters
         ----------
-        group : str or None
-            None: no group; the topics are given by name.
+        group : str
         topics : sequence of str
             Topics by name; they need not exist yet.
         pattern : str, optional
@@ -208,10 +202,8 @@ class Log(_Closing):
         """
 
 
-def check_subscription(group: str | None, topics: Sequence[str], pattern: str | None) -> None:
-    """Refuse a subscription to nothing, a pattern that is not anchored, or one without a group."""
-    if group is None and pattern is not None:
-        raise BadRequest("a reader without a group needs topics by name")
+def check_subscription(topics: Sequence[str], pattern: str | None) -> None:
+    """Refuse a subscription to nothing, or a pattern that is not anchored."""
     if not topics and pattern is None:
         raise BadRequest("a consumer needs topics or a pattern")
     if pattern is not None and not pattern.startswith("^"):

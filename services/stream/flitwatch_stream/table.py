@@ -48,7 +48,7 @@ class TableLog(Log):
 
     def consumer(
         self,
-        group: str | None,
+        group: str,
         topics: Sequence[str] = (),
         pattern: str | None = None,
         start: Start = "earliest",
@@ -57,7 +57,7 @@ class TableLog(Log):
     ) -> Consumer:
         from flitwatch_stream.table_consumer import TableConsumer
 
-        check_subscription(group, topics, pattern)
+        check_subscription(topics, pattern)
         return TableConsumer(self.url, group, topics, pattern, start, on_assign, on_revoke)
 
     def identity(self) -> str:

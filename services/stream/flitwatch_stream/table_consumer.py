@@ -1,4 +1,4 @@
-"""Reading from the table: a consumer group's members share the partitions by advisory locks; a reader without a group has them all, and no locks.
+"""Reading from the table: a consumer group's members share the partitions by advisory locks.
 
 A lock lives as long as its connection, so a member that is killed frees its partitions at once, without a lease's clock. Every member
 computes the same division from the sorted list of members and takes or lets go of its part; nobody negotiates.
@@ -44,7 +44,7 @@ class TableConsumer(Consumer):
     def __init__(
         self,
         url: str,
-        group: str | None,
+        group: str,
         topics: Sequence[str],
         pattern: str | None,
         start: Start,
@@ -67,11 +67,6 @@ class TableConsumer(Consumer):
         self._ready: deque[Record] = deque()
         self._paused: frozenset[TopicPartition] = frozenset()
         self._balanced_at = -REBALANCE_S
-        self._settled = False
-
-    @property
-    def settled(self) -> bool:
-        return self._settled
 
     def poll(self, max_records: int = 10_000, timeout_s: float = 1.0) -> list[Record]:
         deadline = time.monotonic() + timeout_s
@@ -101,9 +96,8 @@ class TableConsumer(Consumer):
 
     def _connection(self) -> psycopg.Connection[Any]:
         if self._conn is None or self._conn.closed:
-            conn = connect(self._url, f"flitwatch consumer {self._group}" if self._group else "flitwatch reader")
-            if self._group is not None:
-                conn.execute("SELECT pg_advisory_lock(%s, pg_backend_pid())", [self._member_class])
+            conn = connect(self._url, f"flitwatch consumer {self._group}")
+            conn.execute("SELECT pg_advisory_lock(%s, pg_backend_pid())", [self._member_class])
             conn.execute(f"LISTEN {CHANNEL}".encode())
             self._conn = conn
             self._balanced_at = -REBALANCE_S
@@ -152,18 +146,8 @@ class TableConsumer(Consumer):
                 taken[at] = topic_id
         if taken:
             self._assign(conn, taken)
-        self._settled = True
 
     def _share(self, conn: psycopg.Connection[Any]) -> dict[TopicPartition, int]:
-        topics = conn.execute("SELECT name, topic_id, partitions FROM topic ORDER BY name").fetchall()
-        partitions = [
-            (TopicPartition(name, p), topic_id)
-            for name, topic_id, count in topics
-            if self._subscribed(name)
-            for p in range(count)
-        ]
-        if self._group is None:
-            return dict(partitions)
         members = [
             row[0]
             for row in conn.execute(
@@ -172,6 +156,13 @@ class TableConsumer(Consumer):
                 [self._member_class & 0xFFFFFFFF],
             )
         ]
+        topics = conn.execute("SELECT name, topic_id, partitions FROM topic ORDER BY name").fetchall()
+        partitions = [
+            (TopicPartition(name, p), topic_id)
+            for name, topic_id, count in topics
+            if self._subscribed(name)
+            for p in range(count)
+        ]
         rank = members.index(conn.info.backend_pid)
         return dict(partitions[rank :: len(members)])
 
@@ -179,8 +170,6 @@ class TableConsumer(Consumer):
         return name in self._wanted or (self._pattern is not None and self._pattern.search(name) is not None)
 
     def _lock(self, conn: psycopg.Connection[Any], topic_id: int, partition: int) -> bool:
-        if self._group is None:
-            return True
         row = conn.execute(
             "SELECT pg_try_advisory_lock(%s, %s)", [self._partition_class, topic_id * 1024 + partition]
         ).fetchone()
@@ -221,15 +210,13 @@ class TableConsumer(Consumer):
         conn = self._connection()
         for at in gone:
             place = self._places.pop(at)
-            if self._group is not None:
-                conn.execute(
-                    "SELECT pg_advisory_unlock(%s, %s)", [self._partition_class, place.topic_id * 1024 + at.partition]
-                )
+            conn.execute(
+                "SELECT pg_advisory_unlock(%s, %s)", [self._partition_class, place.topic_id * 1024 + at.partition]
+            )
 
     def _lose(self) -> None:
         """The connection is gone, and the locks with it: another member may read these partitions already."""
         self._disconnect()
-        self._settled = False
         lost, self._places = self._places, {}
         self._paused = frozenset()
         self._ready.clear()

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -63,15 +63,12 @@ DRAIN_S = 300.0
     show_default=True,
     help="Kafka and TimescaleDB, or the embedded database with its log.",
 )
-@click.option(
-    "--writers", type=click.IntRange(1, 4), default=1, show_default=True, help="Writers that share the topics."
-)
 @json_option
-def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, writers: int, as_json: bool) -> None:
+def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, as_json: bool) -> None:
     """Send a machine's counters at the pace of its clocks, and count every row at the end.
 
     492 counters a router and second, replayed from records encoded before. The lag runs from the moment at which a record was due to the end of the
-    transaction that holds it. `share` is each writer's part of the records. Exits with 1 if a row is missing, double or wrong.
+    transaction that holds it. Exits with 1 if a row is missing, double or wrong.
     """
     from flitwatch_db import connect
     from flitwatch_db.fabrics import store as fabrics
@@ -88,7 +85,7 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, writers
         with connect(running.url) as conn:
             fabrics.save(conn, fabric)
         compared = baseline(order)
-        figures = _carried(running, order, registry, shown, writers)
+        figures = _carried(running, order, registry, shown)
         counted = checked(running.url, order, figures["first_s"])
     result = {
         **_summary(order, figures),
@@ -99,7 +96,6 @@ def ingest(routers: int, seconds: int, form: Any, sets: str, stack: Any, writers
         "format": form,
         "sets": sets,
         "stack": stack,
-        "writers": writers,
         "cores": os.cpu_count(),
         "load_1m": round(os.getloadavg()[0], 2),
     }
@@ -129,7 +125,7 @@ class _Figures(TypedDict):
 
     sent: LoadReport
     watched: dict[str, dict[str, float | None]]
-    writers: list[WriterReport]
+    writer: WriterReport
     drain_s: float
     first_s: int
 
@@ -152,8 +148,6 @@ class _Summary(TypedDict):
     load_late_max_s: float
     processes: dict[str, dict[str, float | None]]
     commits: int
-    share: list[float]
-    core_us_per_record: float
 
 
 class _Compared(TypedDict):
@@ -165,41 +159,30 @@ class _Compared(TypedDict):
     ratio: float
 
 
-def _carried(running: Servers, order: Order, registry: Path, shown: Any, writers: int) -> _Figures:
-    """Run load and writers; return what they and the watch report."""
+def _carried(running: Servers, order: Order, registry: Path, shown: Any) -> _Figures:
+    """Run load and writer; return what they and the watch report."""
     from flitwatch_research.ingest_bench.checks import carried_at
     from flitwatch_research.ingest_bench.load import load, sent, told
     from flitwatch_research.ingest_bench.watch import Watch
 
-    with ExitStack() as stack:
-        pipe = stack.enter_context(load(order))
-        begun = [stack.enter_context(_writer(running, registry)) for _ in range(writers)]
-        processes = [process for process, _ in begun]
+    with load(order) as pipe, _writer(running, registry) as (process, port):
         told(pipe, READY_S)
-        for _, port in begun:
-            _await_topics(port, len(order.sets))
-        watch = Watch(
-            {**running.processes, **{name: p.pid for name, p in zip(_names(writers), processes, strict=True)}}
-        )
+        _await_topics(port, len(order.sets))
+        watch = Watch({**running.processes, "writer": process.pid})
         first_s = int(time.time()) + 2
         pipe.send(first_s)
         task = shown.add_task("sending", total=order.seconds)
         while not pipe.poll(1.0):
             shown.update(task, completed=min(order.seconds, time.time() - first_s))
-            if any(process.poll() is not None for process in processes):
-                fail("a writer ended before the load did")
+            if process.poll() is not None:
+                fail("the writer ended before the load did")
         done = sent(pipe, READY_S)
         drained_s = carried_at(running.url, order, DRAIN_S) - done["ended_at"]
         watched = watch.stop()
-        for process in processes:
-            process.send_signal(signal.SIGTERM)
-        reports = [json.loads(process.communicate(timeout=DRAIN_S)[0]) for process in processes]
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=DRAIN_S)
         pipe.send("done")
-    return {"sent": done, "watched": watched, "writers": reports, "drain_s": drained_s, "first_s": first_s}
-
-
-def _names(writers: int) -> list[str]:
-    return ["writer", *(f"writer{number}" for number in range(2, writers + 1))]
+    return {"sent": done, "watched": watched, "writer": json.loads(out), "drain_s": drained_s, "first_s": first_s}
 
 
 @contextmanager
@@ -235,23 +218,20 @@ def _await_topics(port: int, count: int) -> None:
 
 
 def _summary(order: Order, figures: _Figures) -> _Summary:
-    sent, writers, watched = figures["sent"], figures["writers"], figures["watched"]
-    ours = [watched[name] for name in _names(len(writers))]
-    carried = max(1, sum(writer["records"] for writer in writers))
-    spent_s = sum(found["cpu_s"] or 0.0 for found in watched.values())
+    sent, writer, watched = figures["sent"], figures["writer"], figures["watched"]
     elapsed_s = order.seconds + max(0.0, figures["drain_s"])
     values = sent["records"] * len(order.sets[0].metrics)
     return {
         "values_per_s": round(values / elapsed_s),
         "records_per_s": round(sent["records"] / elapsed_s),
         "bytes_per_s": round(sent["bytes"] / elapsed_s),
-        "lag_s": _most([writer["lag_s"] for writer in writers]),
-        "lag_max_s": _most([writer["lag_max_s"] for writer in writers]),
+        "lag_s": _rounded(writer["lag_s"]),
+        "lag_max_s": _rounded(writer["lag_max_s"]),
         "drain_s": round(figures["drain_s"], 2),
-        "rss_mb": _most([one["rss_mb"] for one in ours]),
-        "rss_slope_mb_per_min": _most([one["rss_slope_mb_per_min"] for one in ours]),
-        "stages": _sums([writer["stages"] for writer in writers]),
-        "waits": _sums([writer["waits"] for writer in writers]),
+        "rss_mb": watched["writer"]["rss_mb"],
+        "rss_slope_mb_per_min": watched["writer"]["rss_slope_mb_per_min"],
+        "stages": writer["stages"],
+        "waits": writer["waits"],
         "cpu_cores": {
             **{name: round((found["cpu_s"] or 0.0) / elapsed_s, 3) for name, found in watched.items()},
             "load": round(sent["cpu_s"] / elapsed_s, 3),
@@ -259,27 +239,18 @@ def _summary(order: Order, figures: _Figures) -> _Summary:
         "load_cpu_s": sent["cpu_s"],
         "load_late_max_s": sent["late_max_s"],
         "processes": watched,
-        "commits": sum(writer["commits"] for writer in writers),
-        "share": [round(writer["records"] / carried, 3) for writer in writers],
-        "core_us_per_record": round(1e6 * spent_s / max(1, sent["records"]), 1),
+        "commits": writer["commits"],
     }
 
 
-def _most(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return round(max(known), 3) if known else None
-
-
-def _sums(reports: list[dict[str, float]]) -> dict[str, float]:
-    names = dict.fromkeys(name for report in reports for name in report)
-    return {name: round(sum(report.get(name, 0.0) for report in reports), 3) for name in names}
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
 
 
 def _ratio(compared: Baseline, figures: _Figures) -> _Compared:
     """The writer's decoding, deltas included, against the library's decoding alone."""
-    writers = figures["writers"]
-    decode_s = sum(writer["stages"]["decode"] for writer in writers)
-    ours = sum(writer["values"] for writer in writers) / max(decode_s, 1e-9)
+    writer = figures["writer"]
+    ours = writer["values"] / max(writer["stages"]["decode"], 1e-9)
     return {
         **compared,
         "decode_and_deltas_per_s_per_core": round(ours),

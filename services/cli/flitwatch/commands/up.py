@@ -30,8 +30,6 @@ HISTORY_S = 86_400
 DEMO_LOG_BYTES = 256 << 20
 #: The processes that serve figures, in the order of their ports.
 METRICS = ("writer", "worker", "estimates", "alerting", "api")
-#: More writers share a topic only where it has more partitions than topics are made with.
-MOST_WRITERS = 4
 LAST_PORT = 65535
 
 
@@ -66,18 +64,10 @@ LAST_PORT = 65535
     help="Scenario or spec of the cluster twin; 'none' for real sources only.",
 )
 @click.option(
-    "--writers",
-    type=click.IntRange(1, MOST_WRITERS),
-    default=1,
-    show_default=True,
-    envvar="FLITWATCH_WRITERS",
-    help="Writers that share each topic by its devices.",
-)
-@click.option(
     "--metrics-port",
     type=click.IntRange(1, 65535),
     envvar="FLITWATCH_METRICS_PORT",
-    help="Serve /metrics of each process at a port of its own: writer at this one, then worker, estimates, alerting, api, and further writers.",
+    help="Serve /metrics of each process at a port of its own: writer at this one, then worker, estimates, alerting, api.",
 )
 @click.option(
     "--metrics-host",
@@ -96,7 +86,6 @@ def up(
     port: int,
     host: str,
     twin: str,
-    writers: int,
     metrics_port: int | None,
     metrics_host: str,
     allow_hosts: tuple[str, ...],
@@ -110,9 +99,7 @@ def up(
     if state is not None:
         if state["state"] == "starting":
             fail(f"it is starting already (process {state['pid']}); wait for it, or stop it: flitwatch down")
-        asked = {"stack": stack, "port": port} | _given(
-            {"host": host, "twin": twin, "writers": writers, "metrics_port": metrics_port}
-        )
+        asked = {"stack": stack, "port": port} | _given({"host": host, "twin": twin, "metrics_port": metrics_port})
         other = [name for name, value in asked.items() if state.get(name, value) != value]
         if other:
             had = ", ".join(f"{name} {state[name]}" for name in other)
@@ -127,7 +114,7 @@ def up(
         stderr.print(f"ended {len(left)} processes whose supervisor was killed")
     _need_free(host, port, "make up PORT=")
     metrics = None if metrics_port is None else (metrics_host, metrics_port)
-    _check_metrics(metrics, port, writers)
+    _check_metrics(metrics, port)
     home().mkdir(parents=True, exist_ok=True)
     if foreground:
         serve(
@@ -136,13 +123,12 @@ def up(
             host,
             port,
             twin,
-            writers,
             metrics,
             reached,
             lambda line: stderr.print(f"[dim]{time.strftime('%H:%M:%S')}[/dim] {line}"),
         )
         return
-    url = _detach(stack, host, port, twin, writers, metrics, reached)
+    url = _detach(stack, host, port, twin, metrics, reached)
     emit({"url": url, "stack": stack, "pid": (running(home()) or {}).get("pid")}, as_json) if as_json else _say_url(url)
 
 
@@ -173,27 +159,25 @@ def _need_free(host: str, port: int, choose: str) -> None:
             fail(f"port {port} on {host} cannot be used ({taken.strerror}); choose another: {choose}{port + 1}")
 
 
-def _check_metrics(metrics: tuple[str, int] | None, api_port: int, writers: int) -> None:
+def _check_metrics(metrics: tuple[str, int] | None, api_port: int) -> None:
     """Refuse at once ports that a process would die of."""
     if metrics is None:
         return
     host, first = metrics
-    last = first + len(METRICS) + writers - 2
+    last = first + len(METRICS) - 1
     if last > LAST_PORT or first <= api_port <= last:
         fail(f"metrics take ports {first} to {last}: they end at {LAST_PORT}, and the API's, {api_port}, is not theirs")
     for port in range(first, last + 1):
         _need_free(host, port, f"metrics take {first} to {last}, FLITWATCH_METRICS_PORT=")
 
 
-def _detach(
-    stack: str, host: str, port: int, twin: str, writers: int, metrics: tuple[str, int] | None, reached: Exposure
-) -> str:
+def _detach(stack: str, host: str, port: int, twin: str, metrics: tuple[str, int] | None, reached: Exposure) -> str:
     """Run the supervisor in the background; pass its progress on until it serves; return the URL."""
     folder = home() / "log"
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "supervisor.log"
     argv = [sys.executable, "-m", "flitwatch.main", "up", "--foreground", "--stack", stack, "--host", host]
-    argv += ["--port", str(port), "--twin", twin, "--writers", str(writers), *_exposed(reached)]
+    argv += ["--port", str(port), "--twin", twin, *_exposed(reached)]
     if metrics is not None:
         argv += ["--metrics-host", metrics[0], "--metrics-port", str(metrics[1])]
     with open_log(path) as log:
@@ -239,7 +223,6 @@ def serve(
     host: str,
     port: int,
     twin: str,
-    writers: int,
     metrics: tuple[str, int] | None,
     reached: Exposure,
     report: Callable[[str], None],
@@ -249,7 +232,7 @@ def serve(
 
     url = _url(host, port)
     supervisor = Supervisor(home(), begun, [])
-    known = {"url": url, "stack": stack, "host": host, "port": port, "twin": twin, "writers": writers}
+    known = {"url": url, "stack": stack, "host": host, "port": port, "twin": twin}
     supervisor.begin(known | {"metrics_port": None if metrics is None else metrics[1]})
     stage = _stages(len(supervisor.servers) + 2, report)
     try:
@@ -267,7 +250,7 @@ def serve(
             migrations.migrate(database_url)
             if twin == "demo":
                 _keep_little(database_url)
-        processes = _processes(database_url, log_url, host, port, twin, reached, writers)
+        processes = _processes(database_url, log_url, host, port, twin, reached)
         supervisor.add(_with_metrics(processes, metrics), {"database": database_url, "log": log_url})
         stage("starting the services")
         supervisor.start(report, READY_TIMEOUT_S)
@@ -331,8 +314,7 @@ def _with_metrics(processes: list[Process], metrics: tuple[str, int] | None) -> 
     if metrics is None:
         return processes
     host, first = metrics
-    further = [process.name for process in processes if process.name in _further_writers(MOST_WRITERS)]
-    ports = {name: first + place for place, name in enumerate([*METRICS, *further])}
+    ports = {name: first + place for place, name in enumerate(METRICS)}
     return [
         replace(
             process,
@@ -349,11 +331,6 @@ def _with_metrics(processes: list[Process], metrics: tuple[str, int] | None) -> 
     ]
 
 
-def _further_writers(writers: int) -> list[str]:
-    """The names of the writers beside the first."""
-    return [f"writer{number}" for number in range(2, writers + 1)]
-
-
 def _environment(database_url: str, log_url: str, service: str) -> dict[str, str]:
     """What a service is told: its own logins' passwords, never the owner's."""
     from flitwatch_db.core.logins import url_for
@@ -363,13 +340,11 @@ def _environment(database_url: str, log_url: str, service: str) -> dict[str, str
     return {"FLITWATCH_DB": own, "FLITWATCH_LOG": log, "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
 
 
-def _processes(
-    database_url: str, log_url: str, host: str, port: int, twin: str, reached: Exposure, writers: int = 1
-) -> list[Process]:
+def _processes(database_url: str, log_url: str, host: str, port: int, twin: str, reached: Exposure) -> list[Process]:
     told = partial(_environment, database_url, log_url)
     this = [sys.executable, "-m", "flitwatch.main"]
     processes = [
-        *(Process(name, [*this, "writer"], told("writer")) for name in ["writer", *_further_writers(writers)]),
+        Process("writer", [*this, "writer"], told("writer")),
         # Estimates take minutes of a core: simulation tasks and running jobs' forecasts do not wait for them.
         Process("worker", [*this, "worker", *_queues()], told("worker")),
         Process("estimates", ["nice", "-n", "10", *this, "worker", "--queue", "ml"], told("worker")),

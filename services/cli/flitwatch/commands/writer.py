@@ -49,7 +49,7 @@ def writer(
 ) -> None:
     """Carry records from the log into the database.
 
-    Several writers share each topic by its devices; one that ends or is killed leaves its devices to the others. SIGTERM writes what is held and ends.
+    Several writers share the topics; one that ends or is killed leaves its topics to the others. SIGTERM writes what is held and ends.
     """
     from prometheus_client import REGISTRY
 

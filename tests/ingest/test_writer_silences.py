@@ -1,0 +1,140 @@
+"""Which devices a writer calls silent: those that stopped, and none whose records were not read yet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import psycopg
+import pytest
+from ingest.writing import Quarters, append
+
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.ingest import store as ingest
+from flitwatch_domain.generators import dragonfly
+from flitwatch_ingest.writer import WriterSettings, clock, merging
+from flitwatch_ingest.writer.loop import Writer
+from flitwatch_stream.backends import open_log
+
+pytestmark = pytest.mark.integration
+
+PARTITIONS = 4
+#: Guards against a hang; a loaded machine takes as long as it takes.
+SETTLE_S = 300.0
+
+
+class _Clock:
+    """The writers' own clock, which stands still unless it is told."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def own_clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
+    """What has passed since a topic was heard: nothing, on however busy a machine."""
+    found = _Clock()
+    monkeypatch.setattr(clock, "time", found)
+    # Minutes of samples come within a second here: which partitions hold more is asked with every record.
+    monkeypatch.setattr(merging, "ASK_S", 0.0)
+    return found
+
+
+@pytest.fixture
+def noted(own_clock: _Clock, monkeypatch: pytest.MonkeyPatch) -> list[ingest.Gap]:
+    """Every gap that a writer stores, also what is taken away again."""
+    found: list[ingest.Gap] = []
+    add = ingest.add_gaps
+
+    def keep(conn: psycopg.Connection, gaps: Iterable[ingest.Gap]) -> None:
+        found.extend(gaps)
+        add(conn, gaps)
+
+    monkeypatch.setattr(ingest, "add_gaps", keep)
+    return found
+
+
+@pytest.fixture
+def routers(embedded_db: str, topic: str) -> dict[int, Quarters]:
+    """A feed of each router's own, on one topic: any of them may stop."""
+    fabric = dragonfly(1, 2, 8, name="states")
+    with connect(embedded_db) as conn:
+        fabrics.save(conn, fabric)
+    return {router: Quarters(fabric, [router], seed=router, topic=f"ldms.{topic}") for router in range(15)}
+
+
+def _seconds(feeds: Iterable[Quarters], count: int) -> Iterator[bytes]:
+    """So many seconds of all these feeds."""
+    found = list(feeds)
+    for _ in range(count):
+        for one in found:
+            yield from one.tick()
+
+
+def _carry(writer: Writer) -> None:
+    """Step until the writer has read all that is its own, and write it."""
+    deadline = time.monotonic() + SETTLE_S
+    while writer.step() or not (writer.assigned.mine and writer.assigned.caught_up()):
+        assert time.monotonic() < deadline
+    writer.commit()
+    writer.commit()
+
+
+def _look(writer: Writer) -> None:
+    """Let a writer that has read all look for devices that stopped, and write what it finds."""
+    writer._look_around()
+    writer.commit()
+    writer._land()
+
+
+def test_no_device_is_silent_of_a_topic_that_waits_for_the_registry(
+    embedded_db: str, routers: dict[int, Quarters], own_clock: _Clock, noted: list[ingest.Gap], topic: str
+) -> None:
+    """Another topic is read to its end meanwhile; what the log has of the one that waits was not read."""
+    waiting, heard = (
+        {r: replace(routers[r], topic=f"ldms.{topic}.{name}") for r in half}
+        for name, half in (("a", (0, 1)), ("b", (2, 3)))
+    )
+    settings = WriterSettings(pattern=rf"^ldms\.{topic}\.", group=topic, interval_s=0.0, silence_every_s=0.0)
+    with open_log(embedded_db) as log:
+        for feeds in (waiting, heard):
+            name = next(iter(feeds.values())).topic
+            log.create_topic(name, PARTITIONS)
+            append(log, name, _seconds(feeds.values(), 6), range(PARTITIONS), timed=True)
+        writer = Writer(embedded_db, log, settings)
+        _carry(writer)
+        writer.assigned.block(waiting[0].topic)
+        for feeds in (waiting, heard):
+            append(log, next(iter(feeds.values())).topic, _seconds(feeds.values(), 30), range(PARTITIONS), timed=True)
+        own_clock.now_s += 30.0
+        _carry(writer)
+        _look(writer)
+        assert writer.measures.records == 4 * (12 + 12) + 4 * 60 and noted == []
+        writer.close()
+
+
+def test_devices_that_stop_while_nobody_reads_are_silent_for_the_next_writer(
+    embedded_db: str, routers: dict[int, Quarters], own_clock: _Clock, noted: list[ingest.Gap]
+) -> None:
+    """All that it reads is in the database already and only rebuilds its memory."""
+    feed_topic = routers[0].topic
+    settings = WriterSettings(pattern=f"^{feed_topic}$", group=feed_topic, silence_every_s=0.0)
+    with open_log(embedded_db) as log:
+        log.create_topic(feed_topic, PARTITIONS)
+        append(log, feed_topic, _seconds(routers.values(), 6), range(PARTITIONS), timed=True)
+        for silent_s in (0.0, 30.0):
+            writer = Writer(embedded_db, log, settings)
+            _carry(writer)
+            own_clock.now_s += silent_s
+            _look(writer)
+            writer.close()
+    last_s = routers[0].second - 1
+    devices = {f"nid{component:05d}" for feed in routers.values() for component in feed.component.values()}
+    found = {(gap.device, int(gap.from_ts.timestamp()), int(gap.to_ts.timestamp())) for gap in noted}
+    # What is no pause yet is not counted.
+    assert found == {(device, last_s, last_s + 28) for device in devices}
