@@ -26,16 +26,33 @@ help: ## list the targets
 
 # --- build -----------------------------------------------------------------------------------------------------------
 
+# Which PyTorch: the locked one, without the CUDA libraries that no CPU use loads; cpu, PyTorch's build for CPUs, from the index of uv's torch backend; cuda, with every CUDA library.
+# .venv/.torch keeps the choice. Neither cpu nor cuda is in uv.lock, so they install PyTorch outside this project, whose settings would leave CUDA libraries out.
+TORCH ?= $(or $(shell cat .venv/.torch 2>/dev/null),locked)
+ifeq ($(filter locked cpu cuda,$(TORCH)),)
+$(error TORCH is locked, cpu or cuda, not '$(TORCH)')
+endif
+TORCH_VERSION = $(shell sed -n '/^name = "torch"$$/{n;s/^version = "\(.*\)"/\1/p}' uv.lock)
+CUDA_PACKAGES = $(shell sed -En 's/^name = "(nvidia-.*|cuda-toolkit)"$$/\1/p' uv.lock)
+SYNC = $(UV) sync --frozen -q $(if $(filter cpu cuda,$(TORCH)),--inexact) $(if $(filter cpu,$(TORCH)),$(patsubst %,--no-install-package %,torch $(CUDA_PACKAGES)))
+INSTALL_TORCH = $(UV) --directory / pip install -q --python $(CURDIR)/$(PY) torch==$(TORCH_VERSION)
+SYNC_TORCH.cpu = UV_TORCH_BACKEND=$${UV_TORCH_BACKEND:-cpu} $(INSTALL_TORCH)+cpu && $(UV) pip uninstall -q --python $(PY) $(CUDA_PACKAGES)
+SYNC_TORCH.cuda = $(INSTALL_TORCH)
+SYNC_TORCH.locked = true
+SYNC_TORCH = $(SYNC_TORCH.$(TORCH)) && echo $(TORCH) > .venv/.torch
+
 .PHONY: python python-all web
-python: ## the Python environment with the noise core, without the test tools
+python: ## the Python environment with the noise core, without the test tools (TORCH=cpu: PyTorch's CPU build; TORCH=cuda: all of CUDA; TORCH=locked: back)
 	@$(SETUP) uv compiler
 	@echo "building the Python environment and the C++ core" >&2
-	@if [ -e .venv/.all-extras ]; then $(UV) sync --frozen --all-extras -q; else $(UV) sync --frozen --no-dev --extra sim --extra ml -q; fi
+	@if [ -e .venv/.all-extras ]; then $(SYNC) --all-extras; else $(SYNC) --no-dev --extra sim --extra ml; fi
+	@$(SYNC_TORCH)
 
 python-all: ## the same with the test tools and every extra
 	@$(SETUP) uv compiler
 	@echo "building the Python environment with every extra, and the C++ core" >&2
-	@$(UV) sync --frozen --all-extras -q && touch .venv/.all-extras
+	@$(SYNC) --all-extras && touch .venv/.all-extras
+	@$(SYNC_TORCH)
 
 WEB_SOURCES := $(shell find web/src web/public -type f 2>/dev/null) $(wildcard web/index.html web/vite.config.ts web/tsconfig*.json)
 
@@ -124,7 +141,7 @@ images: docs ## a container image of each service and of the agent, with the doc
 STAGES := services/cli/stages.sh
 # By another name: a recipe that names $(MAKE) itself runs under `make -n` too.
 AGAIN = $(MAKE) --no-print-directory
-up: ## set everything up and start the platform (STACK=full: real Kafka and TimescaleDB; PORT=8765)
+up: ## set everything up and start the platform (STACK=full: real Kafka and TimescaleDB; PORT=8765; TORCH=cpu or cuda: see python)
 	@$(STAGES) up \
 		python 150 "The Python environment and the C++ core" "$(AGAIN) python" "read the message above; a build that broke off is mended by: rm -rf .venv, then make up" \
 		page 40 "The page" "$(AGAIN) web" "read the message above; half-fetched packages are mended by: rm -rf web/node_modules, then make up" \
