@@ -1,0 +1,31 @@
+# Sets FLITWATCH_BUILT to the folder where the modules of these very sources are kept, or to nothing where none are kept.
+# Its name is a hash of the sources and of what the compiler says of itself, which has every instruction set that -march=native stands for here.
+set(FLITWATCH_BUILT "")
+if(DEFINED ENV{FLITWATCH_CORE_CACHE})
+  set(_cache "$ENV{FLITWATCH_CORE_CACHE}")  # empty: keep nothing
+elseif(DEFINED ENV{XDG_CACHE_HOME})
+  set(_cache "$ENV{XDG_CACHE_HOME}/flitwatch/core")
+elseif(DEFINED ENV{HOME})
+  set(_cache "$ENV{HOME}/.cache/flitwatch/core")
+endif()
+if(NOT _cache OR CMAKE_CROSSCOMPILING OR FLITWATCH_SANITIZE OR FLITWATCH_TESTS OR FLITWATCH_BENCH OR FLITWATCH_FUZZ)
+  return()
+endif()
+separate_arguments(_flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
+execute_process(
+  COMMAND ${CMAKE_COMMAND} -E env LC_ALL=C ${CMAKE_CXX_COMPILER} ${_flags} -march=${FLITWATCH_ARCH} -E -v -x c++ /dev/null
+  OUTPUT_QUIET ERROR_VARIABLE _compiler RESULT_VARIABLE _failed)
+if(_failed)
+  return()
+endif()
+file(GLOB_RECURSE _sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp *.h *.cmake CMakeLists.txt pyproject.toml)
+list(FILTER _sources EXCLUDE REGEX "^build/")
+list(SORT _sources)
+set(_key "${_compiler};${CMAKE_VERSION};${CMAKE_BUILD_TYPE};${CMAKE_CXX_FLAGS};${CMAKE_CXX_FLAGS_RELEASE};${CMAKE_MODULE_LINKER_FLAGS}")
+string(APPEND _key ";${FLITWATCH_ARCH};${Python_VERSION};${Python_SOABI};${nanobind_VERSION}")
+foreach(_source ${_sources})
+  file(SHA256 ${_source} _hash)
+  string(APPEND _key ";${_source}=${_hash}")
+endforeach()
+string(SHA256 _key "${_key}")
+set(FLITWATCH_BUILT "${_cache}/${_key}")
