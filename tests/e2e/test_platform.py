@@ -65,10 +65,14 @@ def platform() -> Iterator[Platform]:
             platform.url = json.loads(up.stdout)["url"].rstrip("/")
             state = running(platform.home)
             assert state is not None
-            feed = ["--log", state["log"], "--db", state["database"], "--day", "1", "--speed", "1", "--seconds", "0"]
+            feed = ["--log", state["log"], "--db", state["database"]]
+            when = ["--day", "1", "--history", "3600", "--seconds", "0"]
             with (platform.home / "twin.log").open("wb") as log:
                 twin = subprocess.Popen(
-                    platform.command("twin", "run", str(spec), *feed), env=platform.environment, stdout=log, stderr=log
+                    platform.command("twin", "run", str(spec), *feed, *when),
+                    env=platform.environment,
+                    stdout=log,
+                    stderr=log,
                 )
             yield platform
         finally:
