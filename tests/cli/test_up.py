@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
@@ -48,41 +48,55 @@ def flitwatch(home: Path, *argv: str, **environment: str) -> subprocess.Complete
     )
 
 
-def free(count: int) -> int:
-    """The first of so many ports in a row that nobody has; below those that the system gives away."""
-    for first in range(18_000 + os.getpid() % 1000 * 10, 32_000, 10):
-        held = []
-        try:
-            for port in range(first, first + count):
-                held.append(socket.create_server(("127.0.0.1", port)))
-            return first
-        except OSError:
-            continue
-        finally:
-            for one in held:
-                one.close()
-    raise AssertionError("no ports are free")
+@pytest.fixture
+def ports() -> Iterator[Callable[[int], int]]:
+    """Call it with a number: the first of that many ports in a row, chosen by the kernel and held until the test ends.
+
+    The sockets are bound and do not listen. With SO_REUSEADDR, as servers set it, a server can listen on such a port; the
+    kernel gives it to no other socket that asks for any port.
+    """
+    with contextlib.ExitStack() as held:
+
+        def take(count: int) -> int:
+            for _ in range(1000):
+                with contextlib.ExitStack() as row, contextlib.suppress(OSError, OverflowError):
+                    first = bound(row, 0)
+                    for port in range(first + 1, first + count):
+                        bound(row, port)
+                    held.push(row.pop_all())
+                    return first
+            raise AssertionError(f"the kernel gives no {count} ports in a row")
+
+        yield take
+
+
+def bound(stack: contextlib.ExitStack, port: int) -> int:
+    """Bind a port, or any for 0, until the stack ends."""
+    one = stack.enter_context(socket.socket())
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    one.bind(("127.0.0.1", port))
+    return one.getsockname()[1]
 
 
 @pytest.mark.integration
 @pytest.mark.timeout(400)
-def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path) -> None:
-    first = free(len(METRICS) + 1)
+def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path, ports: Callable[[int], int]) -> None:
+    first = ports(len(METRICS) + 1)
     api = str(first + len(METRICS))
     try:
         up = flitwatch(home, "up", "--twin", "none", "--port", api, "--json", FLITWATCH_METRICS_PORT=str(first))
         assert up.returncode == 0, up.stderr[-2000:]
         told = json.loads(flitwatch(home, "status", "--json").stdout)
         assert told["state"] == "running"
-        ports = {p["name"]: p["metrics_port"] for p in told["processes"]}
-        assert ports == {name: first + place for place, name in enumerate(METRICS)}
-        for name, port in ports.items():
+        served = {p["name"]: p["metrics_port"] for p in told["processes"]}
+        assert served == {name: first + place for place, name in enumerate(METRICS)}
+        for name, port in served.items():
             assert f"metrics of {name} at port {port} of 127.0.0.1" in up.stderr
         for name, command in COMMAND.items():
-            figures = httpx.get(f"http://127.0.0.1:{ports[name]}/metrics", timeout=30).text
+            figures = httpx.get(f"http://127.0.0.1:{served[name]}/metrics", timeout=30).text
             said = re.search(r'flitwatch_process_info\{command="([^"]*)"', figures)
             assert said is not None and said[1].split()[-1] == command
-        assert httpx.get(f"http://127.0.0.1:{ports['api']}/readyz", timeout=30).status_code == 200
+        assert httpx.get(f"http://127.0.0.1:{served['api']}/readyz", timeout=30).status_code == 200
         assert all(p["restarts"] == 0 for p in told["processes"])
         for process in told["processes"]:
             environment = Path(f"/proc/{process['pid']}/environ").read_bytes().split(b"\0")
@@ -99,8 +113,8 @@ def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path) -> No
 
 
 @pytest.mark.integration
-def test_links_of_notices_lead_to_the_platform_that_tells(home: Path) -> None:
-    hook, file, port = Hook(), home / "alerts.yaml", str(free(1))
+def test_links_of_notices_lead_to_the_platform_that_tells(home: Path, ports: Callable[[int], int]) -> None:
+    hook, file, port = Hook(), home / "alerts.yaml", str(ports(1))
     file.write_text(f"group_wait: 0\nreceivers: [{{name: h, kind: webhook, url: '{hook.url}'}}]\n")
     try:
         up = flitwatch(home, "up", "--twin", "none", "--port", port, FLITWATCH_ALERTS=str(file))
@@ -138,10 +152,10 @@ def test_an_address_of_all_addresses_or_one_of_its_own_leads_elsewhere(monkeypat
 
 
 @pytest.mark.integration
-def test_a_platform_stopped_while_its_database_starts_leaves_nothing(home: Path) -> None:
+def test_a_platform_stopped_while_its_database_starts_leaves_nothing(home: Path, ports: Callable[[int], int]) -> None:
     environment = {**os.environ, "FLITWATCH_HOME": str(home)}
     up = subprocess.Popen(
-        [sys.executable, "-m", "flitwatch.main", "up", "--twin", "none", "--port", str(free(1))],
+        [sys.executable, "-m", "flitwatch.main", "up", "--twin", "none", "--port", str(ports(1))],
         env=environment,
         stderr=subprocess.PIPE,
         text=True,
@@ -164,16 +178,21 @@ def servers(home: Path) -> list[str]:
     return found
 
 
-def test_a_port_of_metrics_that_is_taken_is_told_before_anything_starts(home: Path) -> None:
-    first = free(len(METRICS))
+def test_a_port_of_metrics_that_is_taken_is_told_before_anything_starts(
+    home: Path, ports: Callable[[int], int]
+) -> None:
+    first = ports(len(METRICS) + 1)
+    api = str(first + len(METRICS))
     with socket.create_server(("127.0.0.1", first + 3)):
-        up = flitwatch(home, "up", "--twin", "none", FLITWATCH_METRICS_PORT=str(first))
+        up = flitwatch(home, "up", "--twin", "none", "--port", api, FLITWATCH_METRICS_PORT=str(first))
     assert up.returncode == 1 and len(up.stderr.splitlines()) == 1
     assert f"port {first + 3} on 127.0.0.1 cannot be used" in up.stderr
     assert list(home.iterdir()) == []
 
 
-@pytest.mark.parametrize("first", ["65533", "8763"])
-def test_ports_of_metrics_that_cannot_be_are_refused(home: Path, first: str) -> None:
-    up = flitwatch(home, "up", "--twin", "none", "--port", "8765", FLITWATCH_METRICS_PORT=first)
+@pytest.mark.parametrize("first", [65533, -2], ids=["above the last", "around the API's"])
+def test_ports_of_metrics_that_cannot_be_are_refused(home: Path, ports: Callable[[int], int], first: int) -> None:
+    api = ports(1)
+    first = first if first > 0 else api + first
+    up = flitwatch(home, "up", "--twin", "none", "--port", str(api), FLITWATCH_METRICS_PORT=str(first))
     assert up.returncode == 1 and len(up.stderr.splitlines()) == 1 and f"metrics take ports {first} to" in up.stderr
