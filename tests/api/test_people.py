@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -466,6 +467,34 @@ def test_another_look_of_a_token_is_an_entry_of_its_own(embedded_db: str) -> Non
     for one in sums:
         assert datetime.fromisoformat(one["since"]) <= datetime.fromisoformat(one["until"]) < after
     assert looks("otto") == [{"query": {"user": "eve", "from": "1000"}}]
+
+
+async def test_stopping_during_a_write_loses_no_entry_and_keeps_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trail, "EVERY_S", 0.001)
+    written: list[audit.Entry] = []
+    monkeypatch.setattr(audit, "add", lambda conn, batch: written.extend(batch))
+    begun, goes_on = asyncio.Event(), asyncio.Event()
+
+    class SlowDatabase:
+        async def in_thread(self, role: str, work: Callable[[None], None]) -> None:
+            begun.set()
+            await goes_on.wait()
+            work(None)
+
+    entries = [audit.Entry("otto", "operator", "session", f"see {n}", "/", 200, None, None, {}) for n in range(3)]
+    kept = trail.AuditTrail(SlowDatabase())  # type: ignore[arg-type]
+    kept.start()
+    kept.record_view(entries[0])
+    await begun.wait()
+    request = asyncio.create_task(kept.changed(entries[1]))
+    await asyncio.sleep(0)
+    request.cancel()
+    kept.record_view(entries[2])
+    stopping = asyncio.create_task(kept.stop())
+    await asyncio.sleep(0.01)
+    goes_on.set()
+    await stopping
+    assert written == entries
 
 
 def test_sums_of_what_was_seen_miss_nothing(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import time
@@ -65,6 +66,8 @@ class AuditTrail:
         self._waiting: list[Entry] = []
         self._again: dict[tuple[str | None, ...], _RepeatedView] = {}
         self._task: asyncio.Task[None] | None = None
+        self._ended = asyncio.Event()
+        self._writing = asyncio.Lock()
 
     def start(self) -> None:
         """Begin to write what was seen."""
@@ -72,8 +75,9 @@ class AuditTrail:
 
     async def stop(self) -> None:
         """Write the rest."""
+        self._ended.set()
         if self._task is not None:
-            self._task.cancel()
+            await asyncio.wait([self._task])
         self._sum_up(everything=True)
         await self._flush()
 
@@ -110,12 +114,22 @@ class AuditTrail:
         await self._flush()
 
     async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(EVERY_S)
+        while not self._ended.is_set():
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), EVERY_S)
             self._sum_up()
             await self._flush()
 
     async def _flush(self) -> None:
+        # A caller that is cancelled does not cancel the write: its entries would be lost.
+        await asyncio.shield(asyncio.create_task(self._write()))
+
+    async def _write(self) -> None:
+        # One batch at a time: entries are stored in their order.
+        async with self._writing:
+            await self._write_waiting()
+
+    async def _write_waiting(self) -> None:
         batch, self._waiting = self._waiting, []
         if not batch:
             return
