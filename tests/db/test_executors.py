@@ -19,10 +19,17 @@ from flitwatch_db.tasks.executors import Executor, LocalExecutor, is_local, open
 from flitwatch_db.tasks.executors.cluster import DaskExecutor, _run
 from flitwatch_domain.errors import BadRequest, Cancelled, MissingDependency, Unavailable
 
+#: The scheduler serves its health at 8787 unless it is told to take any port.
+WITHOUT_FIXED_PORTS = {
+    "dashboard_address": None,
+    "memory_limit": 0,
+    "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"},
+}
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, **WITHOUT_FIXED_PORTS) as cluster:
         yield cluster
 
 
@@ -79,7 +86,7 @@ def test_a_killed_local_process_is_said(tmp_path: Path) -> None:
 
 
 def test_a_scheduler_that_goes_away_ends_the_work(tmp_path: Path) -> None:
-    own = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, memory_limit=0)
+    own = LocalCluster(n_workers=1, threads_per_worker=1, **WITHOUT_FIXED_PORTS)
     client = Client(own.scheduler_address)
 
     def close_soon() -> bool:

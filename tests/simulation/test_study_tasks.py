@@ -20,6 +20,13 @@ from flitwatch_db.runs import noise_bench
 from flitwatch_db.tasks import cancel, start
 from flitwatch_research.studies import registry
 
+#: The scheduler serves its health at 8787 unless it is told to take any port.
+WITHOUT_FIXED_PORTS = {
+    "dashboard_address": None,
+    "memory_limit": 0,
+    "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"},
+}
+
 pytestmark = pytest.mark.integration
 PATIENCE_S = 150
 PARAMETERS = {"runs": 200, "k_2d": [10, 14, 17], "k_3d": [4, 5], "threads": 1}
@@ -39,7 +46,7 @@ def worker(url: str, executor: str) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[LocalCluster]:
     """A Dask cluster of two processes, as a site would start it with `dask scheduler` and `dask worker`."""
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, memory_limit=0) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=1, **WITHOUT_FIXED_PORTS) as cluster:
         yield cluster
 
 
@@ -94,7 +101,7 @@ def test_workers_of_a_cluster_hold_no_connection_to_the_database(
 ) -> None:
     """One Flitwatch worker keeps 32 threads of Dask's workers busy: they share its connections, which are five at most."""
     held: list[int] = []
-    with LocalCluster(n_workers=2, threads_per_worker=16, dashboard_address=None, memory_limit=0) as cluster:
+    with LocalCluster(n_workers=2, threads_per_worker=16, **WITHOUT_FIXED_PORTS) as cluster:
         task_id = start(conn, "sim.study", {"study": "fig16", "parameters": {**PARAMETERS, "runs": 1_000_000}})
         with worker(embedded_db, cluster.scheduler_address):
             eventually(lambda: busy(cluster) > 0, PATIENCE_S, 0.1, "a running call")

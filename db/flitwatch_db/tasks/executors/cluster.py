@@ -157,7 +157,13 @@ def on_this_machine(workers: int) -> Iterator[DaskExecutor]:
     with ExitStack() as opened:
         cluster = opened.enter_context(
             distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, dashboard_address=None, host="127.0.0.1", memory_limit=0
+                n_workers=workers,
+                threads_per_worker=1,
+                dashboard_address=None,
+                host="127.0.0.1",
+                memory_limit=0,
+                # Without a dashboard the scheduler still serves its health, at 8787 unless it is told to take any port.
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             )
         )
         yield DaskExecutor(opened.enter_context(distributed.Client(cluster)))
