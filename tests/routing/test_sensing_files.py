@@ -132,7 +132,8 @@ def test_lines_are_numbered_as_an_editor_does(fabric: Fabric, known: Study, tmp_
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\x00\x01", gzip.compress(b"src,dst,sl\n"), "src,dst,sl\n".encode("utf-16"), b"src,dst,sl\n"],
+    [b"", b"\x00\x01", gzip.compress(b"src,dst,sl\n", mtime=0), "src,dst,sl\n".encode("utf-16"), b"src,dst,sl\n"],
+    ids=["empty", "binary", "gzip", "utf-16", "header"],
 )
 def test_what_is_no_table_is_an_error_and_no_warning(fabric: Fabric, tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "f.csv"
