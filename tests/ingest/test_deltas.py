@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from ingest.deltas import METRICS, SECOND_US, Bench, Sample, expected
 
@@ -49,23 +51,59 @@ def timelines(draw: st.DrawFn, most: int = 14) -> list[Sample]:
     return out
 
 
-@settings(max_examples=300, deadline=None)
-@given(timelines(), st.randoms(use_true_random=False), st.data())
-def test_any_order_of_arrival_ends_in_the_same_sums(samples: list[Sample], random, data: st.DataObject) -> None:
+@dataclass(frozen=True)
+class Arrivals:
+    """Samples in the order in which they arrive; the sums of the first `cut` are taken before the others arrive."""
+
+    samples: tuple[Sample, ...]
+    signed: tuple[bool, ...]
+    cut: int
+
+
+@st.composite
+def arrivals(draw: st.DrawFn) -> Arrivals:
+    """A shuffled timeline with repeats."""
+    samples = draw(timelines())
+    random = draw(st.randoms(use_true_random=False))
     arrival = list(samples)
     random.shuffle(arrival)
-    repeats = data.draw(st.lists(st.sampled_from(samples), max_size=4))
-    for sample in repeats:
+    for sample in draw(st.lists(st.sampled_from(samples), max_size=4)):
         arrival.insert(random.randrange(arrival.index(sample) + 1, len(arrival) + 1), sample)
+    signed = tuple(random.random() < 0.5 for _ in arrival)
+    return Arrivals(tuple(arrival), signed, random.randrange(len(arrival) + 1))
+
+
+def after_reset_first() -> Arrivals:
+    """The counters reset between 9.0 s and 9.9 s; the first sample after the reset arrives before most of the older ones."""
+    counts = [*(10**6 + i for i in range(10)), 10**6 + 2**45 + 9, 0, 1]
+    line = [Sample(START_S * SECOND_US + 900_000 * i, (count,) * WIDTH) for i, count in enumerate(counts)]
+    order = (11, 1, 2, 10, 4, 5, 6, 7, 8, 9, 3, 0, 12)
+    return Arrivals(tuple(line[i] for i in order), (False,) * len(order), 0)
+
+
+@settings(max_examples=300, deadline=None)
+@given(arrivals())
+@example(after_reset_first())
+def test_any_order_of_arrival_ends_in_the_same_sums(arrived: Arrivals) -> None:
     bench = Bench()
-    records = [sample.json(signed=random.random() < 0.5) for sample in arrival]
-    cut = random.randrange(len(records) + 1)
-    bench.give(records[:cut])
+    records = [sample.json(signed=signed) for sample, signed in zip(arrived.samples, arrived.signed, strict=True)]
+    bench.give(records[: arrived.cut])
     bench.settle()
-    bench.give(records[cut:])
+    bench.give(records[arrived.cut :])
     bench.feed.give_up_held()
     assert bench.feed.take_letters() == [] and bench.letters == [] and bench.refused == []
-    check(bench, samples)
+    check(bench, list(arrived.samples))
+
+
+def test_samples_from_before_a_reset_that_arrive_after_it_are_no_clock_set_back() -> None:
+    bench = Bench()
+    bench.give([s.json() for s in after_reset_first().samples])
+    bench.feed.give_up_held()
+    seconds, _, gaps = bench.settle().plain()
+    begin = START_S * SECOND_US
+    assert gaps == {(begin + 9_000_000, begin + 9_900_000, "reset", None)}
+    assert [s - START_S for s in sorted(seconds)] == list(range(11))
+    assert seconds[START_S + 10]["rt_flits"] == 3
 
 
 @settings(max_examples=60, deadline=None)

@@ -15,6 +15,9 @@ constexpr std::size_t kEvident = 3;
 // ... if the step into them is at most so many times what the samples around it moved by. Else they are old data.
 constexpr double kStep = 16;
 constexpr std::size_t kMostHeld = History::kKept;
+// An interval of at most so many times the shortest one holds no further sample: where a regular sampler's line lacks a
+// sample, its interval is twice the others.
+constexpr double kAlike = 1.5;
 
 bool same(std::span<const std::uint64_t> a, const std::uint64_t* b) {
   return std::memcmp(a.data(), b, a.size_bytes()) == 0;
@@ -98,7 +101,7 @@ Outcome Engine::push(std::uint32_t index, const Arrival& a) {
     return Outcome::kLate;
   }
   // A late sample lies between its neighbours in value too. One that does not, while they agree, was taken after a
-  // clock went back.
+  // clock went back, or before a reset.
   const std::span<const std::uint64_t> values(a.values, h.width());
   if (in.ordered && !follows(values, h.values(at)) && (at == h.first() || follows(h.values(at - 1), h.values(at))) &&
       went_on(in, a))
@@ -157,7 +160,13 @@ bool Engine::clock_is_back(const Instance& in) const {
   if (!in.ordered)
     return held.size() >= kMostHeld &&
            std::is_sorted(held.begin(), held.end(), [](const Held& x, const Held& y) { return x.time_us < y.time_us; });
-  if (held.size() < kEvident) return false;
+  if (held.size() < kEvident || (held.size() < kMostHeld && !no_room(in, false))) return false;
+  return goes_on(in);
+}
+
+// Whether the step into the held samples is like the steps around it.
+bool Engine::goes_on(const Instance& in) const {
+  const auto& held = in.held;
   const History& h = in.history;
   const double step = moved(h.values(h.size() - 1), held.front().values);
   const double around =
@@ -166,9 +175,35 @@ bool Engine::clock_is_back(const Instance& in) const {
   return step + around == 0 ? held.size() >= kMostHeld : step <= kStep * around;
 }
 
+// Whether held samples came where the time line has no room for another. Samples from before a reset that arrive after
+// it go on in value, too, but each of them fills a place of its own. `passed`: an arrival is after the newest sample.
+bool Engine::no_room(const Instance& in, bool passed) const {
+  const History& h = in.history;
+  bool in_order = h.size() - h.first() > History::kOlder;
+  for (int i = h.first() + 1; i < h.size(); ++i)
+    in_order &= h[i - 1].partition == h[i].partition && h[i - 1].offset < h[i].offset;
+  for (const Held& held : in.held) {
+    if (held.code != Code::kNone) return true;
+    const int at = h.place(held.time_us);
+    if (at == h.first()) continue;
+    // The intervals that the held sample does not divide.
+    std::vector<std::int64_t> intervals;
+    for (int i = 1; i < h.size(); ++i)
+      if (i != at) intervals.push_back(h[i].time_us - h[i - 1].time_us);
+    for (std::size_t i = 1; i < in.held.size(); ++i) intervals.push_back(in.held[i].time_us - in.held[i - 1].time_us);
+    if (intervals.size() < 2) continue;
+    const double most = kAlike * static_cast<double>(*std::min_element(intervals.begin(), intervals.end()));
+    const auto usual = [most](std::int64_t interval) { return static_cast<double>(interval) <= most; };
+    const auto regular = 2 * static_cast<std::size_t>(std::count_if(intervals.begin(), intervals.end(), usual));
+    // A line without a usual interval may have room anywhere: samples that all came in order tell of a clock.
+    if (regular >= intervals.size() ? usual(h[at].time_us - h[at - 1].time_us) : passed && in_order) return true;
+  }
+  return false;
+}
+
 // A clock set back by little has passed the newest sample again: what was held leads on to this arrival.
 bool Engine::passed_by(const Instance& in, const Arrival& a) const {
-  if (in.held.empty() || !in.ordered) return false;
+  if (in.held.empty() || !in.ordered || !no_room(in, true)) return false;
   for (const Held& held : in.held)
     if (held.code == Code::kLate) return false;
   const History& h = in.history;
@@ -250,9 +285,14 @@ std::int64_t Engine::clock_us(double fraction) const {
 void Engine::check_silence(std::int64_t now_us) {
   for (std::uint32_t index = 0; index < instances_.size(); ++index) {
     Instance& in = instances_[index];
-    if (!in.ordered || in.history.size() == 0 || in.parked) continue;
+    if (!in.ordered || in.history.size() == 0 || (in.parked && in.held.empty())) continue;
     const std::int64_t quiet_us = now_us - in.history.newest().time_us;
     if (quiet_us <= std::max(limits_.stopped_us, limit_us(in, in.history.size()))) continue;
+    // Its samples are all older than the newest one: its clock was set back to where the time line has room.
+    if (in.held.size() >= kEvident && goes_on(in)) {
+      restart(in, index);
+      continue;
+    }
     if (!in.silent) {
       flush_held(in, index);
       note(in, index, in.history.newest(), now_us, GapReason::kSilence, true, nullptr);

@@ -69,7 +69,8 @@ struct Letter {
 };
 
 // clang-format off
-// States of an instance's time line. "Goes on": its values do not fall behind those of the arrival before it.
+// States of an instance's time line. "Goes on": its values do not fall behind those of the arrival before it. "No room":
+// the time line has no place for a sample there, so it is not a late one.
 //
 //   state      arrival                                        next       what is done                     outcome
 //   ---------  ---------------------------------------------  ---------  -------------------------------  ---------
@@ -82,8 +83,10 @@ struct Letter {
 //   following  before all samples kept, does not              refused    nothing                          kLate
 //   following  between two in time, not in value, goes on     doubting   hold                             kHeld
 //   following  between two in time and in value               following  insert, book its segments anew   kAccepted
-//   doubting   the held samples show a clock set back         following  gap kClockBack, restart          kHeld
+//   doubting   3 held or more had no room, step as around     following  gap kClockBack, restart          kHeld
+//   doubting   16 held, step as around                        following  gap kClockBack, restart          kHeld
 //   doubting   after the newest, the held ones lead on to it  following  the same, then append            kAccepted
+//              and had no room
 //   doubting   fits the time line                             following  held: taken in, or dead letters  kAccepted
 //   doubting   History::kKept are held                        refused    held: taken in, or dead letters  kHeld
 //   refused    as following; nothing goes on                  refused    as following                     as there
@@ -91,6 +94,8 @@ struct Letter {
 //
 // Beside that an instance is heard or not:
 //
+//   reporting  no newer sample for limit_us, 3 or more held   reporting  gap kClockBack, restart
+//              with a step as around
 //   reporting  no sample for limit_us                         silent     flush held, open a gap kSilence
 //   silent     no sample for parked_us more                   parked     the history keeps its newest sample
 //   silent     a sample is taken in                           reporting  close the gap
@@ -162,6 +167,8 @@ class Engine {
   Outcome hold(Instance& in, std::uint32_t index, const Arrival& a, Code code);
   bool went_on(const Instance& in, const Arrival& a) const;
   bool clock_is_back(const Instance& in) const;
+  bool goes_on(const Instance& in) const;
+  bool no_room(const Instance& in, bool passed) const;
   bool passed_by(const Instance& in, const Arrival& a) const;
   void restart(Instance& in, std::uint32_t index);
   void flush_held(Instance& in, std::uint32_t index);
