@@ -51,6 +51,7 @@ class Program:
         limit_s: float,
         stopped: Callable[[], bool] | None = None,
         offered: Callable[[], Floats | None] | None = None,
+        enough: float = -math.inf,
     ) -> Found:
         """Search for at most so many seconds.
 
@@ -58,9 +59,11 @@ class Program:
         ----------
         stopped : asked while the search goes on whether to end it
         offered : asked for a solution of someone else's until there is one; one that breaks a rule is left aside
+        enough : end at a solution of this value or less
         """
         solver = highspy.Highs()
-        for name, setting in (("output_flag", False), ("time_limit", limit_s), ("mip_rel_gap", GAP)):
+        options = {"output_flag": False, "time_limit": limit_s, "mip_rel_gap": GAP, "objective_target": enough}
+        for name, setting in options.items():
             solver.setOptionValue(name, setting)
         progress: list[tuple[float, float]] = []
         solver.cbMipImprovingSolution += lambda event: progress.append(

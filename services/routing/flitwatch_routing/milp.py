@@ -116,10 +116,10 @@ def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formu
         with ThreadPoolExecutor(1) as beside:
             coming = beside.submit(offer) if formulation == "combined" else None
             began = time.monotonic()
-            chosen, nodes, dual, seen = _solved(fabric, program, time_limit_s - (began - started), coming)
-            if seen and seen[-1].z <= dual * (1 + 2 * GAP):
+            chosen, nodes, dual, seen = _solved(fabric, program, time_limit_s - (began - started), coming, proven)
+            proven = max(proven, dual)
+            if seen and seen[-1].z <= proven * (1 + 2 * GAP):
                 ended.set()
-        proven = max(proven, dual)
         progress = [Progress(began - started + one.seconds, one.z) for one in seen]
         if chosen is not None:
             ports[program.at[chosen], program.to[chosen]] = np.asarray(fabric.links.src_port)[program.link[chosen]]
@@ -153,10 +153,10 @@ def optimise(fabric: Fabric, traffic: Traffic, time_limit_s: float = 60.0, formu
 
 
 def _made(coming: Future[_Offer]) -> _Offer | None:
-    """Partitioned Binary's tables; None where nobody wanted them any more."""
+    """Partitioned Binary's tables; None if it was cancelled or had too little time."""
     try:
         return coming.result()
-    except partitioned.Cancelled:
+    except (partitioned.Cancelled, partitioned.NoRoutes):
         return None
 
 
@@ -195,7 +195,7 @@ def _program(fabric: Fabric, traffic: Traffic) -> _Program:
 
 
 def _solved(
-    fabric: Fabric, program: _Program, limit_s: float, coming: Future[_Offer] | None
+    fabric: Fabric, program: _Program, limit_s: float, coming: Future[_Offer] | None, least: float
 ) -> tuple[Ints | None, int, float, list[Progress]]:
     """Numbers of the chosen (switch, link, destination) or None, branch-and-bound nodes, the proven bound in bytes, and how it went."""
     count, unit = len(program.at), program.unit
@@ -206,7 +206,9 @@ def _solved(
             ready = _made(coming) if coming.done() else None
             return None if ready is None else program.solution(fabric, ready.ports)
 
-    found = _model(program).minimise(max(limit_s, 0.01), offered=offered)
+    # Routes at a bound that is known cannot be better, which HiGHS would need long to see by itself.
+    enough = least / unit * (1 + GAP)
+    found = _model(program).minimise(max(limit_s, 0.01), offered=offered, enough=enough)
     chosen = None if found.x is None else np.flatnonzero(found.x[count : 2 * count] > 0.5)
     return (
         chosen,

@@ -39,6 +39,10 @@ class Cancelled(Exception):
     """Nobody wants the routes any more."""
 
 
+class NoRoutes(BadRequest):
+    """The limit ended before HiGHS had routes of a step."""
+
+
 @dataclass
 class Step:
     """One integer program: binaries that choose one of several places for each flow, and rows that no sum may exceed.
@@ -81,6 +85,8 @@ class Step:
         ------
         Cancelled
             Where `stopped` said so.
+        NoRoutes
+            If HiGHS has no solution within the limit.
         """
         if not self.flows:
             return np.zeros(0, np.int64)
@@ -110,7 +116,7 @@ class Step:
             matrix = vstack([matrix, coo_array(goal[None, :])])
             lower, upper = np.append(lower, -np.inf), np.append(upper, found.value * (1 + _HELD) + _HELD)
         if chosen is None:
-            raise BadRequest(
+            raise NoRoutes(
                 "HiGHS found no routes of a step within its limit",
                 advice="Give it more time, a smaller tree, or --engine search.",
             )
@@ -200,7 +206,7 @@ def tables(fabric: Fabric, traffic: Traffic, time_limit_s: float, stopped: Stopp
     Raises
     ------
     BadRequest
-        For a tree that is not of three levels with one cable between neighbours, or where HiGHS has no routes of a step within its limit.
+        For a tree that is not of three levels with one cable between neighbours, or, as `NoRoutes`, where HiGHS has no routes of a step within its limit.
     TooCostly
         For more than `MOST_BINARIES` binaries of a step.
     Cancelled
