@@ -101,7 +101,7 @@ def test_an_answer_that_the_counters_leave_open_says_so(seed: int, monkeypatch: 
     monkeypatch.setitem(patterns.PATTERNS, "partisn-168", even_with_rank_0)
     known = study(fabric, ftree_tables(fabric), "partisn-168", 5, 2, 1, seed)
     m = known.measured
-    found = reconstruct(fabric, ftree_tables(fabric), m.lanes, m.pairs, m.counters, Options("od", time_limit_s=240))
+    found = reconstruct(fabric, ftree_tables(fabric), m.lanes, m.pairs, m.counters, Options("od", time_limit_s=30_000))
     error = relative_error(known, found)
     assert found.converged and found.estimated_error is not None
     assert error <= 1.1 * found.estimated_error + 1e-9
