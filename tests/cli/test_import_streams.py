@@ -235,7 +235,11 @@ def test_an_empty_file_of_a_rollover_is_no_error(embedded_db: str, tmp_path: Pat
 @pytest.mark.parametrize("folder", [False, True])
 @pytest.mark.parametrize(
     ("data", "said"),
-    [(gzip.compress(b"#Time"), "compressed by gzip"), ("#Time,Time_usec,ProducerName\n".encode("utf-16"), "UTF-16")],
+    [
+        (gzip.compress(b"#Time", mtime=0), "compressed by gzip"),
+        ("#Time,Time_usec,ProducerName\n".encode("utf-16"), "UTF-16"),
+    ],
+    ids=["gzip", "utf-16"],
 )
 def test_what_is_no_plain_text_is_named(tmp_path: Path, data: bytes, said: str, folder: bool) -> None:
     file = tmp_path / "loadavg.1795216800.gz"
@@ -291,7 +295,9 @@ def test_columns_that_no_counter_of_the_catalogue_names_are_named(embedded_db: s
 def test_an_import_that_is_ended_ends_its_database(tmp_path: Path, number: int) -> None:
     environment = {**os.environ, "FLITWATCH_HOME": str(tmp_path / "home")}
     argv = [sys.executable, "-c", HOLD, str(tmp_path / "pid")]
-    with subprocess.Popen(argv, env=environment) as process:
+    # A process that is started under nohup ignores SIGHUP, and so would its children.
+    heeds = lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)  # noqa: E731
+    with subprocess.Popen(argv, env=environment, preexec_fn=heeds) as process:
         eventually(
             lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(),
             120,

@@ -80,9 +80,10 @@ def test_ctrl_c_ends_the_search_with_the_best_so_far(tmp_path: Path) -> None:
         str(out),
         "--json",
     ]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "FORCE_COLOR": "1"}
-    ) as running:
+    # A job that a shell starts in the background ignores SIGINT, and so would its children.
+    heeds = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, env={**os.environ, "FORCE_COLOR": "1"}, preexec_fn=heeds) as running:
         assert running.stderr is not None
         shown = b""
         while b"moves" not in shown and (part := os.read(running.stderr.fileno(), 65536)):
