@@ -35,6 +35,7 @@ def alerts_of(url: str) -> list[tuple[Any, ...]]:
         return conn.execute("SELECT rule, phase, probability, evidence FROM alert ORDER BY alert_id").fetchall()
 
 
+@pytest.mark.system("processes")
 def test_a_real_alertmanager_shows_a_predicted_slowdown_until_it_is_over(embedded_db: str, alertmanager: str) -> None:
     run_id = foretell(embedded_db, 150, 140, 160)
     shown = lambda: [  # noqa: E731
@@ -110,6 +111,7 @@ def test_a_rule_or_a_receiver_that_fails_is_left_out_and_the_others_go_on(
     assert "receiver m" in why
 
 
+@pytest.mark.system("numeric")
 def test_two_engines_tell_once_and_the_second_takes_over(embedded_db: str, hook: Hook) -> None:
     foretell(embedded_db, 150, 140, 160)
     chosen = config({"name": "h", "kind": "webhook", "url": hook.url})

@@ -306,6 +306,7 @@ def test_it_answers_from_what_it_knew_while_the_database_is_stopped_and_says_so(
         eventually(lambda: not away(), every_s=0.2, what="the database to answer again")
 
 
+@pytest.mark.system("processes")
 def test_a_token_known_a_while_ago_is_advised_while_the_database_is_away(
     own_server: tuple[Embedded, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -288,6 +288,7 @@ def test_the_basis_holds_running_jobs_drivers_and_what_was_sent(embedded_db: str
     assert all(one.user == "ann" and one.nodes == 1 and one.left_s == pytest.approx(3000, abs=30) for one in here)
 
 
+@pytest.mark.system("processes")
 def test_a_site_chooses_the_parts(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     job = {"user": "ann", "application": "milc", "nodes": 8, "candidates": [["nid00001"]]}
     with serving(Settings(db=embedded_db, web=None)) as api:

@@ -34,6 +34,7 @@ def generator():
     return module
 
 
+@pytest.mark.system("processes")
 def test_the_generated_files_are_those_of_the_description() -> None:
     made = generator()
     description = json.loads(made.DESCRIPTION.read_text())

@@ -22,6 +22,8 @@ from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import Unavailable
 
+pytestmark = pytest.mark.system("processes")
+
 PASSWORD = "correct horse battery"
 WRONG = "name or password is wrong"
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from api.conftest import serving
-from api.estimates import EXE, PEOPLE, RESTS, RUNS, SERVES, blame_entry, head, relevance
+from api.estimates import EXE, PEOPLE, RESTS, RUNS, SERVES, blame_entry, estimated, head, relevance  # noqa: F401
 from flitwatch import stored
 from flitwatch.main import main
 from flitwatch_api.names import Names

@@ -194,6 +194,7 @@ def test_a_stream_ends_with_what_it_was_opened_by(
             assert goes_on(others, 30)
 
 
+@pytest.mark.system("numeric")
 def test_streams_of_many_sessions_share_one_connection(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is checked ten times a second here; none of the checks opens a connection."""
     monkeypatch.setattr(callers, "BELIEVED_S", 0.1)

@@ -120,6 +120,7 @@ def test_an_incident_of_a_machine_shows_its_jobs_as_the_caller_may_see_them(priv
     assert seen["others"][0]["user"] == "bob"
 
 
+@pytest.mark.system("numeric")
 def test_one_step_near_usual_does_not_end_what_home_shows(_embedded_template: Server) -> None:
     """Job 101 is slow from step 6 to step 12 but for step 9: one unbroken stretch at every moment, over three steps after it ended."""
     url = _embedded_template.create()
@@ -147,6 +148,7 @@ def test_a_machine_where_no_job_can_be_judged_says_so(api: Served) -> None:
     assert "there is no fabric" in api.refused("/incident", 404, fabric="nope")["detail"]
 
 
+@pytest.mark.system("processes")
 def test_the_slowness_is_found_and_told_the_same_everywhere(private: tuple[Served, str], tmp_path) -> None:
     served, url = private
     made = served.get("/jobs/101/explanation")

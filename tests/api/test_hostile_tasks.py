@@ -158,6 +158,7 @@ def stored(url: str) -> list[tasks.Task]:
     return [one for one in rows if one.state == "queued"]
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("number", range(len(ROLES)), ids=ROLES)
 def test_every_role_with_every_task_is_refused_or_bounded(
     callers: tuple[str, str, dict[str, httpx.Client]], number: int

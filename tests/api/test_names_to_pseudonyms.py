@@ -309,6 +309,7 @@ def run_waiting(url: str, names: tuple[str, ...]) -> int:
     return len(waiting)
 
 
+@pytest.mark.system("numeric")
 def test_no_task_and_nothing_that_it_leaves_joins_a_name_with_a_pseudonym(site: Site) -> None:
     held = _pseudonyms(site)
     for caller, (name, template) in product(CALLERS, TASKS):

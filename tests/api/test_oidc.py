@@ -25,6 +25,8 @@ from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import BadRequest, Conflict, Forbidden, Unavailable
 
+pytestmark = pytest.mark.system("processes")
+
 PAGE = {"Accept": "text/html,application/xhtml+xml"}
 
 

@@ -70,6 +70,7 @@ def at_once(api: Served, paths: list[str], headers: list[dict[str, str]] | None 
         return list(pool.map(ask, paths, headers or [{}] * len(paths)))
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize(
     "path",
     [

@@ -84,6 +84,7 @@ def test_viewers_behind_one_proxy_are_counted_apart(embedded_db: str) -> None:
         assert log_in(served, "198.51.100.8") == 401
 
 
+@pytest.mark.system("numeric")
 def test_whoever_invents_addresses_is_still_one(embedded_db: str) -> None:
     with behind(embedded_db) as served:
         invented = [log_in(served, f"203.0.113.{n}, {VIEWER}") for n in range(PAIR_BURST + 1)]

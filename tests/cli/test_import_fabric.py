@@ -24,6 +24,7 @@ Switch\t36 "S-0000000000000001"\t\t# "MF0;leaf1:SX6036/U1" enhanced port 0 lid 1
 """
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 @pytest.mark.shared
 @pytest.mark.parametrize(
@@ -54,6 +55,7 @@ def test_real_fabrics_end_in_the_database(
     assert not stored.simulated
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 def test_the_same_file_again_changes_nothing_another_needs_replace(embedded_db: str, tmp_path: Path) -> None:
     file = tmp_path / "lab-topo"
@@ -72,6 +74,7 @@ def test_the_same_file_again_changes_nothing_another_needs_replace(embedded_db: 
         assert sorted(fabrics.load(conn, "lab").endpoints.port.tolist()) == [1, 3]
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 def test_a_subnet_under_two_names_is_told(embedded_db: str, tmp_path: Path) -> None:
     """Its counters would be booked to neither, and a collector that stores the second name said nothing."""
@@ -103,6 +106,7 @@ def test_importing_again_adds_what_an_older_import_did_not_keep(embedded_db: str
     assert len(attributes["adapter_guids"]) == 2 and attributes["cluster"] == "c1"
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 @pytest.mark.shared
 def test_edisons_snapshot_without_being_told_the_machine(embedded_db: str, shared: Path) -> None:
@@ -150,6 +154,7 @@ def test_edisons_snapshot_without_being_told_the_machine(embedded_db: str, share
     assert round(stalls[black].sum() / flits[black].sum(), 2) == 7.84
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 def test_a_dump_of_tables_is_a_mark_when_routes_change(embedded_db: str, tmp_path: Path) -> None:
     file, dump = tmp_path / "lab-topo", tmp_path / "opensm-lfts.dump"

@@ -16,7 +16,7 @@ import pytest
 from cli.commands import flitwatch, refused, scalar, succeed
 from support.waiting import eventually
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.system("processes"), pytest.mark.integration]
 
 
 @pytest.mark.shared

@@ -62,6 +62,7 @@ def test_folders_on_the_way_to_the_result_are_made(capsys: pytest.CaptureFixture
     assert json.loads(capsys.readouterr().out)["ar_gap"] == 0
 
 
+@pytest.mark.system("processes")
 def test_ctrl_c_ends_the_search_with_the_best_so_far(tmp_path: Path) -> None:
     out = tmp_path / "r.lfts"
     command = [

@@ -100,6 +100,7 @@ def test_task_commands(embedded_db: str) -> None:
     assert watched.exit_code == 1
 
 
+@pytest.mark.system("processes")
 def test_bad_use_is_one_line_on_standard_error(embedded_db: str) -> None:
     for argv in (
         ["task", "start", "demo.count", "{"],

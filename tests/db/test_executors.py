@@ -85,6 +85,7 @@ def test_a_killed_local_process_is_said(tmp_path: Path) -> None:
         list(LocalExecutor(2).completed([partial(once_fatal, tmp_path / "killed", seed) for seed in range(4)]))
 
 
+@pytest.mark.system("numeric")
 def test_a_scheduler_that_goes_away_ends_the_work(tmp_path: Path) -> None:
     own = LocalCluster(n_workers=1, threads_per_worker=1, **WITHOUT_FIXED_PORTS)
     client = Client(own.scheduler_address)

@@ -39,7 +39,7 @@ from flitwatch_ingest.writer.drain import drain
 from flitwatch_ops.site import check_database
 from flitwatch_stream.backends import open_log
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.system("processes"), pytest.mark.integration]
 
 ROOT = Path(__file__).parents[2]
 SQL = Path("db/flitwatch_db/migrations/sql")

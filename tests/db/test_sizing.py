@@ -33,6 +33,7 @@ def port_rows(ports: int, day: int) -> store.PortRows:
     return store.PortRows(np.ones(len(device), np.int32), device, ts_s, np.ones(len(device)), *values)
 
 
+@pytest.mark.system("numeric")
 def test_bytes_a_row_are_those_of_the_tables(embedded_db: str) -> None:
     widths = (16, 48, 64, 128)
     with connect(embedded_db, role="owner") as conn:

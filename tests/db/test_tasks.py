@@ -48,6 +48,7 @@ def worker(url: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
         child.wait()
 
 
+@pytest.mark.system("processes")
 def test_a_task_runs_to_its_end(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     task_id = start(conn, "demo.count", {"to": 8, "delay_s": 0.1}, created_by="a user")
     assert get(conn, task_id).state == "queued"
@@ -82,6 +83,7 @@ def test_a_running_and_a_waiting_task_are_cancelled(embedded_db: str, conn: psyc
         cancel(conn, running)
 
 
+@pytest.mark.system("processes")
 def test_what_a_killed_worker_left_is_tried_once_more(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     task_id = start(conn, "demo.count", {"to": 3, "delay_s": 3})
     with worker(embedded_db) as first:
@@ -93,6 +95,7 @@ def test_what_a_killed_worker_left_is_tried_once_more(embedded_db: str, conn: ps
     assert (done.state, done.attempts, done.result) == ("succeeded", 2, {"counted": 3})
 
 
+@pytest.mark.system("processes")
 def test_advice_counts_the_workers_that_make_its_basis(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     def living() -> tuple[int, int]:
         row = conn.execute("SELECT count(*) FROM queue.procrastinate_workers").fetchone()
@@ -136,6 +139,7 @@ def test_a_worker_that_was_taken_for_dead_registers_again(embedded_db: str, conn
         assert wait_for(conn, task_id, lambda t: t.state == "succeeded").attempts == 1
 
 
+@pytest.mark.system("processes")
 def test_a_task_that_kills_two_workers_fails(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     task_id = start(conn, "demo.count", {"to": 1000, "delay_s": 1})
     for attempt in (1, 2):
@@ -149,6 +153,7 @@ def test_a_task_that_kills_two_workers_fails(embedded_db: str, conn: psycopg.Con
     assert failed.error == {"kind": "internal", "message": "its worker died 2 times"}
 
 
+@pytest.mark.system("processes")
 def test_a_stopped_worker_gives_its_task_back(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     task_id = start(conn, "demo.count", {"to": 4, "delay_s": 1})
     with worker(embedded_db) as first:
@@ -161,6 +166,7 @@ def test_a_stopped_worker_gives_its_task_back(embedded_db: str, conn: psycopg.Co
     assert (done.state, done.attempts) == ("succeeded", 1)
 
 
+@pytest.mark.system("processes")
 def test_a_task_however_long_does_not_hold_up_maintenance(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     with connect(embedded_db, role="owner", autocommit=True) as owner:
 

@@ -19,6 +19,7 @@ def two_kinds(rng: np.random.Generator, count: int) -> np.ndarray:
     return np.where(rng.random(count) < 0.4, 600, 3000) * rng.lognormal(0, 0.25, count)
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("elapsed_s", [0.0, 500.0, 1500.0, 3500.0])
 @pytest.mark.parametrize("before", [25, 60, 250])
 def test_the_interval_holds_nine_in_ten_later_jobs_that_last_as_long(elapsed_s: float, before: int) -> None:

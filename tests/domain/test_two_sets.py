@@ -37,6 +37,7 @@ def test_a_planted_difference_is_found_and_its_interval_holds_it() -> None:
     assert found == 60 and held >= 50
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize(
     ("allocations", "first_each", "second_each"),
     [(1, 4, 4), (4, 1, 1), (12, 1, 1), (2, 2, 2), (1, 12, 12), (1, 4, 20), (3, 1, 4)],

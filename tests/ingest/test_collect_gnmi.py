@@ -53,6 +53,7 @@ def notification(switch: str, second: int) -> str:
     return " ".join(parts)
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 def test_a_leaf_spine_by_gnmi_over_tls(embedded_db: str, tmp_path: Path) -> None:
     tls = tmp_path / "gnmi.crt", tmp_path / "gnmi.key"
@@ -103,6 +104,7 @@ class _Guarded(gnmi_pb2_grpc.gNMIServicer):
         yield broken
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 def test_what_does_not_answer_is_one_line(embedded_db: str, tmp_path: Path) -> None:
     server = grpc.server(ThreadPoolExecutor(4))

@@ -19,7 +19,7 @@ from flitwatch_domain.generators import xgft
 from flitwatch_ingest.sources import perfquery
 from flitwatch_ingest.writer.drain import drain
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.system("schedulers"), pytest.mark.integration]
 
 FABRIC = xgft(2, [4, 4], [1, 2])
 #: The largest values of some 32-bit counters, and extended counters, as ibsim names them.

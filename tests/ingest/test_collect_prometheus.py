@@ -222,6 +222,7 @@ def test_a_table_that_is_wrong_is_refused_with_its_place(tmp_path: Path) -> None
     assert open_door.returncode and "--token-file" in open_door.stderr
 
 
+@pytest.mark.system("processes")
 def test_counters_of_a_real_prometheus_arrive_once_over_kills(embedded_db: str, tmp_path: Path) -> None:
     stored_fabric(embedded_db)
     chance, words, still = random.Random(1), {"b0": 10**12, "b1": 10**13, "b6": 5}, []

@@ -24,6 +24,7 @@ from flitwatch_db import connect
 from flitwatch_ingest.writer.drain import drain
 
 pytestmark = [
+    pytest.mark.system("processes"),
     pytest.mark.integration,
     pytest.mark.skipif(not os.path.exists(PROGRAM), reason="needs redis-server: apt-get install redis-server"),
 ]

@@ -31,7 +31,7 @@ from flitwatch_ops.embedded import Embedded
 from flitwatch_ops.stack.timescale import Timescale, programs
 from flitwatch_stream.backends import open_log
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.system("faults"), pytest.mark.integration, pytest.mark.timeout(300)]
 
 #: Tables that a backup must bring back row by row; what the log brings again is compared by sums.
 KEPT = (

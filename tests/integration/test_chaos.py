@@ -22,6 +22,8 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_domain.generators import dragonfly
 from flitwatch_ops.stack.daemon import free_port
 
+pytestmark = pytest.mark.system("faults")
+
 #: Each part of the embedded stack twice; the long test has more.
 KILLS, MANY_KILLS = (int(os.environ.get("FLITWATCH_CHAOS_KILLS", default)) for default in ("6", "20"))
 ROUTERS = 24

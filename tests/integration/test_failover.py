@@ -7,6 +7,8 @@ from integration import patroni_cluster
 
 from flitwatch_ops.stack.daemon import free_port
 
+pytestmark = pytest.mark.system("faults")
+
 
 @pytest.mark.integration
 @pytest.mark.system("faults")

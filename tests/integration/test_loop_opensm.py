@@ -30,7 +30,7 @@ from flitwatch_routing.forwarding import check
 from flitwatch_routing.service_levels import levels_of
 from flitwatch_routing.switch_lids import unreached
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.system("schedulers"), pytest.mark.integration]
 
 TREE = xgft(2, [4, 4], [1, 2])
 WORD_BYTES = 4

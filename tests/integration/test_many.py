@@ -22,7 +22,7 @@ from flitwatch_domain.generators import dragonfly
 from flitwatch_stream.backends import open_log
 
 PATIENCE_S = 90.0
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.system("stores"), pytest.mark.integration, pytest.mark.timeout(300)]
 
 
 @contextlib.contextmanager

@@ -23,7 +23,7 @@ from flitwatch_ops import backups, kept_log
 from flitwatch_ops.backup_files import bases, missing_segments, verify
 from flitwatch_ops.embedded import Embedded
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.system("faults"), pytest.mark.integration, pytest.mark.timeout(300)]
 
 
 class Site:

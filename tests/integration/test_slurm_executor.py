@@ -11,7 +11,7 @@ import orjson
 import pytest
 from support.slurm import SlurmSite
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.system("schedulers"), pytest.mark.integration]
 pytest_plugins = ["support.slurm"]
 SWEEP = ["study", "fig16", "--runs", "2000", "--set", "k_2d=[6,8]", "--set", "k_3d=[3]", "--threads", "1", "--json"]
 

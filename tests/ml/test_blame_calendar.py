@@ -300,6 +300,7 @@ def test_a_culprit_among_whom_chance_selects_is_named_and_nobody_else() -> None:
     assert len(fitted.selected_) > 5 and named(fitted).tolist() == [0]
 
 
+@pytest.mark.system("numeric")
 def test_hardly_a_shuffled_set_has_a_name_that_it_would_not_have_without_selection() -> None:
     """Thirty runs beside three hundred users: a column that chance selects explains a third of the noise. Of sets, 5 % had such a name when all scores were given it."""
     rng = np.random.default_rng(2028)

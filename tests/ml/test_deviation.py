@@ -31,6 +31,7 @@ def test_the_planted_counter_is_left_last_and_survives() -> None:
         assert fitted.mape_ < 0.5 * fitted.baseline_mape_
 
 
+@pytest.mark.system("numeric")
 def test_the_error_is_not_that_of_the_rows_that_the_subset_was_chosen_on() -> None:
     """A planted leak: forty counters that say nothing. Some subset of them looks useful on the rows that it is chosen on, and is not."""
     fitted = []
@@ -78,6 +79,7 @@ def test_the_order_of_runs_changes_nothing() -> None:
     assert shuffled.mape_ == pytest.approx(fitted.mape_, rel=1e-9)
 
 
+@pytest.mark.system("numeric")
 def test_both_learners_agree_on_what_matters() -> None:
     counts, times = process(5, runs=30, steps=6, counters=4)
     ranks = [np.argmin(DeviationModel(learner=name, folds=3).fit(counts, times).rank_) for name in ("lightgbm", "gbr")]

@@ -88,6 +88,7 @@ def test_naive_forecasts_are_what_they_say() -> None:
     assert windows.future_s[second] == pytest.approx(2 * (6 + 8 + 10))
 
 
+@pytest.mark.system("numeric")
 def test_learned_forecasts_beat_the_naive_ones_where_counters_tell_more() -> None:
     result = backtest(process(2, runs=80), 4, 4, folds=3, learned=QUICK)
     naive = min(result.mape[name] for name in ("last steps", "curve", "ratio"))

@@ -37,6 +37,7 @@ def series(runs: int = 30, steps: int = 12) -> StepSeries:
     return StepSeries(times, np.stack([slow * 100, rng.uniform(90, 110, slow.shape)], axis=2))
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize(
     "members",
     [

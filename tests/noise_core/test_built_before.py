@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parents[2] / "services" / "noise_core" / "cmake"
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("cmake") and shutil.which("g++")), reason="needs cmake and a C++ compiler"
-)
+pytestmark = [
+    pytest.mark.system("processes"),
+    pytest.mark.skipif(not (shutil.which("cmake") and shutil.which("g++")), reason="needs cmake and a C++ compiler"),
+]
 
 
 def cmake(folder: Path, script: str, *settings: str, **environment: str) -> str:

@@ -98,6 +98,7 @@ def test_bad_sizes_are_refused() -> None:
         routes.count(np.array([0], np.uint32), np.array([99], np.uint32))
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["theta.interconnect", "links-edison.txt"])
 def test_imported_machines_have_the_minimal_hops_of_an_independent_search(shared: Path, name: str) -> None:
@@ -121,6 +122,7 @@ def test_imported_machines_have_the_minimal_hops_of_an_independent_search(shared
     assert walked == expected[:2000].tolist()
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("spec", ["theta", "edison"])
 def test_minimal_routes_cross_one_global_link_and_valiant_two(spec: str) -> None:
     named = topologies.parse(spec)

@@ -12,6 +12,8 @@ from flitwatch_core import topology
 from flitwatch_domain.importers import read_fabric
 from flitwatch_simulation import routings, topologies
 
+pytestmark = pytest.mark.system("schedulers")
+
 TREES = {
     "two levels, doubled cables": ([6, 5], [1, 3], [1, 2]),
     "two levels, full": ([4, 4], [1, 4], [1, 1]),

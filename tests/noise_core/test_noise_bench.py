@@ -16,6 +16,8 @@ from flitwatch.commands.imports.noise_bench import read
 from flitwatch.main import cli
 from flitwatch_domain.errors import BadInput
 
+pytestmark = pytest.mark.system("processes")
+
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "services/noise_core/noise_bench/README.md"
 

@@ -43,6 +43,7 @@ def test_minhop_loads_quartz1_as_opensm_does(pattern: str, by_opensm: int) -> No
     assert largest(fabric, minhop_tables(fabric), traffic(pattern, 3072, 1)) == pytest.approx(by_opensm, abs=2)
 
 
+@pytest.mark.system("schedulers")
 @pytest.mark.integration
 @pytest.mark.parametrize("cables", [0, 3])
 @pytest.mark.parametrize("tree", [(2, [6, 6], [1, 3]), (3, [4, 4, 3], [1, 2, 2])])

@@ -34,6 +34,7 @@ def test_a_small_case_by_hand() -> None:
     assert check(fabric, found.ports).valid
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("tree", TREES)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_search_is_near_the_proven_optimum_and_bounds_are_below_it(tree: tuple, seed: int) -> None:
@@ -50,6 +51,7 @@ def test_the_search_is_near_the_proven_optimum_and_bounds_are_below_it(tree: tup
     assert exact.z * (1 - 1e-5) <= ours.z <= near
 
 
+@pytest.mark.system("numeric")
 def test_each_better_set_of_routes_is_told_with_its_time() -> None:
     fabric = xgft(3, [2, 2, 3], [1, 2, 2])
     rng = np.random.default_rng(1)
@@ -62,6 +64,7 @@ def test_each_better_set_of_routes_is_told_with_its_time() -> None:
         assert loads[-1] == pytest.approx(found.z) and 0 < seconds[-1] <= found.wall_s
 
 
+@pytest.mark.system("numeric")
 def test_it_is_refused_where_it_would_not_end() -> None:
     with pytest.raises(TooCostly, match="binaries"):
         milp.optimise(quartz1(), traffic("alltoall", 3072, 1))

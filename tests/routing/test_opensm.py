@@ -18,6 +18,8 @@ from flitwatch_routing.optimise import optimise
 from flitwatch_routing.patterns import traffic
 from flitwatch_routing.switch_lids import unreached
 
+pytestmark = pytest.mark.system("schedulers")
+
 
 @pytest.mark.integration
 def test_a_small_tree_with_a_failed_cable(tmp_path: Path) -> None:

@@ -62,6 +62,7 @@ def test_noise_costs_what_it_must(seed: int) -> None:
     assert ftree_load(fabric, demand) / found.z_ar > 3
 
 
+@pytest.mark.system("numeric")
 def test_jobs_on_scattered_nodes_come_within_a_hundredth_of_the_bound() -> None:
     fabric = quartz1()
     rng = np.random.default_rng(5)
@@ -237,6 +238,7 @@ def test_a_spine_without_a_core_is_named() -> None:
         as_tree(parted)
 
 
+@pytest.mark.system("numeric")
 def test_routes_that_lead_nowhere_end_with_a_status(tmp_path, capsys) -> None:
     fabric = quartz1()
     ports = ftree_tables(fabric)

@@ -26,6 +26,7 @@ def optimum(sizes: np.ndarray, ports: int) -> float:
     return float(milp(cost, constraints=rules, integrality=whole, bounds=box).fun)
 
 
+@pytest.mark.system("numeric")
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 11), st.booleans())
 def test_the_bound_never_passes_the_optimum(seed: int, ports: int, entries: int, few_sizes: bool) -> None:

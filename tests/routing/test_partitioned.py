@@ -41,6 +41,7 @@ def test_the_dissertations_own_case_is_found_at_its_optimum_by_the_basic_form_al
     assert z["combined"].proven and z["combined"].z == pytest.approx(15)
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("seed", range(4))
 def test_all_forms_are_valid_and_none_is_better_than_the_proven_optimum(seed: int) -> None:
     fabric = grouped(pods=3, leaves=3, spines=4, groups=2, cores=2, hosts=3)
@@ -70,6 +71,7 @@ def test_tables_as_variables_keep_every_rule_of_the_basic_form() -> None:
     assert (rows >= lower - 1e-9).all() and (rows <= upper + 1e-9).all() and (offered <= model.most).all()
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("pattern", ["bisection", "bisection-shuffle", "alltoall"])
 def test_unforgiving_patterns_are_spread_evenly_by_the_partitioned_form(pattern: str) -> None:
     # Table 3.2: 0.00 % for these patterns.

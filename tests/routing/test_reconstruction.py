@@ -161,6 +161,7 @@ def test_the_synthesis_form_is_the_analysis_form_and_needs_its_constraint(tmp_pa
     assert (psi @ (free.x[:n] - free.x[n:])).min() < -1e-3
 
 
+@pytest.mark.system("numeric")
 def test_a_bad_reconstruction_says_so_and_epochs_mend_it(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     src, dst = rng.integers(0, 32, 160), rng.integers(0, 32, 160)

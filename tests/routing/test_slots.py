@@ -127,6 +127,7 @@ def test_the_command_takes_traffic_for_every_slot(tmp_path: Path, capsys: pytest
     assert checked["max_load"] == pytest.approx(14) and [one["max_load"] for one in checked["slots"]] == [10, 4]
 
 
+@pytest.mark.system("numeric")
 def test_a_slot_that_cannot_come_near_is_paid_for_by_the_others() -> None:
     """Three destinations of a leaf in pairs, two spines: one slot must carry twice its bound, and the others can carry theirs."""
     fabric = xgft(2, [4, 4], [1, 2])

@@ -142,6 +142,7 @@ def barrier_error(fabric: Fabric, known: Study) -> float:
     return float(np.linalg.norm((size - known.size)[small]) / np.linalg.norm(known.size[small]))
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_barrier_beside_a_bully_comes_back_mixed_and_is_lost_by_bytes(tmp_path: Path, seed: int) -> None:
     """5 million times the bytes of a pair of the barrier, 20,000 times its weight (the paper recovers 4,000 times with an error of 8.2 %)."""

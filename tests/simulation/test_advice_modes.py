@@ -59,6 +59,7 @@ def test_a_mode_that_is_planted_as_fast_and_looks_fast_saves(plant) -> None:
     assert saved() > 0.1
 
 
+@pytest.mark.system("numeric")
 def test_a_mode_that_looks_fast_and_is_slow_is_not_advised(plant) -> None:
     """Latency and stalls favour it, but the job gets on more slowly under it. A job of each application alternates once: that is all that it costs."""
     plant(SLOW, FAST)

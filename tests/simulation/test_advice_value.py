@@ -35,6 +35,7 @@ def test_who_knows_a_strong_aggressor_saves_node_hours(strong) -> None:
     assert rows[1]["preferred"] > 10
 
 
+@pytest.mark.system("numeric")
 def test_where_nothing_interferes_no_policy_saves_anything() -> None:
     month = make_month(QUIET, 1, 2, TICK_S)
     rows = {policy: row(month, policy, simulated(month, policy)) for policy in POLICIES}

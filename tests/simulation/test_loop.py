@@ -30,6 +30,7 @@ TREE, EIGHT = "xgft:3;4,4,2;1,2,2", "xgft:2;4,2;1,2"
 SMALL = {"topology": TREE, "megabytes": 0.2, "optimise_s": 0.5, "reconstruct_s": 10.0, "seed": 3}
 
 
+@pytest.mark.system("numeric")
 def test_a_turn_on_a_small_tree() -> None:
     stages: set[int] = set()
     made = turn(LoopRun("bisection-shuffle", **SMALL), lambda done, total, what: stages.add(done))
@@ -44,6 +45,7 @@ def test_a_turn_on_a_small_tree() -> None:
     assert made.score.matrices["router"].sum() == pytest.approx(made.score.matrices["group"].sum())
 
 
+@pytest.mark.system("numeric")
 def test_what_the_estimator_gets_holds_no_traffic() -> None:
     parameters = LoopRun("bisection-shuffle", **SMALL)
     with MachineProcess(parameters) as machine:
@@ -68,6 +70,7 @@ def test_slots_share_what_a_rank_sends_in_its_order() -> None:
     assert sum(size.sum() for _, _, size in uneven) == pytest.approx(whole.sum())
 
 
+@pytest.mark.system("numeric")
 def test_slots_are_reconstructed_apart_and_give_routes_that_do_not_lose() -> None:
     """Table 5.2 (Taffet 2021): phases of large messages under routes that are even over all phases are slower than under ftree."""
     made = turn(LoopRun("cyclic-stencil", **SMALL | {"slots": 6}))
@@ -167,6 +170,7 @@ def test_mixed_counters_let_small_messages_weigh_more() -> None:
     assert np.isin(plain[0][~small], bully.endpoints).all()
 
 
+@pytest.mark.system("numeric")
 def test_bad_traffic_and_parameters_are_named(tmp_path: Path) -> None:
     matrix = tmp_path / "m.txt"
     matrix.write_text("0 , 40 = 5.0\n")
@@ -226,6 +230,7 @@ def _run(dsn: str, name: str, args: dict) -> dict:
     return made
 
 
+@pytest.mark.system("numeric")
 def test_tasks_write_recommendations(embedded_db: str) -> None:
     looped = _run(embedded_db, "routing.loop", {"pattern": "bisection-shuffle", **SMALL})
     given = _run(embedded_db, "routing.optimise", {"pattern": "shift", **SMALL, "time_limit_s": 0.3})
@@ -249,6 +254,7 @@ def test_tasks_write_recommendations(embedded_db: str) -> None:
     assert parts[number, "lfts"].startswith(b"Unicast lids")
 
 
+@pytest.mark.system("numeric")
 def test_a_reconstruction_task_returns_pairs_and_matrix(embedded_db: str) -> None:
     found = _run(embedded_db, "routing.reconstruct", {"pattern": "shift", "basis": "auto", **SMALL})
     assert found["relative_error"] < 0.05 and set(found["held_out"]) == {"od", "s", "scd", "cd"}

@@ -7,7 +7,7 @@ import pytest
 from flitwatch_simulation.namespaces import why_not
 from flitwatch_simulation.namespaces.experiment import figure_215, three_causes
 
-pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
+pytestmark = [pytest.mark.system("processes"), pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
 
 
 @pytest.fixture(scope="module")

@@ -49,6 +49,7 @@ def test_table21_follows_the_variance_formulas(seed):
     assert 0 < points["simulated", 1]["congested_share"] < 1
 
 
+@pytest.mark.system("numeric")
 def test_table51_ratios_follow_the_load_ratio_of_the_instance():
     answer = taffet.run_table51({"seed": 5, "mbytes": 4}, quiet, never)
     for pattern in ("bisection", "bisection-shuffle"):
@@ -83,6 +84,7 @@ def test_ping_pong_prefers_adaptive_within_and_high_bias_between_groups():
     assert all(p["conserved"] for p in answer["points"])
 
 
+@pytest.mark.system("numeric")
 def test_crystal_router_prefers_random_nodes_under_minimal_routing():
     answer = wang.run_fig3({"seed": 3, "runs": 2, "applications": ["crystal-router"]}, quiet, never)
     time = {(p["placement"], p["routing"]): p["time_ms"]["median"] for p in answer["points"]}

@@ -54,6 +54,7 @@ QUICK: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("name", QUICK)
 def test_seed_and_topology_move_a_study_and_it_draws_itself(name: str, tmp_path: Any) -> None:
     study = registry.find(name)
@@ -142,6 +143,7 @@ def test_equation_two_correlates_with_simulated_ping_pongs(seed: int, load: floa
     assert all(point["correlation"] > 0.79 for point in points), points
 
 
+@pytest.mark.system("numeric")
 def test_amg_does_best_contiguous_and_varies_least_there_with_minimal_routes() -> None:
     # Wang 2018, figures 3 and 10, on a smaller machine: 125 of 512 nodes.
     machine = {
@@ -180,6 +182,7 @@ def test_fill_boundary_wants_balance_and_suffers_from_bursts(seed: int) -> None:
         assert worse["bursty"][placement, "minimal"] <= worse["bursty"]["random-node", "minimal"]
 
 
+@pytest.mark.system("numeric")
 def test_application_aware_ping_pong_stays_close_to_the_better_mode() -> None:
     # De Sensi 2019, figure 8; small messages go with high bias before anything is known, so only larger ones are held to it.
     points = run(desensi.run_fig8, topology="dragonfly:4,3,8,12", repeats=3, largest_bytes=65536, seed=1)

@@ -36,6 +36,7 @@ def worker(url: str) -> Iterator[None]:
         running.wait()
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.integration
 def test_a_worker_runs_follows_and_cancels(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     good = start(conn, "sim.packet", SMALL)

@@ -178,6 +178,7 @@ def test_a_picture_of_a_reconstruction_shows_what_the_text_says_of_it() -> None:
     assert wrong[0] < wrong[1]  # near the diagonal it is more regular
 
 
+@pytest.mark.system("numeric")
 def test_mean_counters_follow_the_mean_time_as_the_caption_says() -> None:
     """Bhatele 2020, figure 7; a counter of another run's order would not."""
     time_s, counters = trends.trends(trends.campaign())
@@ -188,6 +189,7 @@ def test_mean_counters_follow_the_mean_time_as_the_caption_says() -> None:
     assert abs(float(np.corrcoef(mixed, time_s)[0, 1])) < 0.5
 
 
+@pytest.mark.system("numeric")
 def test_the_south_phase_congests_one_row_and_svafp_ends_it() -> None:
     """Figure 2.7: the row before the last is the most congested with BSPMA and still with SVAF; the last gets nothing; SVAFP leaves no row apart."""
     grid = {panel.title: panel.values for panel in pictures.PICTURES["figure 2.7"]()}

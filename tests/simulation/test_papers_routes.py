@@ -18,6 +18,7 @@ from flitwatch_research.papers_routes.rows import CELL, FULL, TABLES, Measure, R
 from flitwatch_simulation.loop.demand import demand_of
 
 
+@pytest.mark.system("numeric")
 def test_rows_are_measured_and_kept(tmp_path: Path) -> None:
     assert main(["--quick", "--only", "3.1", "--only", "3.3", "--out", str(tmp_path)]) == 0
     assert main(["--quick", "--only", "4.3", "--name", "PARTISN", "--out", str(tmp_path)]) == 0

@@ -44,6 +44,7 @@ def test_samples_find_single_roots_within_one_link(setting: Setting) -> None:
     assert sum(one["wrong"] for one in scores) <= 0.25 * sum(one["named"] for one in scores)
 
 
+@pytest.mark.system("numeric")
 def test_samples_of_quiet_runs_name_nothing() -> None:
     for setting in QUIET:
         scores = run_samples(setting, range(500, 510))
@@ -51,6 +52,7 @@ def test_samples_of_quiet_runs_name_nothing() -> None:
         assert not all(one["cannot_tell"] for one in scores), "too few samples: the test asks nothing"
 
 
+@pytest.mark.system("numeric")
 def test_samples_of_several_roots_at_once_find_most_and_name_few_others() -> None:
     scores = [one for setting in SEVERAL for one in run_samples(setting, range(500, 510))]
     assert sum(one["found"] for one in scores) >= 0.7 * sum(one["planted"] for one in scores)

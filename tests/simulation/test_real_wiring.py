@@ -28,6 +28,7 @@ def longest_way_within_a_group(fabric: Fabric) -> int:
     return int(ways[group[:, None] == group[None, :]].max())
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.shared
 @pytest.mark.parametrize(
     ("file", "endpoints"), [("theta.interconnect", 3456), ("links-edison.txt", 5760)], ids=["theta", "edison"]

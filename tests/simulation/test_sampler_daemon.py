@@ -20,7 +20,11 @@ from flitwatch_ingest.writer import WriterSettings
 from flitwatch_ingest.writer.drain import drain
 from flitwatch_simulation.namespaces import Lab, figure_214, why_not
 
-pytestmark = [pytest.mark.integration, pytest.mark.skipif(why_not() is not None, reason=str(why_not()))]
+pytestmark = [
+    pytest.mark.system("processes"),
+    pytest.mark.integration,
+    pytest.mark.skipif(why_not() is not None, reason=str(why_not())),
+]
 
 COMMAND = [sys.executable, "-m", "flitwatch.main", "sampler"]
 PACKETS = 400

@@ -96,6 +96,7 @@ def test_a_cancel_ends_a_study_and_leaves_nothing_running(
         eventually(lambda: busy(cluster) == 0, PATIENCE_S, 0.1, "all calls to end")
 
 
+@pytest.mark.system("numeric")
 def test_workers_of_a_cluster_hold_no_connection_to_the_database(
     embedded_db: str, conn: psycopg.Connection[Any]
 ) -> None:

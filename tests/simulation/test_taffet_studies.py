@@ -20,6 +20,7 @@ QUICK: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("name", QUICK)
 def test_seed_and_topology_move_a_study_and_it_draws_itself(name: str, tmp_path: Path) -> None:
     study = registry.find(name)
@@ -66,6 +67,7 @@ def test_the_case_studies_tree_is_the_default() -> None:
     assert points[0] == points[1]
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("seed", [1, 3])
 def test_minighost_has_the_published_order_and_its_endpoint_roots(seed: int) -> None:
     """Section 2.4.2: each mapping and each strategy is faster than the one before, and the second-last row is congested in the south phase."""

@@ -115,6 +115,7 @@ def test_only_short_intervals_slow_amg_down_and_contiguous_nodes_least() -> None
     assert max(wide) < 1.5
 
 
+@pytest.mark.system("numeric")
 def test_a_cell_beside_traffic_is_a_mean_over_draws_as_the_study_makes_it() -> None:
     cell = wang.beside_over_alone(
         "amg", "random-node", "minimal", "uniform", 1.0, SMALL["topology"], 64, SMALL["seed"], scale=0.05, draws=3
@@ -129,6 +130,7 @@ def test_a_cell_beside_traffic_is_a_mean_over_draws_as_the_study_makes_it() -> N
     assert cell["ci95"] is not None and cell["ci95"][0] < cell["mean"] < cell["ci95"][1]
 
 
+@pytest.mark.system("numeric")
 def test_bursts_cost_a_job_that_goes_on_their_share_of_the_time() -> None:
     """Figure 9: a job within one burst waits as long as the burst; one that sends all the time loses a part, on contiguous nodes under minimal routing nothing."""
     small: dict[str, Any] = {"topology": "dragonfly:4,2,4,4", "ranks": 64, "scale": 0.5}
@@ -144,6 +146,7 @@ def test_bursts_cost_a_job_that_goes_on_their_share_of_the_time() -> None:
     assert beside("random-node", "adaptive", 100, 4096) == pytest.approx(long, abs=0.1)
 
 
+@pytest.mark.system("numeric")
 def test_a_point_beside_bursts_says_how_many_intervals_the_job_takes() -> None:
     """Half of the endpoints of the small machine are free: bursts of 16 KiB to 63 others at 1 GiB/s come every 63 / 65536 s."""
     for exchanges in (1, 3):

@@ -15,6 +15,8 @@ from system.record import Record
 from system.shards import NAMES, PROPERTIES, SHARDS
 
 GATE = "gate"
+#: Fixtures that start a foreign server: what uses one belongs to a shard without a mark of its own.
+_SERVERS = {"kafka": "stores", "timescale_server": "stores", "slurm": "schedulers", "alertmanager": "processes"}
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 RECORD = pytest.StashKey[Record]()
 
@@ -55,10 +57,11 @@ class _Recorder:
 
 
 def shard_of(item: pytest.Item) -> str | None:
-    """The shard that the nearest `system` mark names; None for a test of the gate."""
+    """The shard of the nearest `system` mark, or of a foreign server among the fixtures; None for a test of the gate."""
     mark = item.get_closest_marker("system")
     if mark is None:
-        return None
+        used = set(getattr(item, "fixturenames", ()))
+        return next((shard for server, shard in _SERVERS.items() if server in used), None)
     if mark.args not in {(name,) for name in NAMES}:
         raise pytest.UsageError(f"{item.nodeid}: unknown shard {mark.args}; expected one of {', '.join(NAMES)}")
     return str(mark.args[0])
