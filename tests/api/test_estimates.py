@@ -1,5 +1,7 @@
 """Estimates: rankings in pages, the runs behind a name, the heat map, backtests, forecasts of running jobs, pseudonyms."""
 
+# ruff: noqa: F811 (a fixture that is imported)
+
 from __future__ import annotations
 
 import json
