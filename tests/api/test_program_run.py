@@ -211,6 +211,7 @@ signal.pause()
     assert begun.stdout.readline() == b"usr1\n" and begun.wait(60) == -signal.SIGTERM
 
 
+@pytest.mark.system("processes")
 def test_without_an_api_the_program_runs_it_is_said_once_and_what_is_kept_is_sent_later(site: Site) -> None:
     text = "from flitwatch_client import steps; steps.report(0, 1.5); print('out')"
     done = site.run("--application", "kept", *python(text), url="http://127.0.0.1:9")
@@ -233,6 +234,7 @@ def test_without_an_api_the_program_runs_it_is_said_once_and_what_is_kept_is_sen
     assert refused.returncode == 1 and b"no kept run" in refused.stderr
 
 
+@pytest.mark.system("processes")
 def test_who_forgot_the_token_is_told_and_sends_the_run_with_one(site: Site) -> None:
     text = "from flitwatch_client import steps; steps.report(0, 1.5)"
     flitwatch_run = [sys.executable, "-m", "flitwatch.main", "run", "--url", site.served.url]

@@ -139,6 +139,7 @@ def test_a_remote_that_is_not_known_is_named(pair: Pair) -> None:
     assert "gone does not answer" in pair.here.refused("/remotes/gone/fabrics", 503)["detail"]
 
 
+@pytest.mark.system("numeric")
 def test_whose_names_are_hidden_here_sees_no_remote_that_shows_names(
     world: World, embedded_db: str, tmp_path: Path
 ) -> None:

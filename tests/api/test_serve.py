@@ -53,6 +53,7 @@ def running(url: str, *options: str) -> Iterator[tuple[subprocess.Popen[bytes], 
         process.wait()
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_although_streams_are_open(world: World, how: signal.Signals) -> None:
     with running(world.url) as (process, base), httpx.stream("GET", f"{base}/api/v1/events", timeout=180) as stream:
@@ -63,6 +64,7 @@ def test_a_signal_ends_it_although_streams_are_open(world: World, how: signal.Si
         list(lines)
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_throw_away_database_ends_with_the_command(tmp_path: Path, how: signal.Signals) -> None:
     with listen("127.0.0.1", 0) as free:
@@ -100,6 +102,7 @@ def test_on_this_machine_only_it_answers_to_this_machines_names_only(world: Worl
         assert httpx.get(f"{base}/healthz", headers={"Host": "rebound.example"}).status_code == 400
 
 
+@pytest.mark.system("processes")
 def test_scrapers_ask_by_address_at_a_port_that_answers_nothing_else(world: World) -> None:
     with listen("127.0.0.1", 0) as free:
         metrics = free.getsockname()[1]
@@ -124,6 +127,7 @@ def test_scrapers_ask_by_address_at_a_port_that_answers_nothing_else(world: Worl
             assert httpx.request(method, f"{aside}/metrics").status_code == 404
 
 
+@pytest.mark.system("processes")
 def test_a_database_that_comes_back_late_is_waited_for() -> None:
     """Started while the database is away, as after a crash of both: it says so, and serves as soon as the database is there."""
     with tempfile.TemporaryDirectory(prefix="flitwatch-late-", dir=PLACE) as place:

@@ -28,6 +28,7 @@ with listen("127.0.0.1", 0) as held:
 """
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize("named", [True, False])
 def test_a_request_becomes_a_span_where_a_collector_is_named(named: bool) -> None:
     got: list[tuple[str, bytes]] = []

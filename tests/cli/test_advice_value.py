@@ -21,6 +21,7 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache" / "advice-value"
 
 
+@pytest.mark.system("numeric")
 def test_it_prints_every_figure_writes_both_files_and_goes_on_from_what_is_kept(kept: Path, tmp_path: Path) -> None:
     out = tmp_path / "docs" / "advice-value.md"
     first = CliRunner().invoke(study, [*SHORT, "--json", "--out", str(out)], catch_exceptions=False)

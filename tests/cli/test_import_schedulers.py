@@ -12,7 +12,7 @@ import zstandard
 from cli.commands import flitwatch, refused, scalar, succeed
 from support.scheduler_logs import ENDED, FLUX, META, RAN, RPC, SWF, record
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.system("processes")]
 
 
 def test_days_of_pbs_in_a_folder(embedded_db: str, tmp_path: Path) -> None:

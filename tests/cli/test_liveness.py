@@ -23,6 +23,8 @@ from flitwatch_db.migrations import migrate
 from flitwatch_ops.embedded import Embedded
 from flitwatch_ops.watched import PULSE_FD
 
+pytestmark = pytest.mark.system("processes")
+
 HANGS_AFTER_S = 4
 SERVICES = [("writer",), ("worker",), ("alerting",), ("collect", "ldms-csv", "/nowhere/yet")]
 #: The command as it is, but for a signal under which its main thread, where its loop is, does nothing any more; the others go on.

@@ -125,6 +125,7 @@ def test_more_jobs_than_the_engine_numbers_are_refused(capfd, tmp_path):
     assert "300 jobs; at most 254" in capfd.readouterr().err
 
 
+@pytest.mark.system("processes")
 @pytest.mark.parametrize("replicas", ["1", "2"])
 def test_an_interrupt_ends_a_run_in_one_line(replicas):
     endless = [*SMALL, "--traffic", "uniform", "--bytes", "100000000000", "--replicas", replicas, "--json"]

@@ -78,6 +78,7 @@ def bound(stack: contextlib.ExitStack, port: int) -> int:
     return one.getsockname()[1]
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 @pytest.mark.timeout(400)
 def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path, ports: Callable[[int], int]) -> None:

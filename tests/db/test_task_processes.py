@@ -50,6 +50,7 @@ def is_running(pid: str) -> bool:
         return False
 
 
+@pytest.mark.system("processes")
 def test_a_task_that_does_not_listen_is_killed_with_its_children(
     embedded_db: str, conn: psycopg.Connection[Any]
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_task_that_does_not_listen_is_killed_with_its_children(
         assert wait_for(conn, after, lambda t: not t.is_open).state == "succeeded"
 
 
+@pytest.mark.system("processes")
 def test_a_worker_ends_although_its_task_does_not_listen(embedded_db: str, conn: psycopg.Connection[Any]) -> None:
     deaf = start(conn, "odd.deaf")
     with worker(embedded_db) as process:
@@ -107,6 +109,7 @@ def test_the_smaller_limit_holds_and_nobody_who_may_less_gets_more() -> None:
     assert operator.within(user) == user and "admin" not in LIMITS_BY_ROLE
 
 
+@pytest.mark.system("processes")
 def test_a_task_whose_process_dies_is_tried_once_more_and_the_worker_lives(
     embedded_db: str, conn: psycopg.Connection[Any]
 ) -> None:

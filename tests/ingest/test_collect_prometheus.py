@@ -94,6 +94,7 @@ def test_written_counts_and_partial_writes_are_told(door: Collector, embedded_db
     assert len(records) == 12 and all(record["port_xmit_data"] % 1000 == 0 for record in records)
 
 
+@pytest.mark.system("processes")
 def test_what_the_table_does_not_know_is_named_once_over_a_restart(embedded_db: str, tmp_path: Path) -> None:
     metrics = free_port()
     door = Collector(embedded_db, tmp_path, "--metrics-port", str(metrics)).start()

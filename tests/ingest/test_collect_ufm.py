@@ -84,6 +84,7 @@ def asking(server: UfmServer, db: str, secret: Path) -> list[str]:
     return ["--db", db, "--url", server.url, "--credentials-file", str(secret), "--ca-file", str(server.ca)]
 
 
+@pytest.mark.system("processes")
 def test_topology_and_counters_arrive_once_over_restarts(
     server: UfmServer, embedded_db: str, tmp_path: Path, secret: Path, clock: list[int]
 ) -> None:
@@ -128,6 +129,7 @@ def test_a_token_goes_to_the_third_interface_and_to_no_other_host(
     assert other.asked == [("/metrics", "")]
 
 
+@pytest.mark.system("processes")
 def test_who_is_not_trusted_is_not_asked(server: UfmServer, embedded_db: str, tmp_path: Path, secret: Path) -> None:
     words = ["--db", embedded_db, "--url", server.url, "--credentials-file", str(secret)]
     said = collect(*words, folder=tmp_path, status=1)["said"]

@@ -233,6 +233,7 @@ def test_a_change_of_neighbours_is_heard_and_ages_are_none(opened: Callable[...,
     assert not trees.matters((("lldp", {}), ("state", {}), ("counters", {}), ("frame-in", {})))
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 def test_pauses_by_gnmi_reach_their_ports_asked_and_streamed(embedded_db: str, tmp_path: Path) -> None:
     servers = {switch: SonicTelemetry(databases(switch, 1), ALIASES) for switch in SWITCHES}

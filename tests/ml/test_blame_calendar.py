@@ -54,6 +54,7 @@ def test_eight_strong_users_are_found_although_they_hide_one_another(unstressed)
     assert figures(unstressed)[1] >= 0.87
 
 
+@pytest.mark.system("numeric")
 def test_the_same_draws_deceive_a_method_without_a_calendar() -> None:
     shares = []
     for seed in SEEDS:

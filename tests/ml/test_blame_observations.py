@@ -32,12 +32,14 @@ def named(exposure, time_s, start_s) -> list[int]:
     return [user for user, verdict in enumerate(verdicts) if verdict == "named"]
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("alike", [True, False], ids=["the same users", "nearly the same users"])
 @pytest.mark.parametrize(("days", "each"), [(30, 6), (40, 2)])
 def test_of_sets_without_a_culprit_at_most_a_tenth_have_a_name(days: int, each: int, alike: bool) -> None:
     assert sum(bool(named(*bursts(days, each, seed, alike))) for seed in range(40)) <= 6, "of 40: four, and chance"
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("alike", [True, False], ids=["the same users", "nearly the same users"])
 def test_who_slows_the_runs_of_a_day_is_found(alike: bool) -> None:
     found = [CalendarBlame().fit(*bursts(45, 4, seed, alike, slow=0.1)) for seed in range(40)]
@@ -83,6 +85,7 @@ def lasting(seed: int, days: int, each: int, there_days: float, slow_days: float
     return amounts, 100 * np.exp(level[day] + rng.normal(0, 0.01, len(day))), start
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize(("there_days", "slow_days"), [(3, 3), (7, 7)])
 def test_slow_days_in_a_row_beside_users_who_stay_for_days_name_nobody(there_days: float, slow_days: float) -> None:
     """Days in a row are alike in who is there and in how slow all is: by chance the two go together more often than single days do."""

@@ -98,6 +98,7 @@ def test_learned_forecasts_beat_the_naive_ones_where_counters_tell_more() -> Non
     assert 0.8 <= result.coverage90 <= 0.97
 
 
+@pytest.mark.system("numeric")
 def test_a_forecast_of_noise_does_not_claim_a_gain() -> None:
     rng = np.random.default_rng(0)
     series = StepSeries(5 * rng.lognormal(0, 0.1, (60, 12)), rng.lognormal(0, 1, (60, 12, 3)))

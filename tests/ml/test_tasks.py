@@ -146,6 +146,7 @@ def test_steps_of_recent_runs_are_kept_before_there_is_any_forecast(seeded: str)
         assert [row[0][0] for row in kept] == [4 * 7.0] * STEPS
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.integration
 def test_the_papers_learner_and_forecaster_are_options_by_name(seeded: str, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = {"exe": "amg", "nodes": 256, "definition": "paper"}

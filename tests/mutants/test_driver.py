@@ -53,6 +53,7 @@ SLIPS = [
 ]
 
 
+@pytest.mark.system("processes")
 def test_slips_that_once_went_unnoticed_are_noticed() -> None:
     """Each in a fork, against the exact values of blame alone."""
     script = f"""

@@ -64,6 +64,7 @@ def test_a_limit_that_is_over_leaves_it_unknown(tmp_path: Path) -> None:
     assert furthest(posed.program, torch.ones(len(posed.pairs), dtype=torch.float64), Limit.after(-1.0)) is None
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("basis", ["od", "i", "s", "cd"])
 def test_an_error_is_not_far_above_its_estimate(tmp_path: Path, basis: str) -> None:
     """Patterns that no basis makes sparse: one in six used to be wrong with an estimate of 1e-4."""

@@ -82,6 +82,7 @@ def contradicting(folder: Path) -> Study:
     return known
 
 
+@pytest.mark.system("numeric")
 def test_counters_that_were_not_explained_in_time_are_not_said_to_contradict_the_routes(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="the time limit ended before any traffic explained the counters") as told:
         found(contradicting(tmp_path), Ticks(), 10_000, noise=0.0)

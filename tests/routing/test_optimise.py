@@ -32,6 +32,7 @@ def ftree_load(fabric: Fabric, demand: tuple) -> float:
     return float(check(fabric, ftree_tables(fabric), demand).load[fabric.router_links()].max(initial=0))
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize(
     ("pattern", "ftree_gap"), [("stencil3d", 0.0), ("bisection", 0.0), ("bisection-shuffle", 2.5), ("alltoall", 0.0)]
 )
@@ -52,6 +53,7 @@ def within(fabric: Fabric, demand: tuple, share: float, seed: int) -> Routes:
     return optimise(fabric, demand, 240.0, seed, lambda seconds, largest, moves: largest > enough)
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("seed", [1, 4, 11])
 def test_noise_costs_what_it_must(seed: int) -> None:
     """Taffet 2021, table 3.3: 1.83 % above z_AR. Two entries share a port, and the best pairs are about 1.05 % above: nobody can do better."""

@@ -71,6 +71,7 @@ def test_a_regular_pattern_ends_exact_long_before_the_last_digits(tmp_path: Path
     assert relative_error(known, found) < 1e-8
 
 
+@pytest.mark.system("numeric")
 def test_what_counters_leave_open_is_not_settled(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     src, dst = rng.integers(0, 64, 600), rng.integers(0, 64, 600)

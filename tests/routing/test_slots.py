@@ -33,6 +33,7 @@ def random_slots(fabric: Fabric, rng: np.random.Generator, flows: list[int]) -> 
     return [(rng.integers(0, n, f), rng.integers(0, n, f), rng.choice([1.0, 2.0, 3.5], f)) for f in flows]
 
 
+@pytest.mark.system("numeric")
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10_000), st.lists(st.integers(0, 6), min_size=2, max_size=3))
 def test_no_tables_of_a_small_tree_are_better(seed: int, flows: list[int]) -> None:

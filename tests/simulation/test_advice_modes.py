@@ -54,6 +54,7 @@ def saved(world: str = "plain") -> float:
     return 1 - routing / none
 
 
+@pytest.mark.system("numeric")
 def test_a_mode_that_is_planted_as_fast_and_looks_fast_saves(plant) -> None:
     plant(FAST, FAST)
     assert saved() > 0.1
@@ -114,6 +115,7 @@ def test_without_its_part_no_job_is_routed_otherwise(plant) -> None:
     assert hours[1] > 0.9 * hours[0], "two days have no past: places are all that differ"
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("groups", [1, 4])
 def test_the_packet_engine_says_of_other_nodes_what_the_table_says(groups: int) -> None:
     """Slower within one group, faster over four on scattered nodes, without background and with it; no packet takes a detour."""

@@ -117,6 +117,7 @@ class Tape:
         return self._pass("routed", *arguments)
 
 
+@pytest.mark.system("numeric")
 def test_decisions_rest_on_what_is_seen_and_a_scrambled_truth_changes_none() -> None:
     month = make_month("plain", 2, 9, TICK_S)
     tape = Tape(adviser(month, "all"))

@@ -85,6 +85,7 @@ def test_threads_and_runs_mean_what_the_command_says() -> None:
     assert all(point["repeats"] == 2 for point in one["points"])
 
 
+@pytest.mark.system("numeric")
 def test_times_grow_with_the_distance_and_with_the_load() -> None:
     near, *_, far = run(desensi.run_fig3, repeats=3, seed=4)
     assert near["latency_cycles"] < far["latency_cycles"]
@@ -220,6 +221,7 @@ def test_times_disperse_by_hosts_and_latencies_do_not() -> None:
         assert with_noise["qcd_latency"] == pytest.approx(without["qcd_latency"], abs=0.01)
 
 
+@pytest.mark.system("numeric")
 def test_ranks_choose_message_by_message_while_a_run_goes_on() -> None:
     (point,) = [
         point
@@ -231,6 +233,7 @@ def test_ranks_choose_message_by_message_while_a_run_goes_on() -> None:
     assert 0 < point["high_bias_share"] < 1  # no single choice for a run
 
 
+@pytest.mark.system("numeric")
 def test_milc_wants_high_bias_where_halo3d_does_not() -> None:
     """De Sensi 2019, section 5.2: both exchange faces on the same nodes, but MILC's share of the time is less, and it waits for reductions.
 

@@ -38,6 +38,7 @@ def test_rows_are_measured_and_kept(tmp_path: Path) -> None:
     assert "not comparable" in text and text.count("not run") == len(ROWS) - 10 - len(beyond) and "(1.83)" in text
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("name", ["LULESH 512", "PARTISN 168", "BoxLib MG C 1024", "AMG 1728"])
 def test_published_rows_of_table_4_1(name: str) -> None:
     """Of four of the seven applications, the non-zeros that count are as many as published; of three, all of them."""

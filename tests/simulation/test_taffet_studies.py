@@ -87,6 +87,7 @@ def test_minighost_has_the_published_order_and_its_endpoint_roots(seed: int) -> 
     assert 14 not in tiled["svafp"]["rows_of_south_roots"]
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("seed", [1, 3])
 def test_by_waits_aggregated_faces_still_congest_the_row_before_the_last(seed: int) -> None:
     """Figure 2.7b: row 14 is congested with SVAF too; queues longer than their credits do not show it here (ADR 1060)."""

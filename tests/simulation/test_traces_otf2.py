@@ -147,6 +147,7 @@ def test_collectives_of_a_part_of_the_ranks_stay_there_and_those_by_counts_are_l
     assert account(dag)["left_out"] == {"MPI_Alltoallv": {"calls": 8, "bytes": 8 * 100 + 28}}
 
 
+@pytest.mark.system("numeric")
 def test_one_archive_goes_to_matrix_routes_counters_replay_and_the_loop(tmp_path: Path) -> None:
     def play(program: Program) -> None:
         for rank in range(16):

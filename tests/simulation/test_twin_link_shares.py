@@ -97,6 +97,7 @@ def test_an_incidents_hottest_links_have_the_shares_of_the_twin(scenario: str, s
     assert told >= 0.9 and error <= INCIDENT_ERROR and same == 1
 
 
+@pytest.mark.system("numeric")
 def test_without_an_incident_shares_are_rougher_and_the_largest_user_is_mostly_right() -> None:
     """From second 400 of the demo, when the planted job is over."""
     right = links = 0.0
