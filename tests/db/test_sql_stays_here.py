@@ -29,7 +29,6 @@ def modules() -> list[Path]:
     return [path for path in found if OWN_TABLE not in path.parents and "build" not in path.parts]
 
 
-@pytest.mark.system("numeric")
 def test_no_statement_stands_outside_the_database_package() -> None:
     assert len(modules()) > 300
     found = {str(path.relative_to(ROOT)): statements(path.read_text()) for path in modules()}
