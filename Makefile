@@ -206,7 +206,7 @@ types: types-python types-web ## Python and TypeScript types
 types-python:
 	.venv/bin/mypy
 
-types-web:
+types-web: web/node_modules/.package-lock.json
 	cd web && npm run --silent lint
 
 test-cxx: ## the noise core's own tests
@@ -220,7 +220,7 @@ test-sanitize: ## the same under ASan and UBSan
 	cmake --build $(SANITIZE_BUILD) -j2 --target flitwatch_tests >/dev/null
 	ctest --test-dir $(SANITIZE_BUILD) --output-on-failure -j2
 
-test-web: ## the page's unit tests
+test-web: web/node_modules/.package-lock.json ## the page's unit tests
 	cd web && npm run --silent test
 
 # The corpus is replayed in pytest. MINUTES=60 takes an hour of a core for each; FUZZ_AT_A_TIME more than the cores shortens the wait and what each target gets.
