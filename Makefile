@@ -12,6 +12,9 @@ unexport PYTHONDONTWRITEBYTECODE
 # With ccache the extension and the C++ tests, which compile the same sources by the same flags, share the work.
 ifneq ($(shell command -v ccache),)
 export CMAKE_CXX_COMPILER_LAUNCHER := ccache
+# A second checkout hits what the first one compiled.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
 export CXX ?= g++
 endif
 STACK ?= embedded
