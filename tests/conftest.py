@@ -13,9 +13,11 @@ pytest.register_assert_rewrite(*(folder.name for folder in Path(__file__).parent
 
 pytest_plugins = ["system.selection", "support.databases", "support.alertmanager", "support.browser"]
 
-# A busy machine fails no property by its clock.
-settings.register_profile("flitwatch", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("flitwatch")
+# A busy machine fails no property by its clock, and the same code has the same examples each time. New examples are drawn
+# with `--hypothesis-profile=system`.
+settings.register_profile("gate", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile("system", settings.get_profile("gate"), derandomize=False, max_examples=400)
+settings.load_profile("gate")
 
 
 def pytest_collection_finish() -> None:
