@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,18 @@ class FailuresAtOnce:
 def pytest_configure(config: pytest.Config) -> None:
     """Register what reports failures."""
     config.pluginmanager.register(FailuresAtOnce(config))
+
+
+@pytest.fixture(autouse=True)
+def _loggers_as_before() -> Iterator[None]:
+    """Undo what a test's commands set up of logging in this process, such as the levels of other libraries' loggers."""
+    root = logging.getLogger()
+    known = [root, *(one for one in root.manager.loggerDict.values() if isinstance(one, logging.Logger))]
+    levels = [one.level for one in known]
+    yield
+    for one, level in zip(known, levels, strict=True):
+        if one.level != level:
+            one.setLevel(level)
 
 
 ROOT = Path(__file__).resolve().parent.parent
