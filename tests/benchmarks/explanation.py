@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 import time
-from pathlib import Path
 
 import numpy as np
 from integration.incidents import Told, World, draws, is_felt, score
-from support.databases import PLACE
+from support.databases import server_folder
 
 from flitwatch_db import connect
 from flitwatch_db.jobs.explanation import explain
@@ -23,7 +21,7 @@ from flitwatch_ops.embedded import Embedded
 
 def one_machine(seed: int, days: int, nics: bool) -> tuple[list[Told], list[float]]:
     """Every felt incident and quiet day of a machine, and milliseconds of answers about them."""
-    server = Embedded(Path(tempfile.mkdtemp(prefix="flitwatch-test-", dir=PLACE)), durable=False)
+    server = Embedded(server_folder(), durable=False)
     server.start()
     try:
         migrate(server.url)

@@ -7,14 +7,13 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from integration.incidents import World, draws, is_felt
 from support.browser import run
-from support.databases import PLACE
+from support.databases import server_folder
 
 from e2e.beat import Beat
 from e2e.site import PAGE, ROOT, fill, served
@@ -118,7 +117,7 @@ def test_the_centres_own_login(embedded_db: str, browser: dict[str, str]) -> Non
 @pytest.mark.system("browser")
 def test_the_database_goes_away_under_the_page(browser: dict[str, str]) -> None:
     """Stale data are called stale, and the page recovers by itself once the database is back."""
-    server = Embedded(Path(tempfile.mkdtemp(prefix="flitwatch-test-", dir=PLACE)), durable=False)
+    server = Embedded(server_folder(), durable=False)
     server.start()
     try:
         migrate(server.url)

@@ -8,12 +8,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.databases import server_folder
 from ingest.writing import quality, stored, uneven_seconds
 from integration.feed import SECOND_0, Feed
 from support.waiting import eventually
@@ -28,7 +28,6 @@ from flitwatch_ops.embedded import Embedded
 KILLS = int(os.environ.get("FLITWATCH_STACK_KILLS", "8"))
 ROUTERS = 8
 SETTLE_S = 90.0
-PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 class Site:
@@ -100,7 +99,7 @@ class Site:
     ]
 )
 def site(request: pytest.FixtureRequest) -> Iterator[Site]:
-    folder = Path(tempfile.mkdtemp(prefix="flitwatch-test-kills-", dir=PLACE))
+    folder = server_folder("kills-")
     one = Site(folder, request.param == "full")
     try:
         one.start()

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 from ingest.writing import Quarters, append, quality, stored
+from support.databases import server_folder
 from support.waiting import eventually
 
 from flitwatch_db import connect
@@ -26,7 +25,6 @@ from flitwatch_stream.backends import open_log
 
 pytestmark = [pytest.mark.integration, pytest.mark.system("faults")]
 
-PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 PATIENCE_S = 60.0
 
 
@@ -53,7 +51,7 @@ until = partial(eventually, timeout_s=PATIENCE_S, every_s=0.1)
 @pytest.fixture
 def place() -> Iterator[Path]:
     """A folder in memory for a server of the test's own."""
-    folder = Path(tempfile.mkdtemp(prefix="flitwatch-test-away-", dir=PLACE))
+    folder = server_folder("away-")
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
 
