@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.databases import server_folder
 from ingest.writing import quality, stored, uneven_seconds
 from integration.feed import SECOND_0, Feed
+from support.databases import server_folder
 from support.waiting import eventually
 
 from flitwatch_db import connect
