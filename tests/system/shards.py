@@ -41,7 +41,7 @@ SHARDS = (
         "sanitizers, fuzzing, random properties",
         ("fuzz",),
         ("test-sanitize", "fuzz-importers FUZZ_SECONDS=20 FUZZ_AT_A_TIME=2"),
-        ("--hypothesis-profile=random",),
+        ("--hypothesis-profile=system",),
     ),
     Shard("g", "processes", "tests that start processes", ("prometheus", "directory", "redis", "namespaces")),
     Shard("h", "numeric", "long computations and research", (), (), ("-n", "2", "--dist", "loadfile")),
