@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -20,6 +21,7 @@ from support.waiting import eventually
 from flitwatch_db import connect
 from flitwatch_domain.errors import Unavailable
 from flitwatch_ops.embedded import Embedded, sweep
+from flitwatch_ops.embedded_host import prepare, wheel
 
 PLACE = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 CHILD = """
@@ -172,6 +174,16 @@ def test_it_runs_for_users_other_than_root() -> None:
     _, status = os.waitpid(child_pid, 0)
     Embedded(place).destroy()
     assert os.waitstatus_to_exitcode(status) == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root runs the server as another user")
+def test_programs_below_a_folder_that_only_root_may_enter_are_opened(folder: Path, tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    shutil.copytree(wheel().parent, closed / "pginstall", symlinks=True)
+    closed.chmod(0o700)
+    host = prepare(folder, closed / "pginstall" / "bin")
+    assert host.try_run("postgres", "--version") == ""
+    assert stat.S_IMODE(closed.stat().st_mode) == 0o701
 
 
 def test_an_absent_server_is_told_with_advice_and_without_the_password() -> None:

@@ -56,18 +56,22 @@ class Host:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("PG") and k not in ("LC_ALL", "LANG")}
         # A file, not a pipe: the server inherits it and would keep a pipe open.
         with tempfile.TemporaryFile("w+") as output:
-            done = subprocess.run(
-                [str(self.bin / program), *args],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                env=environment | {"LC_ALL": "C"},
-                cwd="/",
-                user=self.uid,
-                group=self.gid,
-                extra_groups=[] if self.uid is not None else None,
-                check=False,
-            )
+            try:
+                done = subprocess.run(
+                    [str(self.bin / program), *args],
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    env=environment | {"LC_ALL": "C"},
+                    cwd="/",
+                    user=self.uid,
+                    group=self.gid,
+                    extra_groups=[] if self.uid is not None else None,
+                    check=False,
+                )
+            except PermissionError as problem:
+                # The server's user may not enter a folder on the way to the program.
+                return f"{problem.strerror}: {problem.filename}"
             output.seek(0)
             lines = output.read().strip().splitlines()
         return "" if done.returncode == 0 else (" | ".join(lines[-3:]) or f"{program} exited {done.returncode}")
