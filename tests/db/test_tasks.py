@@ -159,7 +159,7 @@ def test_a_stopped_worker_gives_its_task_back(embedded_db: str, conn: psycopg.Co
     with worker(embedded_db) as first:
         wait_for(conn, task_id, lambda t: t.state == "running")
         first.terminate()
-        assert first.wait(30) == 0
+        assert first.wait(150) == 0
     assert get(conn, task_id).state == "queued"
     with worker(embedded_db):
         done = wait_for(conn, task_id, lambda t: not t.is_open)

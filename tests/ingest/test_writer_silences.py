@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import psycopg
 import pytest
 from ingest.writing import Quarters, append
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -78,9 +78,12 @@ def _seconds(feeds: Iterable[Quarters], count: int) -> Iterator[bytes]:
 
 def _carry(writer: Writer) -> None:
     """Step until the writer has read all that is its own, and write it."""
-    deadline = time.monotonic() + SETTLE_S
-    while writer.step() or not (writer.assigned.mine and writer.assigned.caught_up()):
-        assert time.monotonic() < deadline
+    eventually(
+        lambda: not writer.step() and writer.assigned.mine and writer.assigned.caught_up(),
+        SETTLE_S,
+        0.0,
+        "the writer to read all that is its own",
+    )
     writer.commit()
     writer.commit()
 

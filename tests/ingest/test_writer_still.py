@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import psycopg
 import pytest
 from ingest.writing import Quarters, append, quality, stored, uneven_seconds
+from support.waiting import eventually
 
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
@@ -48,23 +48,28 @@ def test_a_writer_that_stands_still_in_its_transaction_holds_others_up_for_a_whi
         log.create_topic(feed.topic, 2)
         stop = threading.Event()
         writer = Writer(embedded_db, log, settings, stop)
-        deadline = time.monotonic() + LIMIT_S
 
         def carry(seconds: int) -> None:
             append(log, feed.topic, feed.ticks(seconds), (0, 1))
             wanted = writer.measures.records + seconds * 8 * 4
-            while writer.measures.records < wanted:
-                assert time.monotonic() < deadline
+
+            def carried() -> bool:
                 writer.step()
                 writer.commit()
+                return writer.measures.records >= wanted
+
+            eventually(carried, LIMIT_S, 0.0, f"{wanted} records")
 
         try:
             carry(6)
             monkeypatch.setattr(Batch, "write", stand_still)
             append(log, feed.topic, feed.ticks(3), (0, 1))
-            while not stands.is_set():
-                assert time.monotonic() < deadline
+
+            def stands_still() -> bool:
                 writer.step()
+                return stands.is_set()
+
+            eventually(stands_still, LIMIT_S, 0.0, "the writer to stand still")
             with connect(embedded_db) as other:
                 other.execute(f"SET lock_timeout = '{LIMIT_S / 2}s'".encode())
                 assert len(other.execute("SELECT FROM router_1h FOR UPDATE").fetchall()) == 8

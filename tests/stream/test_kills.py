@@ -55,7 +55,7 @@ class Feed(threading.Thread):
     """Appends numbered records of several sources and counts what is acknowledged."""
 
     def __init__(self, url: str) -> None:
-        super().__init__()
+        super().__init__(daemon=True)
         self.url = url
         self.stopping = threading.Event()
         self.appended = 0
