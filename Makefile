@@ -178,9 +178,10 @@ test-servers: # of test-setup
 test-static:
 	@$(MAKE) --no-print-directory -k -j2 -Otarget lint types web test-web test-cxx
 
-# One computation a worker: libraries that start a thread for each core would stand in each other's way.
+# One computation a worker: libraries that start a thread for each core would slow each other down. Files start in their order, so that the platform's test, which waits
+# for minutes, is not the last one.
 test-python: # of test
-	OMP_NUM_THREADS=1 .venv/bin/pytest -q --suite gate -n $(WORKERS) --dist loadfile --durations 10 --durations-min 5
+	OMP_NUM_THREADS=1 .venv/bin/pytest -q --suite gate -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 25 --durations-min 5
 
 test-system: test-setup web ## everything that the gate leaves out, in shards (SHARD=c; FRESH=1: also what passed before), into docs/system-tests.md
 	@cd tests && ../$(PY) -m system.run $(SHARD) $(if $(FRESH),--fresh)

@@ -102,7 +102,8 @@ def run(
                     [
                         *("history", spec, "--seconds", str(history), "--until", str(epoch_s), "--seed", str(seed)),
                         *("--fine", str(min(history, FINE_S)), "--tree"),
-                    ]
+                    ],
+                    {"FLITWATCH_LOG": log_url, "FLITWATCH_DB": db_url},
                 )
             )
         if log_url:
@@ -305,12 +306,17 @@ def _has_runs(db_url: str, cluster: str) -> bool:
 
 
 @contextlib.contextmanager
-def _beside(argv: list[str]) -> Iterator[None]:
-    """A twin command in a process of its own, ended with this one."""
+def _beside(argv: list[str], settings: dict[str, str]) -> Iterator[None]:
+    """Run a twin command in a process of its own, which ends with this one. URLs may hold passwords, so they go into its environment."""
+    import os
     import subprocess
     import sys
 
-    child = subprocess.Popen([sys.executable, "-m", "flitwatch.main", "twin", *argv], stdin=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        [sys.executable, "-m", "flitwatch.main", "twin", *argv],
+        stdin=subprocess.DEVNULL,
+        env={**os.environ, **settings},
+    )
     try:
         yield
     finally:
