@@ -298,6 +298,7 @@ def test_a_recording_that_ends_is_not_silent_and_a_machine_that_stops_is(embedde
     assert (told["fired"], told["series"]) == (0, 0)
 
 
+@pytest.mark.system("faults")
 def test_a_lost_connection_and_a_table_that_is_away_are_waited_for(embedded_db: str, hook: Hook) -> None:
     chosen = config({"name": "h", "kind": "webhook", "url": hook.url})
     with running(embedded_db, chosen) as engine, connect(embedded_db, role="owner", autocommit=True) as conn:

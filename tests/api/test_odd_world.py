@@ -40,7 +40,9 @@ IDENTITIES = (
 )
 
 
-@pytest.fixture(params=["viewer", "operator", "names"])
+@pytest.fixture(
+    params=["viewer", *(pytest.param(who, marks=pytest.mark.system("processes")) for who in ("operator", "names"))]
+)
 def asking(request: pytest.FixtureRequest, embedded_db: str, topic: str) -> Iterator[tuple[Served, dict[str, str]]]:
     rng = random.Random(7)
     with connect(embedded_db) as conn:

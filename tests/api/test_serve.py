@@ -199,6 +199,7 @@ def test_before_it_listens_it_knows_how_far_rows_are_complete(world: World, monk
         assert datetime.fromisoformat(answer["at"]).timestamp() == THROUGH
 
 
+@pytest.mark.system("faults")
 async def test_a_broker_that_is_away_leaves_the_lag_unknown() -> None:
     began = time.monotonic()
     assert await LogEnds("kafka://127.0.0.1:9").get(["ldms.x"]) == {}

@@ -16,6 +16,8 @@ from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.counters.rollups import roll
 
+pytestmark = pytest.mark.system("numeric")
+
 SPANS_S = {"1h": HOUR_S, "6h": 6 * HOUR_S, "24h": DAY_S, "7d": 7 * DAY_S, "30d": 30 * DAY_S, "1y": 365 * DAY_S}
 
 
@@ -58,7 +60,6 @@ def figures(values: list) -> NDArray[np.float64]:
     return np.array([np.nan if v is None else v for v in values], dtype=float)
 
 
-@pytest.mark.system("numeric")
 @pytest.mark.parametrize("name", SPANS_S)
 def test_rolled_up_figures_equal_those_of_finer_tables(api: Served, before: dict[str, dict], name: str) -> None:
     after = answers(api)
@@ -113,7 +114,6 @@ def test_an_empty_year_says_that_nothing_was_counted(api: Served) -> None:
     assert never["counted_share"] == 0 and {*never["flits"]} == {None}
 
 
-@pytest.mark.system("numeric")
 def test_late_rows_are_seen_before_they_are_rolled_up(api: Served, year: Year) -> None:
     """A row in the middle of the year, marked as the writer marks it; and afterwards as it was."""
     at = SHIFT_S + 12 * HOUR_S

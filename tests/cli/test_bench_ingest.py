@@ -44,6 +44,7 @@ def test_records_decode_to_counters_that_grow_by_what_the_pool_says(form: str, q
         assert all(START_S + 10 <= time < START_S + 10.01 for time in times)
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 def test_a_short_run_counts_every_row() -> None:
     argv = ["bench", "ingest", "--routers", "96", "--seconds", "6", "--sets", "quarter", "--stack", "embedded"]

@@ -94,7 +94,9 @@ def test_what_the_log_will_hold_is_told_beside_what_comes(embedded_db: str) -> N
     assert "come to the log before compression, and it keeps 6 h, at most 3.0 GB" in " ".join(said.split())
 
 
-@pytest.mark.parametrize("log", ["kafka://127.0.0.1:9", "postgresql://127.0.0.1:9/none"])
+@pytest.mark.parametrize(
+    "log", [pytest.param("kafka://127.0.0.1:9", marks=pytest.mark.system("faults")), "postgresql://127.0.0.1:9/none"]
+)
 def test_what_cannot_be_reached_fails_with_advice(log: str) -> None:
     code, told = doctor("--db", "postgresql://127.0.0.1:9/none", "--log", log, "--listen", "1")
     failed = {check["name"] for check in told["checks"] if check["state"] == "failed"}

@@ -113,6 +113,7 @@ def test_every_process_serves_its_figures_at_a_port_of_its_own(home: Path, ports
         assert flitwatch(home, "down").returncode == 0
 
 
+@pytest.mark.system("processes")
 @pytest.mark.integration
 def test_links_of_notices_lead_to_the_platform_that_tells(home: Path, ports: Callable[[int], int]) -> None:
     hook, file, port = Hook(), home / "alerts.yaml", str(ports(1))

@@ -96,6 +96,7 @@ def test_what_one_table_refuses_is_said_and_stops_no_other(embedded_db: str, req
     assert maintain(embedded_db)["dropped"]["router_1s"] == 1
 
 
+@pytest.mark.system("faults")
 def test_a_reader_holds_maintenance_up_only_for_its_table(embedded_db: str, request: pytest.FixtureRequest) -> None:
     write(embedded_db, ARCHIVE_S)
     with connect(embedded_db, role="owner") as conn:

@@ -150,6 +150,7 @@ def test_two_writers_may_make_the_same_partition(embedded_db: str) -> None:
         assert conn.execute("SELECT count(*) FROM time_chunk").fetchone() == (1,)
 
 
+@pytest.mark.smoke
 @pytest.mark.system("stores")
 def test_timescaledb_gets_hypertables(timescale_db: str) -> None:
     with connect(timescale_db, role="writer") as conn:

@@ -35,6 +35,7 @@ until = partial(eventually, timeout_s=90, every_s=0.3, what="the state in Slurm"
 
 
 @pytest.mark.integration
+@pytest.mark.smoke
 @pytest.mark.system("schedulers")
 def test_jobs_of_a_real_slurm(slurm: Any, table_log: Log, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_CONF", slurm.environment["SLURM_CONF"])

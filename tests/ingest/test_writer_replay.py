@@ -156,6 +156,7 @@ def test_port_buckets_that_are_written_for_another_topic_wait_until_they_are_who
     assert quality(embedded_db) == ([], [])
 
 
+@pytest.mark.system("faults")
 @pytest.mark.integration
 def test_a_topic_that_waits_while_it_is_rebuilt_holds_no_other_up(
     embedded_db: str, topic: str, monkeypatch: pytest.MonkeyPatch

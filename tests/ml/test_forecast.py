@@ -107,6 +107,7 @@ def test_a_forecast_of_noise_does_not_claim_a_gain() -> None:
     assert result.mape[result.serves] <= result.mape["curve"]
 
 
+@pytest.mark.system("numeric")
 def test_attention_is_deterministic_by_seed_and_its_weights_sum_to_one() -> None:
     import torch
 

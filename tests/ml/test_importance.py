@@ -59,7 +59,10 @@ def test_the_counter_that_alone_carries_the_future_is_first(twin_world, members)
     assert found.learned + found.runs == len(twin_world[0].times) and 5 < found.mape < 40
 
 
-@pytest.mark.parametrize("members", [("ridge",), ("lightgbm",), ("attention alone",)])
+@pytest.mark.parametrize(
+    "members",
+    [("ridge",), ("lightgbm",), pytest.param(("attention alone",), marks=pytest.mark.system("numeric"))],
+)
 def test_where_nothing_is_carried_no_counter_is_claimed(members) -> None:
     found = importances(*nothing_carried(7), NAMES, M, K, (), members)
     assert {one.verdict for one in found.inputs if one.name != TIME} <= {"cannot tell", "not used"}
@@ -104,6 +107,7 @@ def test_only_later_runs_are_asked_and_their_order_in_the_table_is_nothing() -> 
     assert {entry.verdict for entry in changed.inputs if entry.name != TIME} == {"not used"}
 
 
+@pytest.mark.system("numeric")
 def test_attention_weights_are_of_the_nets_only_and_sum_to_one(twin_world) -> None:
     found = importances(*twin_world, COUNTER_NAMES, M, K, (), ("attention alone", "ridge"))
     (weights,) = found.weights

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+import pytest
 from scipy.sparse import coo_array
 
 from flitwatch_routing.integer import Program
@@ -30,6 +31,7 @@ def test_a_small_program_ends_at_its_optimum_with_its_way_there() -> None:
     assert found.value == found.bound == -5
 
 
+@pytest.mark.system("numeric")
 def test_what_is_handed_over_is_taken_where_it_is_better_and_left_where_it_breaks_a_rule() -> None:
     """The best known packing, handed over in a later and shorter search, is at least kept; one that is too heavy is not taken."""
     program, weight, _, full = knapsack(120, 1)

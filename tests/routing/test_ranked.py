@@ -36,6 +36,7 @@ def found(seed: int, large: int, small: int) -> tuple[Reconstruction, dict[tuple
     return made, sent
 
 
+@pytest.mark.system("numeric")
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_the_largest_come_first_and_their_intervals_hold_what_was_sent(seed: int) -> None:
     made, sent = found(seed, 6, 120)

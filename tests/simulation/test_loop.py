@@ -261,10 +261,8 @@ def test_a_reconstruction_task_returns_pairs_and_matrix(embedded_db: str) -> Non
     assert sum(found["pairs"]["bytes"]) == pytest.approx(sum(map(sum, found["matrix"]["bytes"])), rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["lulesh.64", *(pytest.param(name, marks=pytest.mark.system("numeric")) for name in ("miniFE.64", "AMG2013.64"))],
-)
+@pytest.mark.system("numeric")
+@pytest.mark.parametrize("name", ["lulesh.64", "miniFE.64", "AMG2013.64"])
 def test_measured_matrices_go_through_the_loop(shared: Path, name: str) -> None:
     """27-point neighbourhoods as graphStats wrote them; only totals are known, so the order of messages is the loop's own."""
     file = shared / "data" / "comm-matrices" / f"{name}.graphStats.txt"

@@ -10,7 +10,8 @@ from flitwatch_research.studies import wang
 MACHINE = {"topology": "dragonfly:4,4,8,16", "ranks": 125}
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(5, marks=pytest.mark.system("numeric"))])
+@pytest.mark.system("numeric")
+@pytest.mark.parametrize("seed", [1, 5])
 def test_random_nodes_overtake_contiguous_ones_as_messages_grow(seed: int) -> None:
     points = wang.run_fig7({**MACHINE, "seed": seed}, lambda *_: None, lambda: False)["points"]
     assert all(point["conserved"] for point in points)

@@ -16,7 +16,8 @@ def test_the_equations_differ_by_the_window_alone() -> None:
         assert window == pytest.approx(size / 64 / 1024 * 1000 / 800e6)
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(5, marks=pytest.mark.system("numeric"))])
+@pytest.mark.system("numeric")
+@pytest.mark.parametrize("seed", [1, 5])
 def test_large_messages_beside_much_traffic_follow_equation_one(seed: int) -> None:
     machine = {"topology": "dragonfly:4,2,4,4", "load_gib_per_s": 1.0, "sizes": [1 << 20], "allocations": 24}
     (point,) = desensi.run_model({**machine, "seed": seed}, lambda *_: None, lambda: False)["points"]

@@ -164,7 +164,8 @@ def test_amg_does_best_contiguous_and_varies_least_there_with_minimal_routes() -
     assert worse["random-node", "adaptive"] > 1.4 * worse["contiguous", "minimal"]
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(3, marks=pytest.mark.system("numeric"))])
+@pytest.mark.system("numeric")
+@pytest.mark.parametrize("seed", [1, 3])
 def test_fill_boundary_wants_balance_and_suffers_from_bursts(seed: int) -> None:
     # Wang 2018, figures 3 and 10, on a smaller machine: 125 of 512 nodes.
     machine = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "load": 0.5, "seed": seed, "runs": 2}

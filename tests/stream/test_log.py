@@ -59,6 +59,7 @@ def by_partition(records: list[Record]) -> dict[int, list[int]]:
     return offsets
 
 
+@pytest.mark.smoke
 def test_a_record_comes_back_as_it_went(any_log: Log, topic: str) -> None:
     any_log.create_topic(topic, 1)
     with any_log.producer() as producer, any_log.consumer("reader", [topic]) as consumer:
