@@ -180,7 +180,7 @@ test-static:
 
 # Each worker of pytest imports every test file. Compiled here once, that takes each of them ten seconds instead of thirty.
 test-compiled: # of test-static
-	@.venv/bin/pytest -q --suite gate --collect-only >build/collected.log 2>&1 || { cat build/collected.log >&2; exit 1; }
+	@mkdir -p build; .venv/bin/pytest -q --suite gate --collect-only >build/collected.log 2>&1 || { cat build/collected.log >&2; exit 1; }
 
 # One computation a worker: libraries that start a thread for each core would slow each other down. Files start in their order, so that the platform's test, which waits
 # for minutes, is not the last one.
