@@ -49,7 +49,7 @@ def linked(_embedded_template: Server) -> Iterator[Linked]:
             fabric.endpoints.router[ends].astype(np.int64), np.full(len(ends), rate), np.full(len(ends), rate)
         )
         load[job] = np.zeros(len(fabric.links))
-        load[job][links] = routes.loads(traffic, links, 0.0)
+        load[job][links] = routes.loads([traffic], links, 0.0)[:, 0]
     with connect(url, role="writer") as conn:
         fabric_id = fabrics.save(conn, fabric)
         jobs.upsert(

@@ -21,6 +21,7 @@ from flitwatch_domain.explanation.candidates import Blamed
 from flitwatch_domain.explanation.carriers import UNCOUNTED, Count, RouterCounts
 from flitwatch_domain.explanation.case import Evidence, html
 from flitwatch_domain.explanation.chain import chain
+from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.explanation.incident import incident, last
 from flitwatch_domain.explanation.pictures import Line, picture
 
@@ -43,7 +44,21 @@ def cases() -> dict[str, dict[str, Any]]:
     more = replace(
         scenery(beside(3, T0 - 900, sent=(1e10, 1e12), most=1e10)), links=[link(1, 0.1, 2.0), link(2, 0.1, 30.0)]
     )
+    before, third = beside(1, T0 - 900), beside(3, T0 + 100)
+    by_flow = replace(scenery(before, other, third), flow=flow({1: 0.81, 2: 0.05}))
+    slow, early = steps(1.5, 20), steps(1.5, 0)
     return {
+        "by flow": made(slow, by_flow),
+        "by flow, from its first step": made(early, by_flow),
+        "by flow, it started": made(slow, replace(by_flow, flow=flow({3: 0.7, 1: 0.1}))),
+        "by flow, two": made(slow, replace(by_flow, flow=flow({1: 0.4, 2: 0.1, 3: 0.35}))),
+        "by flow, one came after": made(slow, replace(scenery(before, beside(4, T0 + 250)), flow=flow({1: 0.3, 4: 0.5}))),
+        "by flow, who came after alone": made(slow, replace(scenery(before, beside(4, T0 + 250)), flow=flow({4: 0.9}))),
+        "by flow, nobody stands out": made(slow, replace(by_flow, flow=flow({1: 0.3, 2: 0.28}))),
+        "by flow, nothing waits": made(slow, replace(by_flow, flow=flow({1: 0.8}, waiting=0.02))),
+        "by flow, hours": made(slow, replace(by_flow, flow=flow({1: 0.8}, resolution_s=3600))),
+        "by flow, not known": made(slow, replace(near, flow=flow({}, reason="the network cards of the jobs are not counted"))),
+        "slows itself": made(slow, replace(by_flow, flow=flow({1: 0.2}, own=0.7))),
         "named": made(steps(1.5, 20), near),
         "named, steps to come": made(slowdown.Steps(np.arange(40), steps(2.0, 20).time_s[:40], T0, earlier()), near),
         "named, counted by router": made(steps(3.0, 20), replace(near, counted=counted)),
@@ -69,6 +84,19 @@ def cases() -> dict[str, dict[str, Any]]:
         "links not counted": made(steps(1.5, 20), replace(near, own=UNCOUNTED, links=[])),
         "four links": made(steps(1.5, 20), replace(near, links=[link(n, 0.1, 1.0 + n) for n in range(1, 6)])),
     }  # fmt: skip
+
+
+def flow(part: dict[int, float], own: float = 0.01, **more: Any) -> Flow:
+    """What a job waits for: 1.2 cycles a flit, 0.02 in a quiet minute."""
+    given = {
+        "waiting": 1.2,
+        "quiet": 0.02,
+        "counted": 0.98,
+        "quiet_s": T0 - 600.0,
+        "minutes_s": [T0 + 120.0],
+        "resolution_s": 60,
+    }
+    return Flow(part=part, own=own, **{**given, **more})
 
 
 def evidence(told: dict[str, Any]) -> str:
@@ -133,7 +161,16 @@ def written() -> dict[str, Any]:
         "last": last([told["named, over"], told["not slow"]]),
         "no last": last([told["two started"]]),
     }
-    pages = ("named", "sends more", "two started", "not slow", "from its first step", "no counters")
+    pages = (
+        "by flow",
+        "slows itself",
+        "named",
+        "sends more",
+        "two started",
+        "not slow",
+        "from its first step",
+        "no counters",
+    )
     roots = [ROOT, {**ROOT, "victims_total": 4, "utilisation": None}, {**ROOT, "confidence": None}]
     return rounded(
         {"explanations": told, "roots": [chain({**told["named"], "root": one}) for one in roots], "incidents": machine, "pages": {name: Texts(evidence(told[name])).read[:-6] for name in pages}}

@@ -31,7 +31,8 @@ def slow(
 ) -> Any:
     """The explanation of a job that is slow, since so many minutes after AT."""
     candidates = [
-        {"job_id": name, "named": name == named, "nodes": 20, "change": "started"} for name in ("90", "91", "92")
+        {"job_id": name, "named": name == named, "nodes": 20, "change": "started", "part": None}
+        for name in ("90", "91", "92")
     ]
     return {
         "job_pk": int(job), "job_id": job, "user": "ann", "account": None, "name": "app", "nodes": nodes, "state": "RUNNING", "simulated": True,
@@ -68,7 +69,7 @@ def test_the_job_that_costs_most_nodes_in_all_is_the_incident() -> None:
     assert found["judged"] == {"running": 9, "slow": 4, "not_slow": 1, "unknown": 4}
     assert found["as_of"] == minutes(30)
     assert found["detail"] == (
-        "It started on 20 nodes. Job 2 is 50 % slower, job 3 is 100 % slower. That is timing and load, not proof."
+        "It started on 20 nodes. Job 2 is 50 % slower, job 3 is 100 % slower. That is traffic and time, not proof."
     )
 
 

@@ -15,18 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_db import connect
-from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
-from flitwatch_db.jobs import store as jobs
 from flitwatch_db.jobs.explanation import explain
-from flitwatch_db.runs import store as runs
-from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS
-from flitwatch_domain.jobs import Job
-from flitwatch_domain.runs import Run, RunStep
-from flitwatch_twin.accounting import Accounting
-from flitwatch_twin.cluster import Cluster, RunningJob
-from flitwatch_twin.ncl_files import run_header
-from flitwatch_twin.runs import InstrumentedRun
+from flitwatch_domain.counters import LINK_CLASS_COLUMNS
+from flitwatch_research.incidents.site import Feed
+from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.spec import TwinSpec
 
 EPOCH_S = 1_790_000_000 // 3600 * 3600
@@ -82,155 +75,6 @@ def spec(planted: dict[str, Any] | None, instrumented: list[dict[str, Any]]) -> 
             "interference": [planted] if planted else [],
         }
     )
-
-
-class Feed:
-    """Advances a cluster and keeps what its producers would tell; `flush` writes it."""
-
-    def __init__(
-        self, conn: Any, cluster: Cluster, epoch_s: int, fabric_id: int, counted: bool = True, nics: bool = True
-    ) -> None:
-        self.conn, self.cluster, self.epoch_s, self.fabric_id = conn, cluster, epoch_s, fabric_id
-        self.counted, self.nics = counted, nics
-        self._accounting = Accounting(cluster, epoch_s)
-        self._jobs: list[Job] = []
-        self._runs: list[InstrumentedRun] = []
-        self._steps: list[tuple[InstrumentedRun, RunStep]] = []
-        self._ids: dict[InstrumentedRun, int] = {}
-        self._routers: list[tuple[int, NDArray[np.float64]]] = []
-        self._ports: list[tuple[int, NDArray[np.float64], NDArray[np.float64]]] = []
-        self._endpoints: list[tuple[int, NDArray[np.float64]]] = []
-        self._network = cluster.counters.network[:2].copy()
-        self._sent = cluster.counters.nic[3].copy()
-        self.finished: list[InstrumentedRun] = []
-        self._tell(cluster.warm, False)
-
-    def _tell(self, told: list[RunningJob], ended: bool) -> None:
-        for job in told:
-            record = self._accounting.record(job, self.cluster.time_s - 1 if ended else None)
-            self._jobs.append(
-                Job(
-                    cluster="drawn",
-                    job_id=record["job_id"],
-                    state=record["state"],
-                    user=record["user"],
-                    account=record["account"],
-                    name=record["name"],
-                    submit_s=record["submit"],
-                    start_s=record["start"],
-                    end_s=record["end"],
-                    nodes=record["nodes"],
-                    node_list=record["node_list"],
-                    simulated=True,
-                )
-            )
-            if job.run is not None and not ended:
-                self._runs.append(job.run)
-
-    def march(self, seconds: int) -> None:
-        """Advance so many seconds."""
-        for _ in range(seconds):
-            second = self.cluster.advance()
-            self._tell(second.ended, True)
-            self._tell(second.started, False)
-            self._steps += [(run, RunStep(step.step, step.time_ns)) for run, step in second.steps]
-            self.finished += second.finished
-            if self.counted:
-                self._count()
-
-    def _count(self) -> None:
-        held, now = self.cluster.counters, self.cluster.time_s
-        if now % SAMPLED_S:
-            return
-        moved = held.network[:2] - self._network[:2]
-        self._network = held.network[:2].copy()
-        self._routers.append((self.epoch_s + now - 1, self._by_class(moved)))
-        self._ports.append((self.epoch_s + now - SAMPLED_S, moved[0], moved[1]))
-        if self.nics:
-            self._endpoints.append((self.epoch_s + now - 1, held.nic[3] - self._sent))
-            self._sent = held.nic[3].copy()
-
-    def _by_class(self, moved: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Flits and stalls of each router, (columns, R): of all tiles, then of each link class."""
-        links = self.cluster.fabric.counted_links()[:, :40]
-        kinds = self.cluster.fabric.of_class
-        each = [np.where((links >= 0) & kinds(name)[links], moved, 0.0).sum(axis=2) for name in LINK_CLASS_COLUMNS]
-        return np.concatenate([moved.sum(axis=2), *each])
-
-    def close(self) -> None:
-        """The day is over, and what still ran with it."""
-        self._tell(list(self.cluster.running.values()), True)
-        self.flush()
-
-    def flush(self) -> None:
-        """Write what came since the last time."""
-        conn = self.conn
-        jobs.upsert(conn, self._jobs, self.fabric_id)
-        for run in self._runs:
-            job = self.cluster.job_id(run.allocation)
-            header = run_header(run, job, self.epoch_s + int(run.start_s))
-            self._ids[run] = runs.upsert_run(
-                conn,
-                Run(
-                    run_key=f"{run.key}-{self.epoch_s}",
-                    exe=header["exe"],
-                    job_id=job,
-                    start_s=header["start"],
-                    ranks=tuple(run.ranks),
-                    nodes=tuple(run.nodes),
-                    simulated=True,
-                ),
-            )
-        for run, step in self._steps:
-            runs.upsert_steps(conn, self._ids[run], [step])
-        self._flush_counters()
-        self._jobs, self._runs, self._steps = [], [], []
-        conn.commit()
-
-    def _flush_counters(self) -> None:
-        if self._routers:
-            kept = ("rt_flits", "rt_stall_cycles", *(column for pair in LINK_CLASS_COLUMNS.values() for column in pair))
-            columns = {name: np.concatenate([moved[at] for _, moved in self._routers]) for at, name in enumerate(kept)}
-            counters.write_batch(
-                self.conn, counters.Batch(routers=self._rows(self._routers, ROUTER_COLUMNS, columns, 48.0))
-            )
-            there = self.cluster.fabric.counted_links()[:, :40] >= 0
-            by_port = [np.concatenate([np.where(there, one[at], np.nan) for one in self._ports]) for at in (1, 2)]
-            held = self._rows([(ts, moved) for ts, moved, _ in self._ports], (), {}, 1.0)
-            counters.write_batch(
-                self.conn,
-                counters.Batch(
-                    ports=counters.PortRows(held.fabric_id, held.device, held.ts_s, 40 * held.seconds, *by_port)
-                ),
-            )
-        if self._endpoints:
-            sent = {"tx_bytes": np.concatenate([one[1] for one in self._endpoints])}
-            counters.write_batch(
-                self.conn, counters.Batch(endpoints=self._rows(self._endpoints, ENDPOINT_COLUMNS, sent, 1.0))
-            )
-        self._routers, self._ports, self._endpoints = [], [], []
-
-    def _rows(
-        self,
-        taken: list[tuple[int, NDArray[np.float64]]],
-        names: tuple[str, ...],
-        columns: dict[str, NDArray[np.float64]],
-        rate: float,
-    ) -> counters.Rows:
-        """Rows of every device at every sample; `rate`: counted seconds a second."""
-        size = len(next(iter(columns.values()))) // len(taken) if columns else len(taken[0][1])
-        n = size * len(taken)
-        values = np.full((n, len(names)), np.nan)
-        for name, column in columns.items():
-            values[:, names.index(name)] = column
-        return counters.Rows(
-            np.full(n, self.fabric_id, np.int32),
-            np.tile(np.arange(size, dtype=np.int32), len(taken)),
-            np.repeat([ts for ts, _ in taken], size),
-            np.ones(n, np.int32),
-            np.full(n, rate * SAMPLED_S),
-            values,
-        )
 
 
 #: A planted job is an incident where it makes so many steps so many times as long as they are without it.
@@ -353,7 +197,7 @@ class World:
         cluster = draw.cluster(self.seed)
         told = []
         with connect(self.url, role="writer") as conn:
-            feed = Feed(conn, cluster, draw.epoch_s, self.fabric_id, nics=self.nics)
+            feed = Feed(conn, cluster, draw.epoch_s, self.fabric_id, cards=1.0 if self.nics else 0.0)
             felt = felt_s(draw, self.seed)
             feed.march(
                 200 if draw.planted is None else int(max(draw.planted["first_s"] + 100, (felt or 0) + SAMPLED_S))

@@ -130,10 +130,10 @@ def test_loads_are_conserved_on_the_way() -> None:
     blue = between[group[fabric.links.src[between]] != group[fabric.links.dst[between]]]
     must = routes.crossing([job])
     assert must == pytest.approx(16e9 * 3 / 4)
-    assert routes.loads(job, blue, 0.0).sum() == pytest.approx(must)
-    assert routes.loads(job, blue, 0.4).sum() == pytest.approx(1.4 * must)
+    assert routes.loads([job], blue, 0.0).sum() == pytest.approx(must)
+    assert routes.loads([job], blue, 0.4).sum() == pytest.approx(1.4 * must)
     # Whatever enters a router leaves it, at both ends of the job as well: each sends what it receives.
-    load = routes.loads(job, between, 0.4)
+    load = routes.loads([job], between, 0.4)[:, 0]
     into = np.bincount(fabric.links.dst[between], load, len(group))
     out = np.bincount(fabric.links.src[between], load, len(group))
     np.testing.assert_allclose(into, out, rtol=1e-9, atol=1)
@@ -152,7 +152,7 @@ def test_a_job_whose_cards_are_not_counted_has_no_share_and_the_rest_is_not_give
     unseen = JobTraffic(np.array([1, 51]), np.full(2, np.nan), np.full(2, np.nan))
     links = np.flatnonzero(fabric.router_links())
     carried = np.full(len(fabric.links), np.nan)
-    carried[links] = routes.loads(seen, links, 0.0) * 1.5
+    carried[links] = routes.loads([seen], links, 0.0)[:, 0] * 1.5
     used = links[carried[links] > 0]
     found = shares(routes, [seen, unseen], used, carried)
     assert np.isnan(found.share[:, 1]).all()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from psycopg.sql import SQL
 
 from flitwatch_db.diagnosis import roots
-from flitwatch_db.jobs import onset_counters
+from flitwatch_db.jobs import flow, onset_counters
 from flitwatch_db.jobs.as_of import job_at
 from flitwatch_db.jobs.onset_counters import rows_of
 from flitwatch_domain.explanation import answer, slowdown
@@ -297,6 +297,7 @@ def _scene(
         any(v[1] is not None for v in sent.values()),
         counted.of(np.setdiff1d(ends, place["router"])),
         counted,
+        flow.of_job(conn, job, place, low, end, now_s),
     )
 
 

@@ -699,6 +699,17 @@ class Fit(TypedDict):
     band: list[BandPoint]
 
 
+class FlowWaiting(TypedDict):
+    waiting: float | None
+    quiet: float | None
+    own_part: float | None
+    counted: float | None
+    quiet_from: str | None
+    minutes: list[str]
+    resolution_s: int
+    unknown_because: str | None
+
+
 class ForecastInput(TypedDict):
     name: str
     meaning: str
@@ -1837,7 +1848,7 @@ class SlowJob(TypedDict):
     nodes: int | None
     state: str
     simulated: bool
-    verdict: Literal['named', 'cannot tell', 'not slow']
+    verdict: Literal['named', 'slows itself', 'cannot tell', 'not slow']
     reasons: list[str]
     factor: float
     lost_s: float
@@ -2420,6 +2431,7 @@ class CandidateJob(TypedDict):
     sent_after_bytes_per_s: float | None
     blame: StoredBlame | None
     score: float
+    part: float | None
     parts: ScoreParts
     why_not: str | None
 
@@ -2539,7 +2551,7 @@ class Explanation(TypedDict):
     end: str | None
     simulated: bool
     as_of: str
-    verdict: Literal['named', 'cannot tell', 'not slow']
+    verdict: Literal['named', 'slows itself', 'cannot tell', 'not slow']
     reasons: list[str]
     title: str
     detail: str
@@ -2553,6 +2565,7 @@ class Explanation(TypedDict):
     candidates: list[CandidateJob]
     candidates_total: int
     named: str | None
+    flow: FlowWaiting | None
     remedies: list[Remedy]
     chain: list[ChainSentence]
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +75,27 @@ class Shares:
     detour: float
 
 
+class Routes(Protocol):
+    """Expected loads of links on one machine.
+
+    Attributes
+    ----------
+    reason : str or None       why the machine has no estimate; None where it has one
+    links : int                of the fabric
+    """
+
+    reason: str | None
+    links: int
+
+    def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
+        """The part of traffic that takes a longer way than it must, by what each link carried: float64 (L,), NaN where not counted."""
+        ...
+
+    def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
+        """Bytes that jobs are expected to put on links between routers: float64 (len(links), len(jobs))."""
+        ...
+
+
 class DragonflyRoutes:
     """Expected loads of links on one dragonfly whose groups are all joined by cables.
 
@@ -82,6 +104,7 @@ class DragonflyRoutes:
 
     def __init__(self, fabric: Fabric) -> None:
         self.reason: str | None = None
+        self.links = len(fabric.links)
         if fabric.kind is not FabricKind.DRAGONFLY:
             self.reason = "Shares of jobs are estimated on dragonflies only: the routes of this machine are not known."
             return
@@ -150,20 +173,10 @@ class DragonflyRoutes:
 
     def crossing(self, jobs: Sequence[JobTraffic]) -> float:
         """Bytes that must go from group to group."""
-        total = 0.0
-        for job in jobs:
-            for flow in self._flows(job):
-                apart = self._by_group(flow)
-                total += apart.sum()
-        return total
-
-    def _by_group(self, flow: _Flow) -> Floats:
-        """Bytes from group to group, (groups, groups), none on the diagonal."""
-        out = np.bincount(self._group, flow.sent, self._groups)
-        goes = np.bincount(self._group, flow.goes, self._groups)
-        apart: Floats = np.outer(out, goes).astype(np.float64)
-        np.fill_diagonal(apart, 0.0)
-        return apart
+        flows = [flow for job in jobs for flow in self._flows(job)]
+        if not flows:
+            return 0.0
+        return float(self._apart(np.stack([one.sent for one in flows]), np.stack([one.goes for one in flows])).sum())
 
     def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
         """The part of traffic between groups that takes a third group.
@@ -184,58 +197,81 @@ class DragonflyRoutes:
         crossed = carried[blue][counted].sum() / counted.mean()
         return float(np.clip(crossed / must - 1, 0.0, 1.0))
 
-    def loads(self, job: JobTraffic, links: Ints, detour: float) -> Floats:
-        """Bytes that a job is expected to put on links between routers: float64 (len(links),)."""
-        load = np.zeros(len(links))
-        group = self._group[self._src[links]]
-        local = group == self._group[self._dst[links]]
-        for flow in self._flows(job):
-            apart = self._by_group(flow)
-            first, second = self._legs(apart, detour)
-            to = self._group[self._dst[links]]
-            load[~local] += ((first + second) / np.maximum(self._cables, 1))[group[~local], to[~local]]
-            for g in np.unique(group[local]).tolist():
-                here = local & (group == g)
-                inside = self._inside(g, flow, first, second, apart, detour)
-                load[here] += self._on(
-                    g, inside, self._place[self._src[links[here]]], self._place[self._dst[links[here]]]
-                )
+    def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
+        """Bytes that jobs are expected to put on links between routers: float64 (len(links), len(jobs))."""
+        flows = [(at, flow) for at, job in enumerate(jobs) for flow in self._flows(job)]
+        load = np.zeros((len(links), len(jobs)))
+        if not flows or not len(links):
+            return load
+        sent, goes = (np.stack([getattr(flow, name) for _, flow in flows]) for name in ("sent", "goes"))
+        apart = self._apart(sent, goes)
+        first, second = self._legs(apart, detour)
+        each = np.zeros((len(links), len(flows)))
+        group, to = self._group[self._src[links]], self._group[self._dst[links]]
+        local = group == to
+        each[~local] = ((first + second) / np.maximum(self._cables, 1))[:, group[~local], to[~local]].T
+        for g in np.unique(group[local]).tolist():
+            here = np.flatnonzero(local & (group == g))
+            inside = self._inside(g, sent, goes, first, second, apart, detour)
+            each[here] = self._on(g, *inside, self._place[self._src[links[here]]], self._place[self._dst[links[here]]])
+        for place, (at, _) in enumerate(flows):
+            load[:, at] += each[:, place]
         return load
+
+    def _apart(self, sent: Floats, goes: Floats) -> Floats:
+        """Bytes from group to group, (flows, groups, groups), none on the diagonal; `sent` and `goes` (flows, routers)."""
+        one_hot = np.zeros((self._routers, self._groups))
+        one_hot[np.arange(self._routers), self._group] = 1.0
+        apart: Floats = (sent @ one_hot)[:, :, None] * (goes @ one_hot)[:, None, :]
+        apart[:, np.arange(self._groups), np.arange(self._groups)] = 0.0
+        return apart
 
     def _legs(self, apart: Floats, detour: float) -> tuple[Floats, Floats]:
         """Bytes between pairs of groups on the first way out (direct ones included), and on the second after a third group."""
         thirds = max(1, self._groups - 2)
         off = ~np.eye(self._groups, dtype=bool)
-        out = (apart.sum(axis=1)[:, None] - apart) / thirds * off
-        into = (apart.sum(axis=0)[None, :] - apart) / thirds * off
+        out = (apart.sum(axis=2)[:, :, None] - apart) / thirds * off
+        into = (apart.sum(axis=1)[:, None, :] - apart) / thirds * off
         return (1 - detour) * apart + detour * out, detour * into
 
-    def _inside(self, g: int, flow: _Flow, first: Floats, second: Floats, apart: Floats, detour: float) -> Floats:
-        """Bytes from router to router of a group."""
-        members = self._members[g]
-        sent, goes = flow.sent[members], flow.goes[members]
-        made = np.outer(sent, goes)
-        if sent.sum() > 0:
-            made += np.outer(sent / sent.sum(), first[g] @ self._leaves[g])
-        if goes.sum() > 0:
-            # What arrives for this group: direct, and over the last leg of a detour.
-            arriving = (1 - detour) * apart[:, g] + second[:, g]
-            made += np.outer(arriving @ self._enters[g], goes / goes.sum())
-        if detour:
-            through = apart.copy()
-            through[g], through[:, g] = 0.0, 0.0
-            made += self._enters[g].T @ (through * detour / max(1, self._groups - 2)) @ self._leaves[g]
-        np.fill_diagonal(made, 0.0)
-        return made
+    def _inside(
+        self, g: int, sent: Floats, goes: Floats, first: Floats, second: Floats, apart: Floats, detour: float
+    ) -> tuple[Floats, Floats]:
+        """Bytes from router to router of a group as sums of products: two arrays (flows, products, routers of it).
 
-    def _on(self, g: int, made: Floats, src: Ints, dst: Ints) -> Floats:
-        """Bytes on cables of a group, of bytes from router to router: direct, else over a router between, every one alike."""
-        cables = self._direct[g]
+        In turn: what stays, what leaves, what arrives, and what passes through to another group. Of the last only where it enters and where it
+        leaves is kept, as if the two had nothing to do with each other.
+        """
+        members, leaves, enters = self._members[g], self._leaves[g], self._enters[g]
+        own, wanted = sent[:, members], goes[:, members]
+        # What arrives for this group: direct, and over the last leg of a detour.
+        arriving = (1 - detour) * apart[:, :, g] + second[:, :, g]
+        through = apart * (detour / max(1, self._groups - 2))
+        through[:, g], through[:, :, g] = 0.0, 0.0
+        source = [own, _parts(own), arriving @ enters, through.sum(axis=2) @ enters]
+        target = [wanted, first[:, g] @ leaves, _parts(wanted), _parts(through.sum(axis=1) @ leaves)]
+        return np.stack(source, axis=1), np.stack(target, axis=1)
+
+    def _on(self, g: int, source: Floats, target: Floats, src: Ints, dst: Ints) -> Floats:
+        """Bytes on cables of a group, (cables, flows), of bytes from router to router: direct, else over a router between, every one alike."""
         joined, ways = self._adjacent[g], self._ways[g]
-        turning = np.where(joined > 0, 0.0, np.divide(made, ways, out=np.zeros_like(made), where=ways > 0))
-        onward = (turning[src] * joined[dst]).sum(axis=1)
-        before = (turning[:, dst] * joined[:, src]).sum(axis=0)
-        return np.asarray((made[src, dst] + onward + before) / np.maximum(cables[src, dst], 1), float)
+        turns = np.where((joined > 0) | (ways <= 0), 0.0, 1 / np.maximum(ways, 1))
+        np.fill_diagonal(turns, 0.0)
+        flows, products, size = source.shape
+        onward = (turns[src] * joined[dst]) @ target.reshape(-1, size).T
+        before = (turns[:, dst] * joined[:, src]).T @ source.reshape(-1, size).T
+        begins, ends = source.reshape(-1, size)[:, src].T, target.reshape(-1, size)[:, dst].T
+        each = begins * (ends + onward) + before * ends
+        each = each.reshape(len(src), flows, products).sum(axis=2)
+        on_each: Floats = each / np.maximum(self._direct[g][src, dst], 1)[:, None]
+        return on_each
+
+
+def _parts(values: Floats) -> Floats:
+    """Rows over their sums; rows of zeros stay so."""
+    whole = values.sum(axis=-1, keepdims=True)
+    parts: Floats = np.divide(values, whole, out=np.zeros_like(values), where=whole > 0)
+    return parts
 
 
 def shares(
@@ -259,9 +295,7 @@ def shares(
     known = [job for job in jobs if job.known]
     detour = routes.detour(known, carried)
     load = np.full((len(links), len(jobs)), np.nan)
-    for at, job in enumerate(jobs):
-        if job.known:
-            load[:, at] = routes.loads(job, links, detour)
+    load[:, [job.known for job in jobs]] = routes.loads(known, links, detour)
     total = np.nansum(load, axis=1)
     counted = np.full(len(links), np.nan) if carried is None else carried[links]
     explained = np.divide(total, counted, out=np.full(len(links), np.nan), where=counted > 0)

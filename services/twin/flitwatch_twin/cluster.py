@@ -220,6 +220,7 @@ class Cluster:
                     app.name,
                     placement=Placement(entry.placement),
                     urgent=True,
+                    demand=entry.demand,
                 )
         for user, planted in self._planted.items():
             nodes = min(planted.nodes, self.machine.nodes // 2)
@@ -304,7 +305,7 @@ class Cluster:
             if job.user in self._muted:
                 continue
             if job.run is not None:
-                amount = job.run.application.demand * job.moved
+                amount = job.run.application.demand * job.allocation.request.demand * job.moved
                 if amount:
                     for _, pattern in job.patterns:
                         patterns.append(pattern)

@@ -37,7 +37,7 @@ def _habits(users: Users, user: int, entry: InterferenceSpec) -> None:
     users.nodes[user] = entry.nodes
     users.duration_s[user] = entry.lasts_s
     users.activity[user] = 0.0
-    users.duty[user], users.burst_s[user] = 0.95, 120.0
+    users.duty[user], users.burst_s[user] = entry.duty, entry.burst_s
     users.rate[user], users.io_rate[user], users.incast_rate[user] = 0.15, 0.02, 0.0
     users.exchange[user] = Exchange.ALL_TO_ALL
     users.checkpoint_every_s[user], users.checkpoint_s[user] = 600.0, 30.0

@@ -21,7 +21,7 @@ class Placement(Enum):
 
 @dataclass(frozen=True)
 class Request:
-    """A job that waits. `user` indexes users; without `placement` a coin decides; `urgent` goes to the queue's head."""
+    """A job that waits. `user` indexes users; without `placement` a coin decides; `urgent` goes to the queue's head; `demand` multiplies what it sends."""
 
     user: int
     nodes: int
@@ -30,6 +30,7 @@ class Request:
     name: str = ""
     placement: Placement | None = None
     urgent: bool = False
+    demand: float = 1.0
 
 
 @dataclass(frozen=True)

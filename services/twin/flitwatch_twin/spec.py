@@ -54,13 +54,17 @@ class UsersSpec(_Strict):
 
 
 class InstrumentedSpec(_Strict):
-    """An application that measures its own steps: submitted at `first_s` and every `every_s` after, on the lowest free nodes or on any."""
+    """An application that measures its own steps: submitted at `first_s` and every `every_s` after, on the lowest free nodes or on any.
+
+    `demand` multiplies what it sends: beyond what the network takes, it slows itself.
+    """
 
     application: str
     nodes: int | None = Field(None, ge=1)
     placement: Literal["lowest", "scattered"] = "lowest"
     first_s: float = Field(0.0, ge=0)
     every_s: Seconds = 600.0
+    demand: float = Field(1.0, gt=0, le=20)
 
     @model_validator(mode="after")
     def _known(self) -> InstrumentedSpec:
@@ -70,7 +74,10 @@ class InstrumentedSpec(_Strict):
 
 
 class InterferenceSpec(_Strict):
-    """A planted user: jobs of `nodes` nodes at `first_s`, each `lasts_s` long, again every `every_s`; `rate` 1 is a node's full rate."""
+    """A planted user: jobs of `nodes` nodes at `first_s`, each `lasts_s` long, again every `every_s`; `rate` 1 is a node's full rate.
+
+    It sends in bursts of `burst_s` on average, for the part `duty` of its time.
+    """
 
     mechanism: Literal["bandwidth", "io", "incast"]
     nodes: int = Field(ge=2)
@@ -78,6 +85,8 @@ class InterferenceSpec(_Strict):
     lasts_s: Seconds = 240.0
     every_s: Seconds = 480.0
     rate: float = Field(1.2, gt=0, le=5)
+    duty: float = Field(0.95, gt=0, le=1)
+    burst_s: Seconds = 120.0
 
 
 class LdmsSpec(_Strict):

@@ -386,7 +386,7 @@ export const remedyShape = v.object({
 export const explanationShape = v.object({
   as_of: v.string(),
   end: text,
-  verdict: v.picklist(["named", "cannot tell", "not slow"]),
+  verdict: v.picklist(["named", "slows itself", "cannot tell", "not slow"]),
   title: v.string(),
   detail: v.string(),
   reasons: v.array(v.string()),

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from flitwatch_api.diagnosis.schemas import CongestionRoot
 
-Verdict = Literal["named", "cannot tell", "not slow"]
+Verdict = Literal["named", "slows itself", "cannot tell", "not slow"]
 
 
 class JobSlowdown(BaseModel):
@@ -114,9 +114,29 @@ class CandidateJob(BaseModel):
     sent_before_bytes_per_s: float | None = Field(description="By its network cards; null: not counted.")
     sent_after_bytes_per_s: float | None
     blame: StoredBlame | None
-    score: float = Field(description="Product of the parts, as a share of all candidates'.")
+    score: float = Field(
+        description="Its `part`, or 0 where it started after the slow stretch began; where parts are not known the product of `parts`, as a share of all candidates'."
+    )
+    part: float | None = Field(
+        description="0 to 1: how much of what the slow job waits for comes with its traffic; null: not known."
+    )
     parts: ScoreParts
     why_not: str | None = Field(description="Why its score is 0.")
+
+
+class FlowWaiting(BaseModel):
+    """What the job waits for, by flow: stall cycles a flit that its traffic meets on its way."""
+
+    waiting: float | None = Field(description="Beyond the quiet ones, over the minutes; null: not known.")
+    quiet: float | None = Field(description="In the quiet minute.")
+    own_part: float | None = Field(description="0 to 1: how much of it comes with the job's own traffic.")
+    counted: float | None = Field(description="0 to 1: the part of its way that is counted.")
+    quiet_from: datetime | None = Field(description="When the quiet minute began.")
+    minutes: list[datetime] = Field(
+        description="When the minutes of the slow stretch began that are looked at: the worst."
+    )
+    resolution_s: int = Field(description="How long they are: 60, or 3600 where minutes are no longer kept.")
+    unknown_because: str | None
 
 
 class Remedy(BaseModel):
@@ -169,7 +189,12 @@ class Explanation(BaseModel):
     groups: list[CarryingGroup]
     candidates: list[CandidateJob] = Field(description="The most likely first.")
     candidates_total: int
-    named: str | None = Field(description="The job that is named.")
+    named: str | None = Field(
+        description="The job that is named; of several the first, and `candidates` say which others are."
+    )
+    flow: FlowWaiting | None = Field(
+        description="What it waits for; null where it is not slow, or its place is not known."
+    )
     remedies: list[Remedy]
     chain: list[ChainSentence] = Field(description="The same as sentences, as alerts, evidence and commands print it.")
 

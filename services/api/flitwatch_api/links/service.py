@@ -244,7 +244,7 @@ async def job_paths(platform: Platform, conn: Connection, asked: WindowQuery, jo
             carried = _carried(topology, await _count(conn, asked))
             detour = routes.detour([job for job in jobs if job.known], carried)
             links = np.flatnonzero(topology.network)
-            load = await asyncio.to_thread(routes.loads, jobs[at], links, detour)
+            load = (await asyncio.to_thread(routes.loads, [jobs[at]], links, detour))[:, 0]
             load = load / asked.window.length_s
         else:
             reason = NO_CARDS

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import orjson
 
-from flitwatch import advice_value
+from flitwatch import advice_value, incident_study
 from flitwatch.console import emit, executor_option, json_option, progress
 from flitwatch_domain.importers.local import as_local
 
@@ -36,6 +36,15 @@ from flitwatch_domain.importers.local import as_local
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="advice-value: a log in the Standard Workload Format (.swf, .swf.gz) whose jobs are submitted in the place of drawn ones.",
 )
+@click.option(
+    "--draws", type=click.IntRange(1, 10_000), help=f"incidents: simulated days.  [default: {incident_study.DRAWS}]"
+)
+@click.option(
+    "--resolution",
+    type=click.Choice(incident_study.RESOLUTIONS),
+    help="incidents: ask while a day lasts, or only afterwards, of the minutes that are kept.  [default: live]",
+)
+@click.option("--kind", "kinds", multiple=True, help="incidents: only days of this kind, repeatable.")
 @click.option("--processes", type=click.IntRange(1, 64), help="advice-value: processes side by side.")
 @executor_option
 @json_option
@@ -52,24 +61,36 @@ def study(
     days: int | None,
     jobs: Path | None,
     worlds: tuple[str, ...],
+    draws: int | None,
+    resolution: str | None,
+    kinds: tuple[str, ...],
     processes: int | None,
     executor: str,
     as_json: bool,
 ) -> None:
-    """Reproduce the published study NAME, or measure what advice is worth (advice-value); without NAME, list the studies."""
+    """Reproduce the published study NAME, or measure what advice is worth (advice-value) or who is named for incidents (incidents); without NAME, list the studies."""
     from flitwatch_db.tasks.executors import is_local, open_executor
     from flitwatch_research.studies import output, registry, shared
 
     if name is None:
         published = {name: summary for name, (_, _, summary) in registry.STUDIES.items()}
-        emit({**published, advice_value.NAME: advice_value.SUMMARY}, as_json)
+        own = {one.NAME: one.SUMMARY for one in (advice_value, incident_study)}
+        emit({**published, **own}, as_json)
+        return
+    of_incidents = {"--draws": draws, "--resolution": resolution, "--kind": kinds}
+    if name == incident_study.NAME:
+        foreign = {"--runs": runs, "--threads": threads, "--topology": topology, "--set": settings, "--out": out}
+        foreign |= {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs, "--world": worlds}
+        _only(name, {**foreign, "--processes": processes})
+        incident_study.run(draws, seed, resolution, kinds, as_json)
         return
     if name == advice_value.NAME:
-        _only(name, {"--runs": runs, "--seed": seed, "--threads": threads, "--topology": topology, "--set": settings})
+        foreign = {"--runs": runs, "--seed": seed, "--threads": threads, "--topology": topology, "--set": settings}
+        _only(name, {**foreign, **of_incidents})
         advice_value.run(seeds, first_seed, days, jobs, worlds, processes, executor, out, as_json)
         return
     foreign = {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs}
-    _only(name, {**foreign, "--world": worlds, "--processes": processes})
+    _only(name, {**foreign, **of_incidents, "--world": worlds, "--processes": processes})
     chosen = registry.find(name)
     if out is not None and out.is_file():
         raise click.UsageError(f"--out {out} is a file; this study writes a folder")

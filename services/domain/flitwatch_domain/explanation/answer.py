@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_domain.explanation import flow as flow_rule
 from flitwatch_domain.explanation import remedies, words
-from flitwatch_domain.explanation.candidates import Candidate, Scene, ranked
+from flitwatch_domain.explanation.candidates import Candidate, Scene, by_flow, ranked
 from flitwatch_domain.explanation.carriers import Count, LinkCount, carrying
 from flitwatch_domain.explanation.chain import chain
+from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.explanation.onset_context import OnsetContext
 from flitwatch_domain.explanation.result import (
     CandidateJob,
@@ -21,6 +23,7 @@ from flitwatch_domain.explanation.result import (
     CarryingLink,
     Explanation,
     Finding,
+    FlowWaiting,
     JobSlowdown,
     Stalls,
     Verdict,
@@ -93,30 +96,34 @@ def explanation(
     """The answer as docs/contracts/explanation.md describes it; times are datetimes. `root` is where the congestion on its links begins, if that was found."""
     links = [] if scene is None else carrying(scene.links)
     candidates = [] if scene is None or found is None else _candidates(scene, links)
+    flow = None if scene is None or scene.flow is None or not scene.flow.known else scene.flow
     slow = found is not None and found.factor >= LEAST_SLOWDOWN
-    reasons = (
-        _not_told(job, watched, found, now_s) if not slow or found is None else _in_the_way(found, scene, candidates)
-    )
+    blamed = _blamed(job, found, scene, flow, candidates) if slow and found is not None else []
     if slow and found is not None:
-        verdict: Verdict = "cannot tell" if reasons else "named"
+        itself = flow is not None and flow_rule.slows_itself(flow)
+        verdict: Verdict = "slows itself" if itself else "named" if blamed else "cannot tell"
+        reasons = [] if verdict != "cannot tell" else _in_the_way(found, scene, flow, candidates)
     else:
+        reasons = _not_told(job, watched, found, now_s)
         verdict = "cannot tell" if reasons else "not slow"
         found = None
-    named = candidates[0] if verdict == "named" else None
+    blamed = blamed if verdict == "named" else []
+    named = blamed[0] if blamed else None
     onset = None if found is None else _onset(found, scene, named)
     window = None if scene is None or found is None else scene.root_window(now_s)
     made: Finding = {
         "job_pk": job["job_pk"], "job_id": job["job_id"], "cluster": job["cluster"], "user": job["user"], "account": job["account"], "name": job["name"],
         "state": job["state"], "nodes": job["nodes"], "start": _at_if_known(job["start_s"]), "end": _at_if_known(job["end_s"]), "simulated": job["simulated"],
         "as_of": _at(now_s), "verdict": verdict, "reasons": reasons,
-        "title": words.title(job, verdict, found, onset, named), "detail": words.detail(verdict, reasons, found, scene, named),
+        "title": words.title(verdict, found, onset, blamed), "detail": words.detail(verdict, reasons, found, scene, blamed),
         "slowdown": None if found is None or onset is None else _slowdown(found, scene, onset),
         "routers": None if scene is None or found is None else {"routers": len(np.unique(scene.router)), **_count(scene.own)},
         "links": [_link(one) for one in links] if slow else [], "root": root if slow else None,
         "root_from": None if window is None else _at(window[0]), "root_to": None if window is None else _at(window[1]),
         "groups": _groups(scene) if slow and scene is not None else [],
-        "candidates": [_candidate(one, one is named) for one in candidates[:MOST_CANDIDATES]], "candidates_total": len(candidates),
+        "candidates": [_candidate(one, one in blamed) for one in candidates[:MOST_CANDIDATES]], "candidates_total": len(candidates),
         "named": None if named is None else named.job.job_id,
+        "flow": None if scene is None or scene.flow is None or not slow else _flow(scene.flow),
         "remedies": remedies.remedies(job, found, named, now_s, None if scene is None else scene.rose),
     }  # fmt: skip
     return {**made, "chain": chain(made)}
@@ -153,13 +160,29 @@ def _runs(count: int) -> str:
     return "without an earlier run one" if count == 0 else f"{count} earlier run{'s' if count > 1 else ''}"
 
 
-def _in_the_way(found: Slowdown, scene: OnsetContext | None, candidates: Sequence[Candidate]) -> list[str]:
+def _blamed(
+    job: Row, found: Slowdown, scene: OnsetContext | None, flow: Flow | None, candidates: Sequence[Candidate]
+) -> list[Candidate]:
+    """Who is named for a slow stretch, the most likely first: by flow, or by places and times where that is not known."""
+    if flow is None or found.basis == "own steps":
+        return list(candidates[:1]) if not _in_the_way(found, scene, flow, candidates) else []
+    by_pk = {one.job.job_pk: one for one in candidates}
+    before = [pk for pk, one in by_pk.items() if one.score > 0]
+    after = [pk for pk, one in by_pk.items() if one.score <= 0 and one.part]
+    return [by_pk[one] for one in flow_rule.named(flow, job["job_pk"], before, after)]
+
+
+def _in_the_way(
+    found: Slowdown, scene: OnsetContext | None, flow: Flow | None, candidates: Sequence[Candidate]
+) -> list[str]:
     """Why nobody is named for a slow stretch; empty where the first candidate is."""
     reasons: list[str] = []
     if found.basis == "own steps":
         reasons.append(f"fewer than {LEAST_RUNS} earlier runs: a change of its own work looks the same as congestion")
     if scene is None:
         return [*reasons, "its place on a fabric with counters over time is not known"]
+    if flow is not None:
+        return [*reasons, _by_flow(flow, candidates)]
     if found.from_start:
         reasons.append("it was slow from its first step, so nothing that changed while it ran explains it")
     rose = scene.rose
@@ -172,6 +195,17 @@ def _in_the_way(found: Slowdown, scene: OnsetContext | None, candidates: Sequenc
     if reasons:
         return reasons
     return _between(scene, candidates)
+
+
+def _by_flow(flow: Flow, candidates: Sequence[Candidate]) -> str:
+    if not flow.carried:
+        return (
+            "the links that its traffic takes stall no more than when they are quiet, so the network did not carry it"
+        )
+    likely = [one for one in candidates if one.score > 0]
+    if not likely:
+        return "links on its way stall, and no job that ran before it was slow sends more over them"
+    return f"links on its way stall, and no job stands out: the largest part is {words.percent(likely[0].score)}, of job {likely[0].job.job_id}"
 
 
 def _between(scene: OnsetContext, candidates: Sequence[Candidate]) -> list[str]:
@@ -202,7 +236,27 @@ def _between(scene: OnsetContext, candidates: Sequence[Candidate]) -> list[str]:
 def _candidates(scene: OnsetContext, links: Sequence[LinkCount]) -> list[Candidate]:
     ends = [(one.src_router, one.dst_router) for one in links]
     gained = None if scene.counted is None else scene.counted.gained
-    return ranked(scene.beside, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends, gained))
+    made = ranked(scene.beside, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends, gained))
+    flow = scene.flow
+    return by_flow(made, flow, scene.high_s) if flow is not None and flow.known else made
+
+
+def _flow(flow: Flow) -> FlowWaiting:
+    known = flow.known
+    return {
+        "waiting": flow.waiting if known else None,
+        "quiet": flow.quiet if known else None,
+        "own_part": flow.own if known else None,
+        "counted": flow.counted if known else None,
+        "quiet_from": _at(flow.quiet_s) if known else None,
+        "minutes": [_at(at) for at in flow.minutes_s] if known else [],
+        "resolution_s": flow.resolution_s,
+        "unknown_because": flow.reason
+        if flow.reason is not None
+        else None
+        if known
+        else "most of its way is not counted",
+    }
 
 
 def _onset(found: Slowdown, scene: OnsetContext | None, named: Candidate | None) -> float:
@@ -282,5 +336,5 @@ def _candidate(one: Candidate, named: bool) -> CandidateJob:
         "shared_routers": one.shared_routers, "shared_groups": one.shared_groups, "shared_links": one.shared_links, "exposure": one.exposure, "footprint": one.footprint,
         "change": one.change, "changed": _at_if_known(one.changed_s), "sent_before_bytes_per_s": job.sent_before, "sent_after_bytes_per_s": job.sent_after,
         "blame": None if blamed is None else {"estimate_id": blamed.estimate_id, "q": blamed.q, "verdict": blamed.verdict, "found": blamed.found},
-        "score": one.score, "parts": {"timing": one.timing, "load": one.load, "presence": one.presence, "blame": one.blame}, "why_not": one.why_not,
+        "score": one.score, "part": one.part, "parts": {"timing": one.timing, "load": one.load, "presence": one.presence, "blame": one.blame}, "why_not": one.why_not,
     }  # fmt: skip

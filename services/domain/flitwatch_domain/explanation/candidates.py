@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_domain.blame import NAMED
+from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.neighbourhood import nodes_near
 
 Floats = NDArray[np.float64]
@@ -76,6 +77,7 @@ class NeighbourJob:
     blamed: Blamed | None = None
 
 
+AFTER = "it started after the slow stretch had begun"
 UNKNOWN_BEFORE = "it started long before, and what its network cards sent before is not known"
 
 Change = Literal["started", "sends more", "none"]
@@ -96,7 +98,8 @@ class Candidate:
     change : what it did at the onset; changed_s: when, epoch seconds, or None
     timing, load, presence : 0..1       change within the interval; share of what all changes added; share of the slow stretch that it ran
     blame : 1, or `BLAME_FACTOR`
-    score : 0..1          share of the product of the parts among all candidates
+    part : 0..1 or None   of what the slow job waits for, by flow; None where that is not known
+    score : 0..1          `part`; where that is not known, the share of the product of the others among all candidates
     why_not : str or None     why its score is 0
     """
 
@@ -116,6 +119,7 @@ class Candidate:
     blame: float
     score: float
     why_not: str | None
+    part: float | None = None
 
 
 @dataclass(frozen=True)
@@ -178,6 +182,17 @@ def ranked(jobs: Sequence[NeighbourJob], scene: Scene) -> list[Candidate]:
     return sorted(scored, key=lambda one: (-one.score, -one.exposure, one.job.job_pk))
 
 
+def by_flow(ranking: Sequence[Candidate], flow: Flow, high_s: float) -> list[Candidate]:
+    """The same jobs by their parts of what the slow job waits for; who started after it began to be slow has no score."""
+    made = []
+    for one in ranking:
+        part = flow.part.get(one.job.job_pk, 0.0)
+        late = one.job.start_s > high_s + SLACK_S
+        why_not = AFTER if late else "its traffic does not pass where the slow job waits" if part <= 0 else None
+        made.append(_with(one, part=part, score=0.0 if late else part, why_not=why_not))
+    return sorted(made, key=lambda one: (-one.score, -(one.part or 0.0), -one.exposure, one.job.job_pk))
+
+
 def _with(one: Candidate, **changes: object) -> Candidate:
     from dataclasses import replace
 
@@ -222,7 +237,7 @@ def _draft(job: NeighbourJob, scene: Scene) -> Candidate:
 def _timing(job: NeighbourJob, scene: Scene) -> tuple[Change, float | None, float, str | None]:
     late = scene.low_s - job.start_s
     if job.start_s > scene.high_s + SLACK_S:
-        return "none", None, 0.0, "it started after the slow stretch had begun"
+        return "none", None, 0.0, AFTER
     if late <= LONGEST_LAG_S:
         return "started", job.start_s, 1.0 if late <= SLACK_S else math.exp(-(late - SLACK_S) / LAG_S), None
     if job.sent_before is None or job.sent_after is None:

@@ -20,12 +20,15 @@ _METHOD = (
     "Each step's time is divided by the median of the same step over earlier runs of the application on as many nodes. One elevated stretch is looked for;"
     " it counts from 10 % and 6 standard errors on. The interval of its onset holds every first step whose likelihood is within 1.92 of the best (95 %);"
     " counters of the job's own routers narrow it where their stalls rise within it.",
-    "Every job beside it gets a score: whether it started or began to send more within that interval, its share of the bytes a second that were added where"
+    "What it waits for is divided by flow. From the routes of the machine follows which links the traffic of each job takes. On each link of the slow job's way, the stall cycles"
+    " a flit beyond those of a quiet minute are divided among the jobs by how much the load of each rose there since that minute; the job's own part is the square of its share of"
+    " what rose. Jobs are named that ran before it was slow, have 15 % or more of the whole, and together half, each more than twice the next one's.",
+    "Where that is not known, for want of network cards' counters or routes, every job beside it gets a score: whether it started or began to send more within that interval, its share of the bytes a second that were added where"
     " the two meet, weighted by how much the stalls at its own routers rose against the machine's mean, the share of the slow stretch that it ran, and what blame found of its user in earlier runs. A job is named only where its score is 0.6"
     " or more and twice the next one's, and where the stalls on the slow job's routers, or on those that its links lead to, rose by a fifth or more.",
 )
 _LIMITS = (
-    "Being named is timing and load. It does not prove that the named job caused the slowness.",
+    "Being named is traffic and time. It does not prove that the named job caused the slowness.",
     "What is not counted is not seen: routers, links and network cards without counters, and jobs that the scheduler did not report.",
     "A change of the application's own work (input, checkpoint, file system) can look the same where its earlier runs did something else.",
     "Minutes saved are what the steps to come would take longer at the present pace; whoever else runs by then is not known.",
@@ -147,7 +150,7 @@ def _marks(made: Explanation) -> list[tuple[float, str]]:
         return []
     named = next((one for one in made["candidates"] if one["named"]), None)
     if named is not None:
-        did = "started" if named["change"] == "started" else "sends more"
+        did = "sends more" if named["change"] == "sends more" else "started"
         return [((named["changed"] or named["start"]).timestamp(), f"job {named['job_id']} {did}")]
     return [(slow["since"].timestamp(), "slower from here on")]
 

@@ -6,8 +6,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from flitwatch_domain.explanation.result import CandidateJob, ChainSentence, Finding, JobSlowdown, Part, Remedy
-from flitwatch_domain.explanation.words import counted, percent
+from flitwatch_domain.explanation.result import (
+    CandidateJob,
+    ChainSentence,
+    Finding,
+    FlowWaiting,
+    JobSlowdown,
+    Part,
+    Remedy,
+)
+from flitwatch_domain.explanation.words import counted, jobs, percent
 
 #: Links and jobs that are spelled out; the answer lists the others.
 MOST_LINKS, MOST_JOBS = 3, 3
@@ -106,6 +114,9 @@ def _stalled(made: Finding) -> str:
 
 
 def _jobs(made: Finding) -> str:
+    by_flow = [one for one in made["candidates"] if (one["part"] or 0.0) >= LEAST_SHARE]
+    if by_flow:
+        return " ".join(_part(one) for one in sorted(by_flow, key=lambda one: -(one["part"] or 0.0))[:MOST_JOBS])
     likely = [one for one in made["candidates"] if one["score"] >= LEAST_SHARE][:MOST_JOBS]
     if not likely:
         count = made["candidates_total"]
@@ -113,6 +124,17 @@ def _jobs(made: Finding) -> str:
             return "No other job is known to have run beside it."
         return f"{'The job' if count == 1 else f'None of the {count} jobs'} beside it added {'no ' if count == 1 else ''}traffic at that time."
     return " ".join(_job(one) for one in likely)
+
+
+def _part(one: CandidateJob) -> str:
+    """A job with its part of the waiting."""
+    facts = [] if one["nodes"] is None else [f"{one['nodes']} nodes"]
+    facts.append(f"since {_clock(one['start'])}{', after the slow stretch had begun' if not one['score'] else ''}")
+    if one["change"] == "sends more" and one["changed"] is not None:
+        facts.append(f"sends more since {_clock(one['changed'])}")
+    if one["end"] is not None:
+        facts.append(f"ended at {_clock(one['end'])}")
+    return f"Job {one['job_id']} ({', '.join(facts)}): {percent(one['part'] or 0.0)} of the added waiting comes with its traffic."
 
 
 def _job(one: CandidateJob) -> str:
@@ -144,11 +166,29 @@ def _since(slow: JobSlowdown) -> str:
 
 
 def _certainty(made: Finding) -> str:
+    flow = made["flow"]
+    if made["verdict"] == "slows itself" and flow is not None:
+        return f"It slows itself: {percent(flow['own_part'] or 0.0)} of the added waiting comes with its own traffic."
+    if made["verdict"] == "named" and flow is not None and flow["waiting"] is not None:
+        named = [one for one in made["candidates"] if one["named"]]
+        others = [one["part"] or 0.0 for one in made["candidates"] if not one["named"]]
+        parts = " and ".join(percent(one["part"] or 0.0) for one in named)
+        many = len(named) > 1
+        next_ = f"the next job's is {percent(max(others))}" if others else "no other job ran beside it"
+        return (
+            f"{jobs([one['job_id'] for one in named]).capitalize()} {'are' if many else 'is'} named: {'their parts are' if many else 'its part is'} {parts}, {next_}."
+            f"{_resolution(flow)} That is traffic and time, not proof of cause."
+        )
     if made["verdict"] == "named":
         scores = [one["score"] for one in made["candidates"]]
         rest = f"the next job's is {percent(scores[1])}" if len(scores) > 1 else "no other job ran beside it"
-        return f"Job {made['named']} is named: its share is {percent(scores[0])}, {rest}. That is timing and load, not proof of cause."
+        return f"Job {made['named']} is named: its share is {percent(scores[0])}, {rest}. That is traffic and time, not proof of cause."
     return f"Nobody is named: {'; '.join(made['reasons'])}."
+
+
+def _resolution(flow: FlowWaiting) -> str:
+    """What counters by the hour are worth; minutes need no word."""
+    return " It is told from sums of whole hours, in which short bursts are lost." if flow["resolution_s"] > 60 else ""
 
 
 def _clock(moment: datetime) -> str:

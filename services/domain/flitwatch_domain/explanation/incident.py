@@ -16,7 +16,7 @@ from flitwatch_domain.explanation.result import (
     JobSlowdown,
     SlowJob,
 )
-from flitwatch_domain.explanation.words import clock
+from flitwatch_domain.explanation.words import clock, percent
 
 MOST_LINKS = 6
 
@@ -147,8 +147,13 @@ def _title(who: str, victims: Sequence[Explanation], since: datetime, until: dat
 
 def _detail(victims: Sequence[Explanation], aggressor: CandidateJob) -> str:
     held = "" if aggressor["nodes"] is None else f" on {aggressor['nodes']} nodes"
-    did = "It started" if aggressor["change"] == "started" else "It began to send more"
-    return f"{did}{held}. {_some(victims)} That is timing and load, not proof."
+    did = "It began to send more" if aggressor["change"] == "sends more" else "It started"
+    part = (
+        ""
+        if aggressor["part"] is None
+        else f" {percent(aggressor['part'])} of the added waiting comes with its traffic."
+    )
+    return f"{did}{held}. {_some(victims)}{part} That is traffic and time, not proof."
 
 
 def _some(slow: Sequence[Explanation]) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.explanation.candidates import NeighbourJob
 from flitwatch_domain.explanation.carriers import UNCOUNTED, Count, LinkCount, RouterCounts
+from flitwatch_domain.explanation.flow import Flow
 
 #: Counters of ports come in grids of so many seconds; the root is looked for in the first minute after the onset, and not in less than two of them.
 GRID_S, WINDOW_S, LEAST_WINDOW_S = 10, 60.0, 20.0
@@ -30,6 +31,7 @@ class OnsetContext:
     own : Count                 of the job's routers
     onward : Count              of the routers where the links of the job's routers are counted: at the far end, as receivers count
     counted : RouterCounts or None      of every router of the fabric
+    flow : Flow or None         whom the job waits for, by flow
     links : list of LinkCount   of its routers and between its groups
     beside : list of NeighbourJob
     sent : bytes a second of all counted NICs before and after
@@ -51,6 +53,7 @@ class OnsetContext:
     nics: bool
     onward: Count = UNCOUNTED
     counted: RouterCounts | None = None
+    flow: Flow | None = None
 
     @property
     def rose(self) -> bool | None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
-Verdict = Literal["named", "cannot tell", "not slow"]
+Verdict = Literal["named", "slows itself", "cannot tell", "not slow"]
 Kind = Literal["hold", "delay", "tell", "move", "re-route"]
 Part = Literal["steps", "links", "jobs", "since", "certainty", "help"]
 
@@ -92,7 +92,7 @@ class ScoreParts(TypedDict):
 
 
 class CandidateJob(TypedDict):
-    """A job beside the slow one, with its score as a share of all candidates', and why that is 0."""
+    """A job beside the slow one with its score, and why that is 0: its part of what the slow job waits for, else its share of what changed."""
 
     job_pk: int
     job_id: str
@@ -114,8 +114,30 @@ class CandidateJob(TypedDict):
     sent_after_bytes_per_s: float | None
     blame: StoredBlame | None
     score: float
+    part: float | None
     parts: ScoreParts
     why_not: str | None
+
+
+class FlowWaiting(TypedDict):
+    """What the job waits for, by flow: stall cycles a flit that its traffic meets beyond the quiet ones.
+
+    Attributes
+    ----------
+    waiting, quiet : over the minutes, and in the quiet one; None: not known
+    own_part : the job's own part of the waiting, 0 to 1
+    counted : the part of its way that is counted
+    quiet_from : when the quiet minute began;  minutes : when the others did;  resolution_s : how long they are
+    """
+
+    waiting: float | None
+    quiet: float | None
+    own_part: float | None
+    counted: float | None
+    quiet_from: datetime | None
+    minutes: list[datetime]
+    resolution_s: int
+    unknown_because: str | None
 
 
 class Remedy(TypedDict):
@@ -152,7 +174,8 @@ class Finding(TypedDict):
     links : those that gained most stalls first
     root : where the congestion on its links begins; None where that is not found
     root_from, root_to : the minute after the onset in which it is looked for; None where too little of it is over, or the place is unknown
-    candidates : the most likely first;  named : the id of the job that is named
+    candidates : the most likely first;  named : the id of the job that is named, of several the first
+    flow : what it waits for; None where the job is not slow or its place is not known
     """
 
     job_pk: int
@@ -181,6 +204,7 @@ class Finding(TypedDict):
     candidates: list[CandidateJob]
     candidates_total: int
     named: str | None
+    flow: FlowWaiting | None
     remedies: list[Remedy]
 
 

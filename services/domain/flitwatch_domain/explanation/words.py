@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from flitwatch_domain.explanation.candidates import Candidate
 from flitwatch_domain.explanation.slowdown import Slowdown
@@ -28,37 +28,57 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def title(
-    job: dict[str, Any], verdict: str, found: Slowdown | None, onset_s: float | None, named: Candidate | None
-) -> str:
+def title(verdict: str, found: Slowdown | None, onset_s: float | None, named: Sequence[Candidate]) -> str:
     """One line: how slow, since when, and who."""
     if found is None or onset_s is None:
         return "Not slow" if verdict == "not slow" else "Cannot tell whether it is slow"
     factor = f"{round((found.factor - 1) * 100)} % slower"
     over = "" if found.end_s is None else f" until {clock(found.end_s)}"
-    if named is not None:
-        held = "" if named.job.nodes is None else f" on {named.job.nodes} nodes"
-        did = f"started{held}" if named.change == "started" else "began to send more"
-        return f"{factor} since {clock(onset_s)}{over}, when job {named.job.job_id} {did}"
-    if found.from_start:
-        return f"{factor} {'from its first step' if found.first_step is not None else 'than usual'}{over}; cannot tell who caused it"
-    return f"{factor} since {clock(onset_s)}{over}; cannot tell who caused it"
+    from_start = "from its first step" if found.first_step is not None else "than usual"
+    since = f"{factor} {from_start if found.from_start else f'since {clock(onset_s)}'}{over}"
+    if verdict == "slows itself":
+        return f"{since}; its own traffic fills the links that it waits for"
+    if not named:
+        return f"{since}; cannot tell who caused it"
+    first = named[0]
+    if len(named) == 1 and not found.from_start and first.change != "none":
+        held = "" if first.job.nodes is None else f" on {first.job.nodes} nodes"
+        did = f"started{held}" if first.change == "started" else "began to send more"
+        return f"{since}, when job {first.job.job_id} {did}"
+    return f"{since}; {jobs([one.job.job_id for one in named])} fill{'s' if len(named) == 1 else ''} the links that it waits for"
+
+
+def jobs(ids: Sequence[str]) -> str:
+    """Some jobs: job 1, jobs 1 and 2, jobs 1, 2 and 3."""
+    if len(ids) == 1:
+        return f"job {ids[0]}"
+    return f"jobs {', '.join(ids[:-1])} and {ids[-1]}"
 
 
 def detail(
-    verdict: str, reasons: Sequence[str], found: Slowdown | None, scene: OnsetContext | None, named: Candidate | None
+    verdict: str, reasons: Sequence[str], found: Slowdown | None, scene: OnsetContext | None, named: Sequence[Candidate]
 ) -> str:
     """What the title rests on, or what is lacking."""
     if found is None:
         return _sentence(reasons) if reasons else "Its time is within what earlier runs took."
     parts = []
-    if scene is not None and scene.own.after is not None and scene.own.before is not None:
-        parts.append(f"The stall ratio on its routers went from {scene.own.before:.2g} to {scene.own.after:.2g}.")
-    if named is not None:
-        shared = f"{named.shared_routers} of its routers and {named.shared_groups} of its groups"
+    flow = None if scene is None or scene.flow is None or not scene.flow.known else scene.flow
+    if flow is not None:
         parts.append(
-            f"Job {named.job.job_id} shares {shared} and brought {percent(named.score)} of what changed. That is timing and load, not proof."
+            f"A flit of it waits {flow.waiting + flow.quiet:.2g} cycles on its way, and {flow.quiet:.2g} when the network is quiet."
         )
+    elif scene is not None and scene.own.after is not None and scene.own.before is not None:
+        parts.append(f"The stall ratio on its routers went from {scene.own.before:.2g} to {scene.own.after:.2g}.")
+    if verdict == "slows itself" and flow is not None:
+        parts.append(f"{percent(flow.own)} of the added waiting comes with its own traffic.")
+    for one in named:
+        if one.part is not None:
+            parts.append(f"{percent(one.part)} of the added waiting comes with the traffic of job {one.job.job_id}.")
+        else:
+            shared = f"{one.shared_routers} of its routers and {one.shared_groups} of its groups"
+            parts.append(f"Job {one.job.job_id} shares {shared} and brought {percent(one.score)} of what changed.")
+    if named:
+        parts.append("That is traffic and time, not proof.")
     elif reasons:
         parts.append(_sentence(reasons))
     return " ".join(parts)

@@ -1,0 +1,315 @@
+"""What an attribution by flow reads: minutes of routers by link class, and what every job's network cards moved in them."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Identifier
+
+from flitwatch_db.core import packing
+from flitwatch_db.diagnosis import measured
+from flitwatch_domain.attribution import Moment, Places, attribute
+from flitwatch_domain.counters import COUNT_BYTES, LINK_CLASS_COLUMNS
+from flitwatch_domain.explanation.flow import Flow
+from flitwatch_domain.fabric import CountedAt, Fabric
+from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic
+
+Conn = psycopg.Connection[Any]
+Row = dict[str, Any]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: How far back a quiet moment is looked for, in rows of that width; minutes are looked at first, hours where these are gone.
+LOOKED_BACK = {60: 180, 3600: 72}
+#: Minutes of the slow stretch that are divided.
+MOST_MINUTES = 3
+#: Routers at which the quiet moment is looked for: those that most of the job's traffic passes.
+MOST_WATCHED = 48
+MOST_JOBS = 500
+#: A moment counts as quiet where the job would wait no longer than in the calmest one: by so many cycles a flit, or this part of the way to the worst.
+QUIET_CYCLES, QUIET = 0.005, 0.03
+#: A row says nothing of a place where less than this part of the job's way is counted.
+LEAST_COUNTED = 0.5
+NO_CARDS = "the network cards of the jobs are not counted in the slow stretch"
+_MOST_MAPS = 4
+
+
+class CountedRoutes:
+    """The counted places of a machine and its routes; made once for each version of a fabric."""
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.routes = DragonflyRoutes(fabric)
+        links = fabric.links
+        end = links.dst if fabric.counted_at is CountedAt.RECEIVER else links.src
+        between = np.flatnonzero(fabric.router_links())
+        kind = np.full(len(links), -1, np.int64)
+        for number, name in enumerate(LINK_CLASS_COLUMNS):
+            kind[fabric.of_class(name)] = number
+        kept = between[kind[between] >= 0]
+        self.kinds = len(LINK_CLASS_COLUMNS)
+        self.router = end[kept].astype(np.int64)
+        self.places = Places(
+            kept.astype(np.int64), self.router * self.kinds + kind[kept], len(fabric.routers) * self.kinds
+        )
+        self.flit_bytes = COUNT_BYTES.get(fabric.technology)
+
+    def weight(self, router: Ints) -> Floats:
+        """The part of a job's traffic that each place sees, (places,), as if all its nodes (a router each) sent alike."""
+        alike = JobTraffic(router, np.ones(len(router)), np.ones(len(router)))
+        weight = self.places.sums(self.routes.loads([alike], self.places.links, 0.0))[:, 0]
+        whole = weight.sum()
+        return weight / whole if whole > 0 else weight
+
+
+_made_routes: OrderedDict[int, tuple[Fabric, CountedRoutes]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def counted_routes(conn: Conn, fabric_id: int) -> CountedRoutes:
+    """The way of a machine, made again only once its fabric was written again."""
+    fabric = measured.fabric_of(conn, fabric_id)
+    with _lock:
+        held = _made_routes.get(id(fabric))
+        if held is not None and held[0] is fabric:
+            _made_routes.move_to_end(id(fabric))
+            return held[1]
+    made = CountedRoutes(fabric)
+    with _lock:
+        _made_routes[id(fabric)] = (fabric, made)
+        while len(_made_routes) > _MOST_MAPS:
+            _made_routes.popitem(last=False)
+    return made
+
+
+def of_job(conn: Conn, job: Row, place: Row, low_s: float, end_s: float, now_s: float) -> Flow:
+    """Whom a job waits for in its slow stretch, from `low_s` to `end_s`, as known at `now_s`; epoch seconds."""
+    low_s, end_s, now_s = float(low_s), float(end_s), float(now_s)
+    way = counted_routes(conn, place["fabric_id"])
+    if way.routes.reason is not None:
+        return _nothing(way.routes.reason)
+    router = np.array(place["router"], np.int64)
+    weight = way.weight(router)
+    if weight.sum() <= 0:
+        return _nothing("all its nodes are at one router")
+    for width, back in LOOKED_BACK.items():
+        begin = math.floor(low_s / width) * width - back * width
+        series = _series(conn, way, place["fabric_id"], weight, width, begin, min(end_s, now_s))
+        chosen = _chosen(series, width, low_s, end_s)
+        if chosen is not None:
+            return _divided(conn, way, job, place["fabric_id"], weight, width, *chosen, now_s)
+    return _nothing("its routers have no counters of a quiet moment and of the slow stretch")
+
+
+def _nothing(reason: str) -> Flow:
+    return Flow(0.0, 0.0, 0.0, {}, 0.0, math.nan, [], 60, reason=reason)
+
+
+def _series(
+    conn: Conn, way: CountedRoutes, fabric_id: int, weight: Floats, width: int, from_s: float, to_s: float
+) -> tuple[Floats, Floats]:
+    """Moments of that width (epoch seconds) and stall cycles a flit on the job's way in each, by the routers that most of its traffic passes."""
+    watched = _heaviest(weight, way.kinds, MOST_WATCHED)
+    at, router, flits, stalls = _counted(conn, fabric_id, width, watched, (from_s, to_s))
+    if not len(at):
+        return np.empty(0), np.empty(0)
+    moments, index = np.unique(at, return_inverse=True)
+    held = weight.reshape(-1, way.kinds)[router]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.where(flits > 0, stalls / flits, 0.0)
+    known = np.isfinite(flits) & np.isfinite(stalls)
+    waits = np.bincount(index, np.where(known, held * ratio, 0.0).sum(axis=1))
+    seen = np.bincount(index, np.where(known, held, 0.0).sum(axis=1))
+    whole = weight.reshape(-1, way.kinds)[watched].sum()
+    enough = seen >= LEAST_COUNTED * whole
+    return moments[enough], waits[enough] / seen[enough]
+
+
+def _chosen(series: tuple[Floats, Floats], width: int, low_s: float, end_s: float) -> tuple[float, list[float]] | None:
+    """The quiet moment, and the worst ones of parts of the slow stretch; None where there are not both."""
+    at, waits = series
+    slow = np.flatnonzero((at + width > low_s) & (at < end_s))
+    if not len(slow) or len(at) < 2:
+        return None
+    # The worst of each third: who came later does not hide who was there first.
+    worst = np.array([part[np.argmax(waits[part])] for part in np.array_split(slow, MOST_MINUTES) if len(part)])
+    rest = np.setdiff1d(np.arange(len(at)), worst)
+    if not len(rest):
+        return None
+    least = waits[rest].min()
+    calm = waits[rest] <= least + max(QUIET_CYCLES, QUIET * (waits[worst].max() - least))
+    # Of the calm moments the one that is nearest to the onset: the fewest other jobs came and went since.
+    quiet = rest[calm][np.argmin(np.abs(at[rest[calm]] + width / 2 - low_s))]
+    return float(at[quiet]), sorted(at[worst].tolist())
+
+
+def _divided(
+    conn: Conn,
+    way: CountedRoutes,
+    job: Row,
+    fabric_id: int,
+    weight: Floats,
+    width: int,
+    quiet_s: float,
+    minutes_s: list[float],
+    now_s: float,
+) -> Flow:
+    moments_s = [quiet_s, *minutes_s]
+    jobs = _jobs(conn, job, fabric_id, [(at, min(at + width, now_s)) for at in moments_s])
+    routers, ends = (
+        _routers_at(conn, way, fabric_id, width, moments_s),
+        _endpoints_at(conn, fabric_id, width, moments_s),
+    )
+    moments = [
+        Moment(
+            min(at + width, now_s) - at,
+            *routers[place],
+            [_moved(one, ends[place], at, min(at + width, now_s)) for one in jobs],
+        )
+        for place, at in enumerate(moments_s)
+    ]
+    own = next(place for place, one in enumerate(jobs) if one["job_pk"] == job["job_pk"])
+    quiet, slow = moments[0], moments[1:]
+    found = attribute(way.routes, way.places, weight, slow, quiet, own, way.flit_bytes)
+    total, *each = (
+        {one["job_pk"]: share for one, share in zip(jobs, part.tolist(), strict=True)}
+        for part in (found.part, *found.moments)
+    )
+    reason = found.reason
+    if reason is None and not any(one is not None and one.known for held in slow for one in held.traffic):
+        reason = NO_CARDS
+    return Flow(
+        found.waiting,
+        found.quiet,
+        found.counted,
+        total,
+        float(found.part[own]),
+        quiet_s,
+        minutes_s,
+        width,
+        each,
+        reason,
+    )
+
+
+def _jobs(conn: Conn, job: Row, fabric_id: int, spans: list[tuple[float, float]]) -> list[Row]:
+    """Jobs that ran in some of the spans, the slow one among them: job_pk, start_s, end_s, and of each node its endpoint and router."""
+    lows, highs = zip(*spans, strict=True)
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(
+            """
+            SELECT j.job_pk, extract(epoch FROM j.start_ts)::float8 AS start_s, extract(epoch FROM j.end_ts)::float8 AS end_s,
+                   array_agg(n.endpoint) AS endpoint, array_agg(n.router) AS router
+            FROM job j JOIN job_node n USING (job_pk)
+            WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL AND n.endpoint IS NOT NULL AND j.simulated = %(simulated)s AND EXISTS (
+                SELECT FROM unnest(%(lows)s::float8[], %(highs)s::float8[]) AS span (low, high)
+                WHERE j.start_ts < to_timestamp(high) AND (j.end_ts > to_timestamp(low) OR j.end_ts IS NULL AND j.state = 'RUNNING')
+            )
+            GROUP BY j.job_pk ORDER BY j.job_pk = %(job)s DESC, count(*) DESC, j.job_pk LIMIT %(most)s
+            """,
+            {"fabric": fabric_id, "simulated": job["simulated"], "lows": list(lows), "highs": list(highs), "job": job["job_pk"], "most": MOST_JOBS},
+        ).fetchall()  # fmt: skip
+
+
+def _moved(job: Row, cards: Floats, low_s: float, high_s: float) -> JobTraffic | None:
+    """What a job's network cards moved in a moment, of the bytes a second of every endpoint, (2, endpoints); None where it did not run then."""
+    runs_s = min(high_s, math.inf if job["end_s"] is None else job["end_s"]) - max(low_s, job["start_s"])
+    if runs_s <= 0:
+        return None
+    end, first = np.unique(np.array(job["endpoint"], np.int64), return_index=True)
+    moved = np.full((2, len(end)), np.nan)
+    known = end < cards.shape[1]
+    moved[:, known] = cards[:, end[known]] * runs_s
+    return JobTraffic(np.array(job["router"], np.int64)[first], *moved)
+
+
+def _heaviest(weight: Floats, kinds: int, most: int) -> Ints:
+    """Routers that most of a job's traffic passes, (n,), sorted."""
+    by_router = weight.reshape(-1, kinds).sum(axis=1)
+    order = np.argsort(-by_router, kind="stable")[:most]
+    return np.sort(order[by_router[order] > 0])
+
+
+def _routers_at(
+    conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]
+) -> list[tuple[Floats, Floats]]:
+    """Flits and stall cycles of every place in some moments, (places,) each, NaN where not counted."""
+    at, router, flits, stalls = _counted(conn, fabric_id, width, None, None, moments_s)
+    held = router < way.places.count // way.kinds
+    made = []
+    for moment in moments_s:
+        of = held & (at == moment)
+        sums = np.full((2, way.places.count // way.kinds, way.kinds), np.nan)
+        sums[0, router[of]], sums[1, router[of]] = flits[of], stalls[of]
+        made.append((sums[0].ravel(), sums[1].ravel()))
+    return made
+
+
+def _endpoints_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) -> list[Floats]:
+    """Bytes a second that every network card sent and received in some moments, (2, endpoints) each, NaN where not counted."""
+    query = SQL("""
+        SELECT array_send(array_agg(extract(epoch FROM ts)::float8)), array_send(array_agg(endpoint)),
+               array_send(array_agg(coalesce(tx_bytes / nullif(seconds, 0), 'NaN'))), array_send(array_agg(coalesce(rx_bytes / nullif(seconds, 0), 'NaN')))
+        FROM {} WHERE fabric_id = %(fabric)s AND ts = ANY(SELECT to_timestamp(unnest(%(at)s::float8[])))
+    """).format(Identifier({60: "endpoint_1m", 3600: "endpoint_1h"}[width]))
+    with conn.cursor(binary=True) as cursor:
+        row = cursor.execute(query, {"fabric": fabric_id, "at": moments_s}).fetchone()
+    assert row is not None
+    if row[0] is None:
+        return [np.empty((2, 0)) for _ in moments_s]
+    at, end, sent, received = (
+        packing.unpack(column, kind) for column, kind in zip(row, (">f8", ">i4", ">f8", ">f8"), strict=True)
+    )
+    cards = np.full((len(moments_s), 2, int(end.max()) + 1), np.nan)
+    for place, moment in enumerate(moments_s):
+        of = at == moment
+        cards[place][:, end[of]] = sent[of], received[of]
+    return list(cards)
+
+
+def _counted(
+    conn: Conn,
+    fabric_id: int,
+    width: int,
+    routers: Ints | None,
+    span: tuple[float, float] | None,
+    moments_s: list[float] | None = None,
+) -> tuple[Floats, Ints, Floats, Floats]:
+    """Rows of some routers or of all, of a span or of some moments: moments (n,), routers (n,), flits and stall cycles by link class (n, classes)."""
+    flits, stalls = zip(*LINK_CLASS_COLUMNS.values(), strict=True)
+    sums = [SQL("coalesce({}, 'NaN')").format(Identifier(name)) for name in (*flits, *stalls)]
+    where = [
+        SQL("fabric_id = %(fabric)s"),
+        *([] if routers is None else [SQL("router = ANY(%(routers)s)")]),
+        SQL("ts >= to_timestamp(%(from)s) AND ts < to_timestamp(%(to)s)")
+        if span is not None
+        else SQL("ts = ANY(SELECT to_timestamp(unnest(%(at)s::float8[])))"),
+    ]
+    query = SQL("SELECT array_send(array_agg(extract(epoch FROM ts)::float8)), array_send(array_agg(router)), {} FROM {} WHERE {}").format(
+        SQL(", ").join(SQL("array_send(array_agg({}))").format(one) for one in sums),
+        Identifier({60: "router_1m", 3600: "router_1h"}[width]),
+        SQL(" AND ").join(where),
+    )  # fmt: skip
+    from_s, to_s = span or (None, None)
+    asked = {
+        "fabric": fabric_id,
+        "routers": None if routers is None else routers.tolist(),
+        "from": from_s,
+        "to": to_s,
+        "at": moments_s,
+    }
+    with conn.cursor(binary=True) as cursor:
+        row = cursor.execute(query, asked).fetchone()
+    assert row is not None
+    if row[0] is None:
+        return np.empty(0), np.empty(0, np.int64), np.empty((0, len(flits))), np.empty((0, len(stalls)))
+    kinds = (">f8", ">i4", *(">f8" for _ in sums))
+    at, router, *counts = (packing.unpack(sent, kind) for sent, kind in zip(row, kinds, strict=True))
+    held = np.stack(counts, axis=1).astype(np.float64)
+    return np.asarray(at, np.float64), router.astype(np.int64), held[:, : len(flits)], held[:, len(flits) :]

@@ -1,0 +1,33 @@
+"""`flitwatch study incidents`: how often the product names who slows a job, on days drawn from the cluster twin."""
+
+from __future__ import annotations
+
+from flitwatch.console import emit, progress
+
+NAME = "incidents"
+SUMMARY = "How often, how soon and how wrongly the product names who slows a job, on simulated days."
+DRAWS, SEED = 200, 1
+#: What is left of a day's counters when the product is asked.
+RESOLUTIONS = ("live", "1m")
+
+
+def run(draws: int | None, seed: int | None, resolution: str | None, kinds: tuple[str, ...], as_json: bool) -> None:
+    """Live through the days in a database of their own, and print the scores."""
+    from flitwatch_ops.platform import database
+    from flitwatch_research.incidents import study
+
+    with progress("") as bar:
+        task = bar.add_task(NAME, total=None)
+
+        def tell(done: int, total: int, message: str) -> None:
+            bar.update(task, completed=done, total=total, description=f"{NAME} {message}")
+
+        answer = study.run(
+            lambda: database(ephemeral=True),
+            draws or DRAWS,
+            SEED if seed is None else seed,
+            resolution == RESOLUTIONS[1],
+            kinds,
+            tell,
+        )
+    emit(answer, as_json)

@@ -1,0 +1,202 @@
+"""Who makes the links stall that a job's traffic takes: attribution by flow.
+
+No counter says whose flits wait for whose. What is known is where a job's traffic goes, how many cycles a flit waits there, how many it waits there when
+the network is quiet, and what every job puts on each link (`link_shares`), now and in the quiet moment. From these:
+
+1. The damage at a place is the waiting there beyond the quiet one, weighted by the part of the slow job's traffic that passes it.
+2. It is divided among the jobs by how much the load of each rose there since the quiet moment: stalls that came with a load belong to that load. A job
+   that runs since before the quiet moment and sends no more than then has no part in it, and one that came since has all of its load in it. It does not
+   matter whether the slow job was there before them.
+3. The slow job's own part is the square of its share of what rose. Waiting grows faster than load, so that on a link of which it has half, its own
+   traffic alone would wait a quarter as long at most.
+
+A place is a port, or where only a router's sums by link class are left, that class of links at that router.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.link_shares import JobTraffic, Routes
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Places whose waiting is divided: those with most damage, until they hold this part of it, and no more than so many.
+MOST_DAMAGE, MOST_PLACES = 0.9, 96
+#: Jobs whose traffic is laid on links: those that move most.
+MOST_JOBS = 96
+#: The jobs' expected loads on the damaged places must come to at least this part of what these carried.
+LEAST_EXPLAINED = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where links are counted.
+
+    Attributes
+    ----------
+    links : int64 (n,)     counted links between routers
+    place : int64 (n,)     the place at which each is counted
+    count : int            of places
+    """
+
+    links: Ints
+    place: Ints
+    count: int
+
+    def sums(self, of_links: Floats) -> Floats:
+        """Sums by place, (count, ...), of figures by link (n, ...)."""
+        sums = np.zeros((self.count, *of_links.shape[1:]))
+        np.add.at(sums, self.place, of_links)
+        return sums
+
+
+@dataclass(frozen=True, eq=False)
+class Moment:
+    """What was counted in one stretch of time.
+
+    Attributes
+    ----------
+    seconds : float
+    flits, stalls : float64 (places,)     NaN: not counted
+    traffic : of each job, the same jobs in every moment; None: it did not run
+    """
+
+    seconds: float
+    flits: Floats
+    stalls: Floats
+    traffic: Sequence[JobTraffic | None]
+
+    @property
+    def ratio(self) -> Floats:
+        """Stall cycles per flit; 0 where nothing flowed, NaN where not counted."""
+        known = np.isfinite(self.flits) & np.isfinite(self.stalls)
+        ratio = np.divide(self.stalls, self.flits, out=np.zeros(len(self.flits)), where=known & (self.flits > 0))
+        return np.where(known, ratio, np.nan)
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """Whose load the slow job waits for.
+
+    Attributes
+    ----------
+    waiting : float            stall cycles that a flit of the slow job meets beyond the quiet ones: mean over its way and the moments
+    quiet : float              the same in the quiet moment
+    counted : float            the part of the slow job's traffic that passes counted places
+    part : float64 (jobs,)     of the waiting; the slow job's own among them. They come to 1 less what no known job explains
+    moments : float64 (moments, jobs)      the same by moment
+    reason : str or None       why the parts are not known
+    """
+
+    waiting: float
+    quiet: float
+    counted: float
+    part: Floats
+    moments: Floats
+    reason: str | None = None
+
+
+def attribute(
+    routes: Routes,
+    places: Places,
+    weight: Floats,
+    slow: Sequence[Moment],
+    quiet: Moment,
+    own: int,
+    flit_bytes: float | None,
+) -> Attribution:
+    """Divide what a job waits for among the jobs.
+
+    Parameters
+    ----------
+    routes : of the machine
+    weight : float64 (places,)      the part of the slow job's traffic that each place sees
+    slow, quiet : moments while the job is slow, and one while its way was quiet
+    own : the slow job's place among the jobs
+    flit_bytes : of a count of `flits`; None: unknown, and what no job explains stays unseen
+    """
+    before = np.nan_to_num(quiet.ratio)
+    ratios = [one.ratio for one in slow]
+    counted = min(float(weight[np.isfinite(ratio)].sum()) for ratio in ratios)
+    damages = [weight * np.maximum(np.nan_to_num(ratio) - before, 0.0) for ratio in ratios]
+    damage = np.sum(damages, axis=0)
+    waiting = float(damage.sum()) / len(slow)
+    told = partial(Attribution, waiting, float(weight @ before), counted)
+    moments = np.zeros((len(slow), len(quiet.traffic)))
+    if waiting <= 0:
+        return told(moments[0], moments)
+    worst = _worst(damage)
+    then, _ = _loads(routes, places, quiet, worst, flit_bytes)
+    waits = np.array([held[worst].sum() for held in damages])
+    for place, (moment, held) in enumerate(zip(slow, damages, strict=True)):
+        now, seen = _loads(routes, places, moment, worst, flit_bytes)
+        if seen < LEAST_EXPLAINED:
+            reason = "what the jobs' network cards moved does not explain what the links carried"
+            return told(np.zeros(moments.shape[1]), np.zeros_like(moments), reason)
+        divided = _divided(np.maximum(now - then, 0.0), now, own)
+        moments[place] = seen * held[worst] @ divided / max(waits[place], 1e-300)
+    return told(waits @ moments / waits.sum(), moments)
+
+
+def _divided(rose: Floats, now: Floats, own: int) -> Floats:
+    """Parts (places, jobs) by what rose; where nothing did, by what is there."""
+    rose = np.where(rose.sum(axis=1, keepdims=True) > 0, rose, now)
+    whole = rose.sum(axis=1)
+    others = whole - rose[:, own]
+    alone = np.divide(rose[:, own], whole, out=np.zeros(len(rose)), where=whole > 0) ** 2
+    parts: Floats = np.divide(rose, others[:, None], out=np.zeros_like(rose), where=others[:, None] > 0)
+    parts *= (1 - alone)[:, None]
+    parts[:, own] = alone
+    return parts
+
+
+def _worst(damage: Floats) -> Ints:
+    """The places with most damage."""
+    order = np.argsort(-damage, kind="stable")[:MOST_PLACES]
+    held = np.cumsum(damage[order])
+    enough = int(np.searchsorted(held, MOST_DAMAGE * damage.sum())) + 1
+    worst: Ints = order[: min(enough, int((damage[order] > 0).sum()))]
+    return worst
+
+
+def _loads(routes: Routes, places: Places, moment: Moment, at: Ints, flit_bytes: float | None) -> tuple[Floats, float]:
+    """Bytes a second that each job is expected to put on some places, (places, jobs), and how much of what they carried that explains, to 1.
+
+    A single place may carry twice what is expected of it, for its routes are not known one by one; all of them together may not.
+    """
+    inverse = np.full(places.count, -1, np.int64)
+    inverse[at] = np.arange(len(at))
+    chosen = np.flatnonzero(inverse[places.place] >= 0)
+    part = Places(places.links[chosen], inverse[places.place[chosen]], len(at))
+    known = [n for n, one in enumerate(moment.traffic) if one is not None and one.known]
+    known = sorted(known, key=lambda n: -float(np.nansum(_traffic(moment, n).sent)))[:MOST_JOBS]
+    traffic = [_traffic(moment, n) for n in known]
+    loads = np.zeros((len(at), len(moment.traffic)))
+    carried = None if flit_bytes is None else moment.flits * flit_bytes
+    loads[:, known] = part.sums(routes.loads(traffic, part.links, _detour(routes, places, traffic, carried)))
+    whole = 0.0 if carried is None else float(np.nansum(carried[at]))
+    return loads / moment.seconds, min(1.0, float(loads.sum()) / whole) if whole > 0 else 1.0
+
+
+def _traffic(moment: Moment, job: int) -> JobTraffic:
+    """Of a job that is known to run."""
+    found = moment.traffic[job]
+    assert found is not None
+    return found
+
+
+def _detour(routes: Routes, places: Places, traffic: Sequence[JobTraffic], carried: Floats | None) -> float:
+    """The part of traffic that takes a way around, by what the places carried; the links of a place share that."""
+    if carried is None:
+        return routes.detour(traffic, None)
+    of_place = np.bincount(places.place, minlength=places.count)
+    by_link = np.full(routes.links, np.nan)
+    by_link[places.links] = (carried / np.maximum(of_place, 1))[places.place]
+    return routes.detour(traffic, by_link)

@@ -1,0 +1,93 @@
+"""Whom a slow job waits for, by flow, over the worst minutes of its slow stretch; and who may be named for that."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+#: Stall cycles a flit beyond the quiet ones from which on somebody feels them, and how much of the quiet ones they must be.
+LEAST_WAITING, LEAST_RISE = 0.03, 0.5
+#: A job is named where it has this part of the waiting, and so many times that of the first job that is not named.
+LEAST_PART, LEAST_LEAD = 0.15, 2.0
+#: One job that is named has at least this part of it, and so has a job that slows itself; several have that together.
+LEAST_NAMED, LEAST_TOGETHER = 0.5, 0.6
+#: Of several, each has at least this part of the largest.
+LEAST_OF_FIRST = 0.35
+MOST_NAMED = 3
+#: Less of the job's way than this is too little to say that nothing stalls on it.
+LEAST_COUNTED = 0.5
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What a job waits for.
+
+    Attributes
+    ----------
+    waiting : float            stall cycles that a flit of the job meets beyond the quiet ones, over the minutes
+    quiet : float              the same in the quiet minute
+    counted : float            the part of the job's traffic whose way is counted
+    part : mapping             of the waiting, by job_pk; the job's own is among them
+    own : float                the job's own part
+    moments : mappings         the parts of each minute by itself
+    quiet_s : float            when the quiet minute began, epoch seconds
+    minutes_s : floats         when the others began
+    resolution_s : int         their length
+    reason : str or None       why the parts are not known
+    """
+
+    waiting: float
+    quiet: float
+    counted: float
+    part: Mapping[int, float]
+    own: float
+    quiet_s: float
+    minutes_s: Sequence[float]
+    resolution_s: int
+    moments: Sequence[Mapping[int, float]] = ()
+    reason: str | None = None
+
+    @property
+    def carried(self) -> bool:
+        """Whether links on the job's way stall beyond the quiet ones."""
+        return self.waiting >= max(LEAST_WAITING, LEAST_RISE * self.quiet)
+
+    @property
+    def known(self) -> bool:
+        """Whether it says who, or that nothing stalls: else places and times have to."""
+        return self.reason is None and self.counted >= LEAST_COUNTED
+
+
+def named(flow: Flow, own: int, before: Sequence[int], after: Sequence[int]) -> list[int]:
+    """Who is named for the waiting, by job_pk: who stands out in one of the minutes or in all of them; empty where nobody does.
+
+    First one of those that ran `before` the job (`own`) was slow. Who came `after` may be named beside them, and never first.
+    """
+    if not flow.carried:
+        return []
+    found = set().union(*(_stand_out(part, own) for part in (flow.part, *flow.moments)))
+    first, then = (
+        sorted(found.intersection(some), key=lambda job: -flow.part.get(job, 0.0)) for some in (before, after)
+    )
+    return [*first, *then][:MOST_NAMED] if first else []
+
+
+def _stand_out(part: Mapping[int, float], own: int) -> list[int]:
+    """Jobs whose parts are large, together most of the whole, and apart from the rest."""
+    order = sorted((job for job in part if job != own), key=lambda job: -part[job])
+    large = [job for job in order[:MOST_NAMED] if part[job] >= max(LEAST_PART, LEAST_OF_FIRST * part[order[0]])]
+    for chosen in (large[:1], large):
+        enough = LEAST_NAMED if len(chosen) == 1 else LEAST_TOGETHER
+        next_ = part[order[len(chosen)]] if len(chosen) < len(order) else 0.0
+        if (
+            chosen
+            and sum(part[job] for job in chosen) >= max(enough, part.get(own, 0.0))
+            and part[chosen[-1]] >= LEAST_LEAD * next_
+        ):
+            return chosen
+    return large if large and part[large[0]] >= LEAST_NAMED else []
+
+
+def slows_itself(flow: Flow) -> bool:
+    """Whether the job's own traffic is most of what it waits for."""
+    return flow.carried and flow.own >= LEAST_NAMED

@@ -1,0 +1,155 @@
+"""Days of a simulated machine on which somebody, or nobody, slows an instrumented run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from flitwatch_twin.cluster import Cluster
+from flitwatch_twin.spec import InstrumentedSpec, InterferenceSpec, TwinSpec
+
+APPLICATIONS = ("amg-128", "milc-128")
+#: A timetable's entry comes once a day.
+ONCE_S = 100_000.0
+#: Seconds after which a day is over, whatever still runs.
+DAY_S = 1800
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One day. Times are seconds of that day.
+
+    Attributes
+    ----------
+    day : tells it from the machine's other days
+    kind : a key of `KINDS`
+    run : the instrumented run
+    planted : who disturbs it; empty where nobody does
+    cards : the part of the network cards that are counted
+    sampled_s : how often counters are sampled
+    """
+
+    day: int
+    kind: str
+    run: InstrumentedSpec
+    planted: tuple[InterferenceSpec, ...] = ()
+    cards: float = 1.0
+    sampled_s: int = 10
+
+    @property
+    def application(self) -> str:
+        """What the instrumented run computes."""
+        return self.run.application
+
+    def cluster(self, seed: int, muted: frozenset[str] = frozenset(), demand: float | None = None) -> Cluster:
+        """The machine on that day; `demand` is the instrumented run's own in the place of the drawn one."""
+        run = self.run if demand is None else self.run.model_copy(update={"demand": demand})
+        return Cluster(spec((run,), self.planted), seed, muted, first_job=10_000 * (1 + self.day), day=self.day)
+
+
+def spec(instrumented: tuple[InstrumentedSpec, ...], planted: tuple[InterferenceSpec, ...]) -> TwinSpec:
+    """A dragonfly of four groups with its ordinary users."""
+    return TwinSpec.model_validate(
+        {
+            "name": "drawn",
+            "fabric": {"groups": 4},
+            "users": {"load": 0.6, "most_nodes": 192},
+            "instrumented": instrumented,
+            "interference": planted,
+        }
+    )
+
+
+def _run(application: str, first_s: float = 0.0, demand: float = 1.0) -> InstrumentedSpec:
+    return InstrumentedSpec.model_validate(
+        {"application": application, "first_s": first_s, "every_s": ONCE_S, "demand": demand}
+    )
+
+
+def _planted(rng: np.random.Generator, mechanism: str = "bandwidth", **given: float) -> InterferenceSpec:
+    drawn = {
+        "mechanism": mechanism,
+        "nodes": int(rng.integers(200, 341)),
+        "rate": float(rng.uniform(1.0, 1.5)),
+        "first_s": float(rng.integers(70, 150)),
+        "lasts_s": float(rng.integers(200, 400)),
+        "every_s": ONCE_S,
+    }
+    return InterferenceSpec.model_validate(drawn | given)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What a kind draws."""
+
+    run: InstrumentedSpec
+    planted: tuple[InterferenceSpec, ...] = ()
+
+
+def _before(rng: np.random.Generator, application: str) -> _Parts:
+    return _Parts(_run(application), (_planted(rng),))
+
+
+def _inside(rng: np.random.Generator, application: str) -> _Parts:
+    planted = _planted(rng, first_s=float(rng.integers(30, 80)), lasts_s=float(rng.integers(400, 700)))
+    return _Parts(_run(application, planted.first_s + float(rng.integers(60, 150))), (planted,))
+
+
+def _bursts(rng: np.random.Generator, application: str) -> _Parts:
+    duty, burst_s = float(rng.uniform(0.4, 0.6)), float(rng.uniform(60, 120))
+    return _Parts(_run(application, 30.0), (_planted(rng, first_s=0.0, lasts_s=900.0, duty=duty, burst_s=burst_s),))
+
+
+def _two(rng: np.random.Generator, application: str) -> _Parts:
+    nodes = int(rng.integers(160, 240))
+    return _Parts(_run(application), (_planted(rng, nodes=nodes), _planted(rng, nodes=nodes)))
+
+
+def _incast(rng: np.random.Generator, application: str) -> _Parts:
+    return _Parts(_run(application), (_planted(rng, "incast"),))
+
+
+def _io(rng: np.random.Generator, application: str) -> _Parts:
+    return _Parts(_run(application), (_planted(rng, "io", rate=float(rng.uniform(1.2, 1.9))),))
+
+
+def _self(rng: np.random.Generator, application: str) -> _Parts:
+    return _Parts(_run(application, float(rng.integers(120, 300)), demand=float(rng.uniform(6.0, 10.0))))
+
+
+def _quiet(rng: np.random.Generator, application: str) -> _Parts:
+    return _Parts(_run(application))
+
+
+def _either(rng: np.random.Generator, application: str) -> _Parts:
+    return (_before, _inside)[int(rng.integers(2))](rng, application)
+
+
+#: What is drawn, by name.
+KINDS: dict[str, Callable[[np.random.Generator, str], _Parts]] = {
+    "victim-before": _before,
+    "victim-inside": _inside,
+    "bursts": _bursts,
+    "two-aggressors": _two,
+    "incast": _incast,
+    "io-burst": _io,
+    "self-inflicted": _self,
+    "quiet": _quiet,
+    "two-thirds-of-cards": _either,
+    "minute-sampler": _either,
+}
+#: Nobody else is to be named in these.
+ALONE = ("self-inflicted", "quiet")
+
+
+def draws(seed: int, count: int, kinds: tuple[str, ...] = tuple(KINDS)) -> Iterator[Draw]:
+    """So many days, the kinds in turn."""
+    for number in range(count):
+        rng = np.random.default_rng([seed, number])
+        kind = kinds[number % len(kinds)]
+        application = APPLICATIONS[(number // len(kinds)) % len(APPLICATIONS)]
+        parts = KINDS[kind](rng, application)
+        cards, sampled_s = (2 / 3 if kind == "two-thirds-of-cards" else 1.0), (60 if kind == "minute-sampler" else 10)
+        yield Draw(1 + number, kind, parts.run, parts.planted, cards, sampled_s)

@@ -1,0 +1,238 @@
+"""A simulated machine in a database: what its producers would tell of each day, written as they would write it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_db import connect
+from flitwatch_db.core.maintenance import maintain
+from flitwatch_db.counters import store as counters
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import store as jobs
+from flitwatch_db.runs import store as runs
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.jobs import Job
+from flitwatch_domain.runs import Run, RunStep
+from flitwatch_research.incidents.draws import APPLICATIONS, Draw, spec
+from flitwatch_twin.accounting import Accounting
+from flitwatch_twin.cluster import Cluster, RunningJob
+from flitwatch_twin.ncl_files import run_header
+from flitwatch_twin.runs import InstrumentedRun
+from flitwatch_twin.spec import InstrumentedSpec, InterferenceSpec
+
+#: Days stand so many hours in the past, where seconds and ports are no longer kept, and apart from each other by more than any of them lasts.
+AGO_H, APART_S = 24 * 90, 7200
+#: A history without incidents would flatter: a planted user comes there too.
+HISTORY_S = 3400
+CLUSTER = "drawn"
+NETWORK_PORTS = 40
+PORT_BUCKET_S = 10
+_Array = NDArray[np.float64]
+
+
+class Feed:
+    """Advances a cluster and keeps what its producers would tell; `flush` writes it.
+
+    Parameters
+    ----------
+    conn : psycopg.Connection with role `writer`
+    epoch_s : the day's second 0
+    counted : whether there are counters
+    cards : the part of the network cards that are counted
+    sampled_s : how often counters are sampled; a row stands at the sample that ends it
+    """
+
+    def __init__(
+        self,
+        conn: Any,
+        cluster: Cluster,
+        epoch_s: int,
+        fabric_id: int,
+        counted: bool = True,
+        cards: float = 1.0,
+        sampled_s: int = 10,
+    ) -> None:
+        self.conn, self.cluster, self.epoch_s, self.fabric_id = conn, cluster, epoch_s, fabric_id
+        self.finished: list[InstrumentedRun] = []
+        self._counted, self._sampled_s = counted, sampled_s
+        rng = np.random.default_rng([cluster.seed, epoch_s])
+        self._cards = rng.random(len(cluster.fabric.endpoints)) < cards
+        self._accounting = Accounting(cluster, epoch_s)
+        self._jobs: list[Job] = []
+        self._runs: list[InstrumentedRun] = []
+        self._steps: list[tuple[InstrumentedRun, RunStep]] = []
+        self._ids: dict[InstrumentedRun, int] = {}
+        self._routers: list[tuple[int, _Array]] = []
+        self._ports: list[tuple[int, _Array, _Array]] = []
+        self._endpoints: list[tuple[int, _Array]] = []
+        self._network = cluster.counters.network[:2].copy()
+        self._moved = cluster.counters.nic[3:5].copy()
+        self._tell(cluster.warm, False)
+
+    def _tell(self, told: list[RunningJob], ended: bool) -> None:
+        for job in told:
+            record = self._accounting.record(job, self.cluster.time_s - 1 if ended else None)
+            self._jobs.append(
+                Job(
+                    cluster=CLUSTER,
+                    job_id=record["job_id"],
+                    state=record["state"],
+                    user=record["user"],
+                    account=record["account"],
+                    name=record["name"],
+                    submit_s=record["submit"],
+                    start_s=record["start"],
+                    end_s=record["end"],
+                    nodes=record["nodes"],
+                    node_list=record["node_list"],
+                    simulated=True,
+                )
+            )
+            if job.run is not None and not ended:
+                self._runs.append(job.run)
+
+    def march(self, seconds: int) -> None:
+        """Advance so many seconds."""
+        for _ in range(seconds):
+            second = self.cluster.advance()
+            self._tell(second.ended, True)
+            self._tell(second.started, False)
+            self._steps += [(run, RunStep(step.step, step.time_ns)) for run, step in second.steps]
+            self.finished += second.finished
+            if self._counted:
+                self._count()
+
+    def _count(self) -> None:
+        held, now = self.cluster.counters, self.cluster.time_s
+        if now % self._sampled_s:
+            return
+        moved = held.network[:2] - self._network
+        self._network = held.network[:2].copy()
+        self._routers.append((self.epoch_s + now - 1, self._by_class(moved)))
+        # A long sample is spread over the buckets that it covers, as the writer does.
+        parts = max(1, self._sampled_s // PORT_BUCKET_S)
+        for part in range(parts):
+            at = self.epoch_s + now - self._sampled_s + part * PORT_BUCKET_S
+            self._ports.append((at, moved[0] / parts, moved[1] / parts))
+        sent = np.where(self._cards, held.nic[3:5] - self._moved, np.nan)
+        self._moved = held.nic[3:5].copy()
+        self._endpoints.append((self.epoch_s + now - 1, sent))
+
+    def _by_class(self, moved: _Array) -> _Array:
+        """Flits and stalls of each router, (columns, R): of all tiles, then of each link class."""
+        links = self.cluster.fabric.counted_links()[:, :NETWORK_PORTS]
+        kinds = self.cluster.fabric.of_class
+        each = [np.where((links >= 0) & kinds(name)[links], moved, 0.0).sum(axis=2) for name in LINK_CLASS_COLUMNS]
+        return np.concatenate([moved.sum(axis=2), *each])
+
+    def close(self) -> None:
+        """The day is over, and what still ran with it."""
+        self._tell(list(self.cluster.running.values()), True)
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what came since the last time."""
+        conn = self.conn
+        jobs.upsert(conn, self._jobs, self.fabric_id)
+        for run in self._runs:
+            job = self.cluster.job_id(run.allocation)
+            header = run_header(run, job, self.epoch_s + int(run.start_s))
+            self._ids[run] = runs.upsert_run(
+                conn,
+                Run(
+                    run_key=f"{run.key}-{self.epoch_s}",
+                    exe=header["exe"],
+                    job_id=job,
+                    start_s=header["start"],
+                    ranks=tuple(run.ranks),
+                    nodes=tuple(run.nodes),
+                    simulated=True,
+                ),
+            )
+        for run, step in self._steps:
+            runs.upsert_steps(conn, self._ids[run], [step])
+        self._flush_counters()
+        self._jobs, self._runs, self._steps = [], [], []
+        conn.commit()
+
+    def _flush_counters(self) -> None:
+        if self._routers:
+            kept = ("rt_flits", "rt_stall_cycles", *(column for pair in LINK_CLASS_COLUMNS.values() for column in pair))
+            columns = {name: np.concatenate([moved[at] for _, moved in self._routers]) for at, name in enumerate(kept)}
+            routers = self._rows([ts for ts, _ in self._routers], ROUTER_COLUMNS, columns, 48.0 * self._sampled_s)
+            counters.write_batch(self.conn, counters.Batch(routers=routers))
+            there = self.cluster.fabric.counted_links()[:, :NETWORK_PORTS] >= 0
+            flits, stalls = (np.concatenate([np.where(there, one[at], np.nan) for one in self._ports]) for at in (1, 2))
+            held = self._rows([ts for ts, _, _ in self._ports], (), {"": flits[:, 0]}, 1.0 * PORT_BUCKET_S)
+            ports = counters.PortRows(
+                held.fabric_id, held.device, held.ts_s, NETWORK_PORTS * held.seconds, flits, stalls
+            )
+            counters.write_batch(self.conn, counters.Batch(ports=ports))
+            columns = {
+                name: np.concatenate([moved[at] for _, moved in self._endpoints])
+                for at, name in enumerate(("tx_bytes", "rx_bytes"))
+            }
+            ends = self._rows([ts for ts, _ in self._endpoints], ENDPOINT_COLUMNS, columns, 1.0 * self._sampled_s)
+            known = np.isfinite(columns["tx_bytes"])
+            counters.write_batch(self.conn, counters.Batch(endpoints=_only(ends, known)))
+        self._routers, self._ports, self._endpoints = [], [], []
+
+    def _rows(
+        self, taken: list[int], names: tuple[str, ...], columns: dict[str, _Array], seconds: float
+    ) -> counters.Rows:
+        """Rows of every device at every sample; `seconds`: counted time of each."""
+        n = len(next(iter(columns.values())))
+        size = n // len(taken)
+        values = np.full((n, len(names)), np.nan)
+        for name, column in columns.items():
+            if name:
+                values[:, names.index(name)] = column
+        return counters.Rows(
+            np.full(n, self.fabric_id, np.int32),
+            np.tile(np.arange(size, dtype=np.int32), len(taken)),
+            np.repeat(taken, size),
+            np.ones(n, np.int32),
+            np.full(n, seconds),
+            values,
+        )
+
+
+def _only(rows: counters.Rows, keep: NDArray[np.bool_]) -> counters.Rows:
+    return counters.Rows(*(getattr(rows, name)[keep] for name in ("fabric_id", "device", "ts_s", "samples", "seconds", "values")))  # fmt: skip
+
+
+class Site:
+    """A machine in a database, with a history of runs without counters."""
+
+    def __init__(self, url: str, seed: int) -> None:
+        self.url, self.seed = url, seed
+        self._epoch_s = (int(time.time()) // 3600 - AGO_H) * 3600
+        runs = tuple(
+            InstrumentedSpec.model_validate({"application": name, "first_s": 20.0 * at, "every_s": 340.0 + 60 * at})
+            for at, name in enumerate(APPLICATIONS)
+        )
+        habit = {"mechanism": "bandwidth", "nodes": 224, "first_s": 700.0, "lasts_s": 300.0, "every_s": 1000.0}
+        planted = InterferenceSpec.model_validate(habit)
+        cluster = Cluster(spec(runs, (planted,)), seed, first_job=1000, day=1000)
+        with connect(url, role="writer") as conn:
+            self.fabric_id = fabrics.save(conn, cluster.fabric)
+            feed = Feed(conn, cluster, self._epoch_s - HISTORY_S, self.fabric_id, counted=False)
+            feed.march(HISTORY_S)
+            feed.close()
+
+    def feed(self, conn: Any, draw: Draw) -> Feed:
+        """The producers of a day."""
+        cluster = draw.cluster(self.seed)
+        return Feed(conn, cluster, self.epoch_s(draw), self.fabric_id, cards=draw.cards, sampled_s=draw.sampled_s)
+
+    def epoch_s(self, draw: Draw) -> int:
+        """Second 0 of a day."""
+        return self._epoch_s + draw.day * APART_S
+
+    def age(self) -> None:
+        """Leave of every day what retention leaves: minutes and hours."""
+        maintain(self.url)

@@ -1,0 +1,231 @@
+"""Ask the product through drawn days who slows the instrumented run, and score what it says against the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, TypedDict
+
+import numpy as np
+
+from flitwatch_db import connect
+from flitwatch_db.jobs.as_of import job_at
+from flitwatch_db.jobs.explanation import explain_job
+from flitwatch_domain.errors import BadRequest, Cancelled
+from flitwatch_domain.explanation.result import Explanation
+from flitwatch_research.incidents.draws import ALONE, DAY_S, KINDS, Draw, draws
+from flitwatch_research.incidents.site import CLUSTER, Feed, Site
+from flitwatch_research.incidents.truth import Truth
+
+#: The product is asked so often.
+ASKED_EVERY_S = 20
+#: Days that a machine lives through, one after the other.
+DAYS_A_SITE = 20
+#: Seconds after which a cause is to be named.
+SOON_S = 60
+
+
+@dataclass
+class Outcome:
+    """What was said on one day.
+
+    Attributes
+    ----------
+    felt : whether the run was slowed, by the truth
+    wrong : job ids that were named and are no cause
+    final : `right`, `wrong` or `cannot tell`, of the answer after the run's end
+    asked_s, right : seconds of the day at which it was asked while a cause ran beside the run and was felt; whether the answer was right
+    first_s : seconds from when the cause was felt to the first right answer
+    lost_error : seconds lost as told over the true ones, less 1
+    """
+
+    kind: str
+    felt: bool
+    wrong: set[str] = field(default_factory=set)
+    final: str = "cannot tell"
+    asked_s: list[float] = field(default_factory=list)
+    right: list[bool] = field(default_factory=list)
+    first_s: float | None = None
+    lost_error: float | None = None
+    reasons: list[str] = field(default_factory=list)
+
+
+def live(site: Site, draw: Draw, aged: bool) -> Outcome:
+    """One day: the product is asked while it lasts (unless only what is left after a week is asked about) and afterwards."""
+    truth = Truth(draw, site.seed)
+    felt_s = truth.felt_s
+    said = Outcome(draw.kind, felt_s is not None)
+    with connect(site.url, role="writer") as conn:
+        feed = site.feed(conn, draw)
+        run = None
+        while run is None and feed.cluster.time_s < DAY_S:
+            feed.march(ASKED_EVERY_S)
+            run = next((job.run for job in feed.cluster.running.values() if job.run is not None), None)
+        assert run is not None
+        job_id = feed.cluster.job_id(run.allocation)
+        while not feed.finished and feed.cluster.time_s < DAY_S:
+            feed.march(ASKED_EVERY_S)
+            if not aged and felt_s is not None and feed.cluster.time_s >= felt_s:
+                feed.flush()
+                _hear(said, _ask(conn, job_id, feed), truth, feed, felt_s)
+        feed.march(ASKED_EVERY_S)
+        feed.close()
+        if aged:
+            site.age()
+        answer = _ask(conn, job_id, feed)
+    good, bad = _judged(answer, truth)
+    said.wrong |= bad
+    said.final = "wrong" if bad else "right" if good else "cannot tell"
+    said.reasons = answer["reasons"]
+    if felt_s is not None and answer["slowdown"] is not None and truth.lost_s > 0:
+        said.lost_error = answer["slowdown"]["lost_s"] / truth.lost_s - 1
+    return said
+
+
+def _ask(conn: Any, job_id: str, feed: Feed) -> Explanation:
+    now_s = float(feed.epoch_s + feed.cluster.time_s)
+    answer = explain_job(conn, job_at(conn, job_id, CLUSTER, now_s), now_s)
+    conn.rollback()
+    return answer
+
+
+def _hear(said: Outcome, answer: Explanation, truth: Truth, feed: Feed, felt_s: float) -> None:
+    good, bad = _judged(answer, truth)
+    said.wrong |= bad
+    present = any(job.user in truth.planted for job in feed.cluster.running.values())
+    if present:
+        said.asked_s.append(feed.cluster.time_s)
+        said.right.append(good and not bad)
+    if good and not bad and said.first_s is None:
+        said.first_s = feed.cluster.time_s - felt_s
+
+
+def _named(answer: Explanation) -> dict[str, str]:
+    """Job and user of everybody that the answer names."""
+    return {one["job_id"]: one["user"] or "" for one in answer["candidates"] if one["named"]}
+
+
+def _judged(answer: Explanation, truth: Truth) -> tuple[bool, set[str]]:
+    """Whether a cause is named, or that the run slows itself where it does; and the jobs that are named and are no cause."""
+    named = _named(answer)
+    bad = {job for job, user in named.items() if not truth.causes(user)}
+    itself = answer["verdict"] == "slows itself"
+    if itself and not truth.by_itself and len(truth.slow):
+        bad.add(answer["job_id"])
+    return (itself if truth.by_itself else bool(named)) and not bad, bad
+
+
+class NamedTimes(TypedDict):
+    """Seconds from when a cause was felt to the first right answer."""
+
+    median: float
+    p90: float
+
+
+class Figures(TypedDict):
+    """Scores of some days; shares are of those on which the run was slowed (`named_wrong`: of all), None where there were none.
+
+    Attributes
+    ----------
+    named_right : the last answer named a cause (of a run that slows itself: said so), and no answer named anybody else
+    named_wrong : some answer named a job that is no cause
+    named_share_of_duration : of the moments at which a cause was felt, those at which it was named
+    lost_s_error : median of the error of the seconds lost, relative
+    """
+
+    days: int
+    slowed: int
+    named_right: float | None
+    named_wrong: float | None
+    cannot_tell: float | None
+    first_named_s: NamedTimes | None
+    named_within_60_s: float | None
+    named_share_of_duration: float | None
+    lost_s_error: float | None
+
+
+class StudyOfIncidents(TypedDict):
+    """The whole answer; `overall` is of the days on which somebody else slows the run."""
+
+    study: str
+    draws: int
+    seed: int
+    resolution: str
+    overall: Figures
+    by_kind: dict[str, Figures]
+    simulated: bool
+
+
+def run(
+    databases: Callable[[], AbstractContextManager[str]],
+    count: int,
+    seed: int,
+    aged: bool = False,
+    kinds: Sequence[str] = (),
+    report: Callable[[int, int, str], None] = lambda *_: None,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> StudyOfIncidents:
+    """The study's figures.
+
+    Parameters
+    ----------
+    databases : gives the URL of a migrated database that is empty and that nobody else uses; one is asked for each machine
+    count : days
+    aged : whether only the minutes are left of each day that is asked about
+
+    Raises
+    ------
+    BadRequest
+        There is no such kind of day.
+    Cancelled
+        It was told to stop.
+    """
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise BadRequest(f"there is no kind of day {unknown[0]!r}", advice=f"Kinds: {', '.join(KINDS)}.")
+    said: list[Outcome] = []
+    drawn = list(draws(seed, count, tuple(kinds) or tuple(KINDS)))
+    for first in range(0, count, DAYS_A_SITE):
+        with databases() as url:
+            site: Site | None = None
+            for draw in drawn[first : first + DAYS_A_SITE]:
+                report(len(said), count, draw.kind)
+                if cancelled():
+                    raise Cancelled("told to stop", advice="Start it again: nothing of it is kept.")
+                site = site or Site(url, seed * 1000 + first // DAYS_A_SITE)
+                said.append(live(site, draw, aged))
+    report(count, count, "")
+    return {
+        "study": "incidents",
+        "draws": count,
+        "seed": seed,
+        "resolution": "1m" if aged else "live",
+        "overall": figures([one for one in said if one.kind not in ALONE]),
+        "by_kind": {kind: figures([one for one in said if one.kind == kind]) for kind in KINDS if any(one.kind == kind for one in said)},
+        "simulated": True,
+    }  # fmt: skip
+
+
+def figures(said: Sequence[Outcome]) -> Figures:
+    """Scores of some days."""
+    felt = [one for one in said if one.felt]
+    right = [one for one in felt if one.final == "right" and not one.wrong]
+    first = [one.first_s for one in felt if one.first_s is not None]
+    errors = [abs(one.lost_error) for one in felt if one.lost_error is not None]
+    held = [flag for one in felt for flag in one.right]
+    return {
+        "days": len(said),
+        "slowed": len(felt),
+        "named_right": _share(len(right), len(felt)),
+        "named_wrong": _share(sum(bool(one.wrong) for one in said), len(said)),
+        "cannot_tell": _share(sum(one.final == "cannot tell" for one in felt), len(felt)),
+        "first_named_s": {"median": float(np.median(first)), "p90": float(np.quantile(first, 0.9))} if first else None,
+        "named_within_60_s": _share(sum(one <= SOON_S for one in first), len(felt)),
+        "named_share_of_duration": _share(sum(held), len(held)),
+        "lost_s_error": float(np.median(errors)) if errors else None,
+    }
+
+
+def _share(part: int, whole: int) -> float | None:
+    return None if not whole else part / whole

@@ -1,0 +1,105 @@
+"""What is true of a day, by counterfactual: the same day with somebody muted. For scoring alone; nothing that answers sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_research.incidents.draws import DAY_S, Draw
+from flitwatch_twin.cluster import Cluster
+
+#: Somebody slows a run where it makes so many steps so many times as long as they are without.
+FELT_STEPS, FELT = 3, 1.15
+#: A cause makes the slow steps at least so many times as long.
+A_CAUSE = 1.05
+
+
+@dataclass(frozen=True)
+class StepTimes:
+    """The instrumented run of one life of a day: seconds of each step, and the second of the day in which each ended."""
+
+    taken_s: NDArray[np.float64]
+    ended_s: NDArray[np.float64]
+
+
+def planted_users(cluster: Cluster) -> list[str]:
+    """Names of the planted users, in the order of the spec."""
+    return list(cluster.users.names[cluster.spec.users.count :])
+
+
+class Truth:
+    """A day of a machine, with and without its users."""
+
+    def __init__(self, draw: Draw, seed: int) -> None:
+        self._draw, self._seed = draw, seed
+        self._lives: dict[tuple[frozenset[str], float | None], StepTimes] = {}
+
+    def lived(self, muted: frozenset[str] = frozenset(), demand: float | None = None) -> StepTimes:
+        """The run's steps with some users muted."""
+        key = (muted, demand)
+        if key not in self._lives:
+            self._lives[key] = _live(self._draw.cluster(self._seed, muted, demand))
+        return self._lives[key]
+
+    @cached_property
+    def planted(self) -> frozenset[str]:
+        """Who was planted."""
+        return frozenset(planted_users(self._draw.cluster(self._seed)))
+
+    @cached_property
+    def alone(self) -> StepTimes:
+        """The run as it would have been: without the planted users, with its usual demand."""
+        return self.lived(self.planted, 1.0)
+
+    @cached_property
+    def slow(self) -> NDArray[np.int64]:
+        """Steps that took `FELT` times as long as they would have."""
+        held = self.lived()
+        size = min(len(held.taken_s), len(self.alone.taken_s))
+        return np.flatnonzero(held.taken_s[:size] >= FELT * self.alone.taken_s[:size])
+
+    @property
+    def felt_s(self) -> float | None:
+        """Second of the day at which `FELT_STEPS` steps had been slow; None where they never were."""
+        return float(self.lived().ended_s[self.slow[FELT_STEPS - 1]]) if len(self.slow) >= FELT_STEPS else None
+
+    @property
+    def lost_s(self) -> float:
+        """Seconds that the run lost."""
+        held = self.lived()
+        size = min(len(held.taken_s), len(self.alone.taken_s))
+        return float(held.taken_s[:size].sum() - self.alone.taken_s[:size].sum())
+
+    @cached_property
+    def by_itself(self) -> bool:
+        """Whether the slow steps are as long with the planted users muted: the run's own demand makes them."""
+        return bool(len(self.slow)) and self._effect(self.planted, frozenset()) < A_CAUSE
+
+    def causes(self, user: str) -> bool:
+        """Whether the slow steps were so long because of a user."""
+        if not len(self.slow):
+            return False
+        return self._effect(frozenset({user}), frozenset()) >= A_CAUSE or (
+            user in self.planted and self._effect(self.planted, self.planted - {user}) >= A_CAUSE
+        )
+
+    def _effect(self, without: frozenset[str], with_: frozenset[str]) -> float:
+        """Time of the slow steps with `with_` muted over that with `without` muted."""
+        held, freed = self.lived(with_), self.lived(without)
+        slow = self.slow[self.slow < min(len(held.taken_s), len(freed.taken_s))]
+        return float(held.taken_s[slow].sum() / max(freed.taken_s[slow].sum(), 1e-9)) if len(slow) else 1.0
+
+
+def _live(cluster: Cluster) -> StepTimes:
+    taken: list[float] = []
+    ended: list[float] = []
+    while cluster.time_s < DAY_S:
+        second = cluster.advance()
+        taken += [float(step.time_ns.max()) / 1e9 for _, step in second.steps]
+        ended += [float(second.time_s)] * len(second.steps)
+        if second.finished:
+            break
+    return StepTimes(np.array(taken), np.array(ended))

@@ -1,0 +1,157 @@
+"""What an attribution by flow reads of a real database: the same figures as in memory, of minutes, and of hours where minutes are gone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from support.databases import Server
+from support.planted_flows import BETWEEN, FABRIC, MACHINE, ROUTER, SECONDS, Job, by_class, four_jobs, moment
+
+from flitwatch_db import connect
+from flitwatch_db.counters import store as counters
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import flow
+from flitwatch_db.jobs import store as stored
+from flitwatch_domain import jobs as domain
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.explanation.flow import Flow
+
+#: A whole hour; the slow job runs for its fifth to eighth minute, the culprit from the sixth on.
+BEGIN_S = 1_790_000_000 // 3600 * 3600
+STARTS_S = (0, 360, -3600, 420)
+MINUTES = 12
+
+
+def rates(minute: int) -> list[float]:
+    """Of the slow job, the culprit, one that always runs, and a small one."""
+    return [float(minute >= 1), float(minute >= 6), 1.0, float(minute >= 7)]
+
+
+def planted(url: str) -> list[Job]:
+    """A machine with twelve minutes of counters; jobs 1 to 4."""
+    jobs, places = four_jobs(), by_class()
+    kinds = len(LINK_CLASS_COLUMNS)
+    keys = np.unique(
+        FABRIC.links.dst[BETWEEN].astype(np.int64) * kinds
+        + sum(n * FABRIC.of_class(c)[BETWEEN] for n, c in enumerate(LINK_CLASS_COLUMNS))
+    )
+    with connect(url, role="writer") as conn:
+        fabric_id = fabrics.save(conn, FABRIC)
+        names = [str(name) for name in FABRIC.endpoints.node]
+        rows = [
+            domain.Job("c", str(n + 1), "RUNNING", user=f"u{n}", start_s=BEGIN_S + start, nodes=len(job.ends), node_list=",".join(names[end] for end in job.ends), simulated=True)
+            for n, (job, start) in enumerate(zip(jobs, STARTS_S, strict=True))
+        ]  # fmt: skip
+        stored.upsert(conn, rows, fabric_id)
+        for minute in range(MINUTES):
+            seen = moment(jobs, rates(minute), places)
+            values = np.full((len(FABRIC.routers), len(ROUTER_COLUMNS)), np.nan)
+            for number, (flits, stalls) in enumerate(LINK_CLASS_COLUMNS.values()):
+                of = keys % kinds == number
+                for name, sums in ((flits, seen.flits), (stalls, seen.stalls)):
+                    values[keys[of] // kinds, ROUTER_COLUMNS.index(name)] = sums[of]
+            cards = np.full((len(ROUTER), len(ENDPOINT_COLUMNS)), np.nan)
+            for job, traffic in zip(jobs, seen.traffic, strict=True):
+                if traffic is not None:
+                    cards[job.ends, :2] = np.stack([traffic.sent, traffic.received], axis=1)
+            counters.write_batch(conn, counters.Batch(routers=_rows(fabric_id, minute, values), endpoints=_rows(fabric_id, minute, cards)))  # fmt: skip
+        conn.commit()
+    return jobs
+
+
+def _rows(fabric_id: int, minute: int, values: np.ndarray) -> counters.Rows:
+    known = np.flatnonzero(np.isfinite(values).any(axis=1))
+    n = len(known)
+    return counters.Rows(
+        np.full(n, fabric_id, np.int32),
+        known.astype(np.int32),
+        np.full(n, BEGIN_S + 60 * minute + 30),
+        np.ones(n, np.int32),
+        np.full(n, SECONDS),
+        values[known],
+    )
+
+
+@pytest.fixture(scope="module")
+def url(_embedded_template: Server) -> Iterator[str]:
+    url = _embedded_template.create()
+    planted(url)
+    yield url
+    _embedded_template.drop(url)
+
+
+def asked(conn: Any, low: float, end: float, now: float | None = None, job_id: str = "1") -> Flow:
+    """Whom a job waits for, times in seconds since the beginning."""
+    job = conn.execute("SELECT job_pk, simulated FROM job WHERE job_id = %s", [job_id]).fetchone()
+    place = conn.execute(
+        "SELECT fabric_id, array_agg(router) FROM job_node WHERE job_pk = %s GROUP BY 1", [job[0]]
+    ).fetchone()
+    row, at = {"job_pk": job[0], "simulated": job[1]}, {"fabric_id": place[0], "router": place[1]}
+    return flow.of_job(conn, row, at, BEGIN_S + low, BEGIN_S + end, BEGIN_S + (end if now is None else now))
+
+
+def numbers(conn: Any) -> dict[int, str]:
+    return dict(conn.execute("SELECT job_pk, job_id FROM job").fetchall())
+
+
+def test_the_culprit_has_the_part_that_it_has_in_memory(url: str) -> None:
+    with connect(url, role="reader") as conn:
+        found, job = asked(conn, 350, 600), numbers(conn)
+    part = {job[pk]: share for pk, share in found.part.items()}
+    assert found.reason is None and found.resolution_s == 60 and found.counted > 0.99
+    assert part["2"] >= 0.7 and max(part[one] for one in "134") <= 0.1
+    # The minute before the culprit, and a minute of each third of the slow stretch.
+    assert found.quiet_s == BEGIN_S + 300 and all(BEGIN_S + 300 < at < BEGIN_S + 600 for at in found.minutes_s)
+    assert found.waiting > 10 * found.quiet
+
+
+def test_what_came_later_is_not_looked_at(url: str) -> None:
+    with connect(url, role="reader") as conn:
+        early = asked(conn, 130, 330)
+    assert not early.carried and max(early.minutes_s) <= BEGIN_S + 300
+
+
+def test_a_minute_that_is_not_over_says_who(url: str) -> None:
+    with connect(url, role="reader") as conn:
+        found, job = asked(conn, 350, 400), numbers(conn)
+    assert {job[pk]: share for pk, share in found.part.items()}["2"] >= 0.6
+
+
+def test_a_machine_without_minutes_is_asked_by_the_hour_and_one_hour_alone_says_nothing(embedded_db: str) -> None:
+    planted(embedded_db)
+    with connect(embedded_db, role="owner") as conn:
+        for table in ("router_1s", "router_1m", "endpoint_1s", "endpoint_1m"):
+            conn.execute(f"DELETE FROM {table}")
+        conn.commit()
+        found = asked(conn, 350, 600)
+        assert found.reason == "its routers have no counters of a quiet moment and of the slow stretch"
+        assert not found.known and math.isnan(found.quiet_s)
+        # A calm hour before it.
+        columns = "fabric_id, router, samples, tile_seconds, green_flits, black_flits, blue_flits"
+        quiet = "green_stall_cycles, black_stall_cycles, blue_stall_cycles"
+        conn.execute(
+            f"INSERT INTO router_1h (ts, {columns}, {quiet}) SELECT ts - interval '1 hour', {columns}, 0, 0, 0 FROM router_1h"
+        )
+        conn.execute(
+            "INSERT INTO endpoint_1h (fabric_id, endpoint, ts, samples, seconds, tx_bytes, rx_bytes)"
+            " SELECT fabric_id, endpoint, ts - interval '1 hour', samples, seconds, 0, 0 FROM endpoint_1h"
+        )
+        found, job = asked(conn, 350, 600), numbers(conn)
+    assert found.reason is None and found.resolution_s == 3600
+    assert max(found.part, key=lambda pk: found.part[pk]) == next(pk for pk, one in job.items() if one == "2")
+
+
+def test_without_network_cards_the_reason_says_so(embedded_db: str) -> None:
+    planted(embedded_db)
+    with connect(embedded_db, role="owner") as conn:
+        conn.execute("DELETE FROM endpoint_1m")
+        found = asked(conn, 350, 600)
+    assert not found.known and found.reason in (flow.NO_CARDS, "what the jobs' network cards moved does not explain what the links carried")  # fmt: skip
+
+
+def test_planted_nodes_are_those_of_the_machine() -> None:
+    assert all(np.isin(job.ends, MACHINE.node_endpoint).all() for job in four_jobs())

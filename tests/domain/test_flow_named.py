@@ -1,0 +1,67 @@
+"""Who may be named for what a job waits for: nobody without waiting, nobody who came later as the first, nobody who does not stand out."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flitwatch_domain.explanation.flow import LEAST_PART, MOST_NAMED, Flow, named, slows_itself
+
+OWN = 0
+
+
+def flow(
+    part: dict[int, float], *, waiting: float = 1.0, quiet: float = 0.02, moments: list[dict[int, float]] | None = None
+) -> Flow:
+    return Flow(waiting, quiet, 1.0, part, part.get(OWN, 0.0), 0.0, [60.0], 60, moments or [part])
+
+
+@pytest.mark.parametrize(
+    ("part", "before", "after", "told"),
+    [
+        ({1: 0.8, 2: 0.05}, [1, 2], [], [1]),
+        ({1: 0.52, 2: 0.2}, [1, 2], [], [1]),
+        ({1: 0.45, 2: 0.4, 3: 0.05}, [1, 2, 3], [], [1, 2]),
+        ({1: 0.25, 2: 0.2, 3: 0.2, 4: 0.05}, [1, 2, 3, 4], [], [1, 2, 3]),
+        ({1: 0.45, 2: 0.1}, [1, 2], [], []),
+        ({1: 0.2, 2: 0.2, 3: 0.2, 4: 0.2}, [1, 2, 3, 4], [], []),
+        ({1: 0.9}, [], [1], []),
+        ({1: 0.3, 2: 0.55}, [1], [2], [1, 2]),
+        ({OWN: 0.5, 1: 0.45}, [1], [], []),
+        ({}, [], [], []),
+    ],
+)
+def test_who_stands_out_is_named(part: dict[int, float], before: list[int], after: list[int], told: list[int]) -> None:
+    assert named(flow(part), OWN, before, after) == told
+
+
+def test_who_stands_out_in_one_minute_alone_is_named_too() -> None:
+    """Two culprits, one after the other: over all minutes the second hides the first."""
+    early, late = {1: 0.8, 2: 0.0}, {1: 0.02, 2: 0.9}
+    assert named(flow({1: 0.1, 2: 0.8}, moments=[early, late]), OWN, [1], [2]) == [1, 2]
+
+
+@pytest.mark.parametrize(("waiting", "quiet"), [(0.0, 0.0), (0.02, 0.0), (0.3, 0.7)])
+def test_where_the_links_stall_no_more_than_usual_nobody_is_named(waiting: float, quiet: float) -> None:
+    told = flow({1: 0.95, OWN: 0.9}, waiting=waiting, quiet=quiet)
+    assert not told.carried and named(told, OWN, [1], []) == [] and not slows_itself(told)
+
+
+def test_a_job_whose_own_traffic_is_half_slows_itself() -> None:
+    assert slows_itself(flow({OWN: 0.5, 1: 0.3})) and not slows_itself(flow({OWN: 0.49, 1: 0.3}))
+
+
+@given(
+    st.dictionaries(st.integers(0, 12), st.floats(0, 1), max_size=12),
+    st.sets(st.integers(1, 12)),
+)
+def test_every_name_stands_out_and_the_first_was_there_before(part: dict[int, float], later: set[int]) -> None:
+    whole = sum(part.values())
+    part = {job: share / max(whole, 1.0) for job, share in part.items()}
+    before, after = [job for job in part if job != OWN and job not in later], [job for job in part if job in later]
+    told = named(flow(part), OWN, before, after)
+    assert len(told) <= MOST_NAMED and len(set(told)) == len(told) and OWN not in told
+    if told:
+        assert told[0] in before and min(part[job] for job in told) >= LEAST_PART
+        assert sum(part.values()) - sum(part[job] for job in told) - part.get(OWN, 0.0) <= 0.85

@@ -1,0 +1,65 @@
+"""The study of incidents: days are drawn alike, truth is a counterfactual, and what the product says on them keeps what it reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+import pytest
+from support.databases import Server
+
+from flitwatch_domain.errors import BadRequest, Cancelled
+from flitwatch_research.incidents import study
+from flitwatch_research.incidents.draws import KINDS, draws
+from flitwatch_research.incidents.truth import Truth
+
+#: The thresholds of `flitwatch_domain.explanation.flow` were chosen on seed 1.
+SEED = 23
+
+
+def test_the_same_seed_draws_the_same_days_and_every_kind() -> None:
+    first, again, other = (list(draws(seed, 2 * len(KINDS))) for seed in (1, 1, 2))
+    assert first == again and first != other
+    assert [draw.kind for draw in first] == [*KINDS, *KINDS] and len({draw.day for draw in first}) == len(first)
+    assert {draw.application for draw in first} == {"amg-128", "milc-128"}
+
+
+@pytest.mark.system("numeric")
+def test_who_is_muted_in_the_other_life_is_the_cause() -> None:
+    for draw in draws(1, 4, ("victim-inside", "self-inflicted", "quiet", "two-aggressors")):
+        truth = Truth(draw, 7)
+        everyone = [str(name) for name in draw.cluster(7).users.names]
+        causes = {user for user in everyone if user in truth.planted and truth.causes(user)}
+        if draw.kind == "quiet":
+            assert truth.felt_s is None and truth.lost_s == 0
+        elif draw.kind == "self-inflicted":
+            assert truth.by_itself and not causes and truth.lost_s > 20
+        else:
+            assert causes == truth.planted and not truth.by_itself and truth.lost_s > 20
+
+
+def test_an_unknown_kind_is_refused_and_a_study_can_be_stopped() -> None:
+    with pytest.raises(BadRequest, match=r"no kind of day 'dull'.*victim-inside"):
+        study.run(lambda: nullcontext("nowhere"), 1, 1, kinds=["dull"])
+    with pytest.raises(Cancelled):
+        study.run(lambda: nullcontext("nowhere"), 1, 1, cancelled=lambda: True)
+
+
+@pytest.mark.system("numeric")
+@pytest.mark.parametrize("aged", [False, True], ids=["live", "from minutes"])
+def test_culprits_are_named_and_nobody_else_is(_embedded_template: Server, aged: bool) -> None:
+    @contextmanager
+    def fresh() -> Iterator[str]:
+        url = _embedded_template.create()
+        yield url
+        _embedded_template.drop(url)
+
+    told = study.run(fresh, 30, SEED, aged)
+    whole, quiet = told["overall"], told["by_kind"]["quiet"]
+    assert whole["slowed"] >= 15 and whole["named_right"] >= 0.85, told
+    assert whole["named_wrong"] == quiet["named_wrong"] == 0, told
+    for kind in ("victim-before", "victim-inside", "bursts"):
+        assert told["by_kind"][kind]["named_right"] in (None, 1.0), told["by_kind"][kind]
+    assert whole["lost_s_error"] <= 0.1
+    if not aged:
+        assert whole["named_within_60_s"] >= 0.9 and whole["named_share_of_duration"] >= 0.9, whole
