@@ -104,8 +104,8 @@ def test_the_culprit_has_the_part_that_it_has_in_memory(url: str) -> None:
     part = {job[pk]: share for pk, share in found.part.items()}
     assert found.reason is None and found.resolution_s == 60 and found.counted > 0.99
     assert part["2"] >= 0.7 and max(part[one] for one in "134") <= 0.1
-    # The minute before the culprit, and a minute of each third of the slow stretch.
-    assert found.quiet_s == BEGIN_S + 300 and all(BEGIN_S + 300 < at < BEGIN_S + 600 for at in found.minutes_s)
+    # The last minute before the onset, and a minute of each third of the slow stretch.
+    assert found.quiet_s == BEGIN_S + 240 and all(BEGIN_S + 300 < at < BEGIN_S + 600 for at in found.minutes_s)
     assert found.waiting > 10 * found.quiet
 
 
@@ -155,3 +155,27 @@ def test_without_network_cards_the_reason_says_so(embedded_db: str) -> None:
 
 def test_planted_nodes_are_those_of_the_machine() -> None:
     assert all(np.isin(job.ends, MACHINE.node_endpoint).all() for job in four_jobs())
+
+
+@pytest.mark.parametrize(
+    ("waits", "low", "quiet"),
+    [
+        # Calm until the onset: the minute before it, though earlier ones were as calm.
+        ([0.1] * 20 + [2.0] * 6, 20, 19),
+        # It began inside the congestion: the last calm minute before that.
+        ([0.1] * 5 + [2.0] * 20, 15, 4),
+        # Another culprit came first, within the slow stretch: a minute with only that one is no quiet one.
+        ([0.1] * 20 + [0.5] * 3 + [3.0] * 6, 20, 19),
+        # Nothing was calm before; a pause between two bursts is.
+        ([2.0] * 10 + [0.1] + [2.0] * 9, 2, 10),
+        # Hours ago it was a little calmer, but the last quarter of an hour was calm enough.
+        ([0.05] * 30 + [0.3] * 60 + [2.0] * 6, 90, 89),
+        # Nothing was ever calm: the calmest.
+        ([1.0] * 10 + [0.8] + [1.2] * 9, 12, 10),
+    ],
+)
+def test_the_quiet_moment_is_the_last_that_is_calm(waits: list[float], low: int, quiet: int) -> None:
+    at = 60.0 * np.arange(len(waits))
+    chosen = flow._chosen((at, np.array(waits)), 60, 60.0 * low, 60.0 * len(waits))
+    assert chosen is not None and chosen[0] == at[quiet]
+    assert all(at[low] <= minute for minute in chosen[1]) and chosen[0] not in chosen[1]

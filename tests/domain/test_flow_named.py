@@ -12,9 +12,13 @@ OWN = 0
 
 
 def flow(
-    part: dict[int, float], *, waiting: float = 1.0, quiet: float = 0.02, moments: list[dict[int, float]] | None = None
+    part: dict[int, float],
+    *,
+    waiting: float = 1.0,
+    quiet: float = 0.02,
+    moments: list[tuple[float, dict[int, float]]] | None = None,
 ) -> Flow:
-    return Flow(waiting, quiet, 1.0, part, part.get(OWN, 0.0), 0.0, [60.0], 60, moments or [part])
+    return Flow(waiting, quiet, 1.0, part, part.get(OWN, 0.0), 0.0, [60.0], 60, moments or [(waiting, part)])
 
 
 @pytest.mark.parametrize(
@@ -39,7 +43,10 @@ def test_who_stands_out_is_named(part: dict[int, float], before: list[int], afte
 def test_who_stands_out_in_one_minute_alone_is_named_too() -> None:
     """Two culprits, one after the other: over all minutes the second hides the first."""
     early, late = {1: 0.8, 2: 0.0}, {1: 0.02, 2: 0.9}
-    assert named(flow({1: 0.1, 2: 0.8}, moments=[early, late]), OWN, [1], [2]) == [1, 2]
+    assert named(flow({1: 0.3, 2: 0.6}, moments=[(0.8, early), (1.5, late)]), OWN, [1], [2]) == [1, 2]
+    # A minute in which the job hardly waits says nothing, and neither does a job that is of next to no account over all.
+    assert named(flow({1: 0.3, 2: 0.6}, moments=[(0.3, early), (1.5, late)]), OWN, [2], [1]) == [2]
+    assert named(flow({1: 0.05, 2: 0.8}, moments=[(0.8, early), (1.5, late)]), OWN, [2], [1]) == [2]
 
 
 @pytest.mark.parametrize(("waiting", "quiet"), [(0.0, 0.0), (0.02, 0.0), (0.3, 0.7)])

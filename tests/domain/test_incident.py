@@ -152,3 +152,15 @@ def test_a_job_that_ran_before_began_to_send_more() -> None:
     told = slow("1", "90")
     told["candidates"][0] |= {"change": "sends more", "nodes": None}
     assert incident("f", [told], 1, NOW_S)["detail"].startswith("It began to send more. Job 1 is 50 % slower.")
+
+
+def test_a_job_that_slows_itself_is_no_incident_and_nothing_that_nobody_can_tell() -> None:
+    itself = slow("1", None) | {"verdict": "slows itself", "reasons": []}
+    found = incident("f", [itself, quiet()], 2, NOW_S)
+    assert (found["verdict"], found["title"], found["aggressor"]) == ("none", "Job 1 slows itself", None)
+    assert found["detail"] == "Job 1 is 50 % slower. What they wait for comes with their own traffic."
+    assert [one["job_id"] for one in found["others"]] == ["1"]
+    both = incident("f", [itself, slow("2", None) | {"verdict": "slows itself", "reasons": []}], 2, NOW_S)
+    assert both["title"] == "2 jobs slow themselves"
+    # Beside one of which nobody can tell, that is what is said.
+    assert incident("f", [itself, slow("3", None)], 2, NOW_S)["verdict"] == "cannot tell"

@@ -33,8 +33,11 @@ MOST_MINUTES = 3
 #: Routers at which the quiet moment is looked for: those that most of the job's traffic passes.
 MOST_WATCHED = 48
 MOST_JOBS = 500
-#: A moment counts as quiet where the job would wait no longer than in the calmest one: by so many cycles a flit, or this part of the way to the worst.
-QUIET_CYCLES, QUIET = 0.005, 0.03
+#: So many rows before the onset are asked first for a quiet moment.
+LOOKED_AT_FIRST = (15, 60)
+#: A moment is calm enough where the job would wait at most this part of the worst. Of several those count that are next to the calmest: by so many cycles a flit,
+#: or this part of the way to the worst.
+CALM, QUIET_CYCLES, QUIET = 0.3, 0.005, 0.03
 #: A row says nothing of a place where less than this part of the job's way is counted.
 LEAST_COUNTED = 0.5
 NO_CARDS = "the network cards of the jobs are not counted in the slow stretch"
@@ -94,6 +97,8 @@ def of_job(conn: Conn, job: Row, place: Row, low_s: float, end_s: float, now_s: 
     way = counted_routes(conn, place["fabric_id"])
     if way.routes.reason is not None:
         return _nothing(way.routes.reason)
+    if not len(way.places.links):
+        return _nothing("its machine's counters are not kept by link class")
     router = np.array(place["router"], np.int64)
     weight = way.weight(router)
     if weight.sum() <= 0:
@@ -135,18 +140,30 @@ def _chosen(series: tuple[Floats, Floats], width: int, low_s: float, end_s: floa
     """The quiet moment, and the worst ones of parts of the slow stretch; None where there are not both."""
     at, waits = series
     slow = np.flatnonzero((at + width > low_s) & (at < end_s))
-    if not len(slow) or len(at) < 2:
+    if not len(slow):
         return None
     # The worst of each third: who came later does not hide who was there first.
     worst = np.array([part[np.argmax(waits[part])] for part in np.array_split(slow, MOST_MINUTES) if len(part)])
+    quiet = _quiet(at, waits, width, low_s, worst)
+    return None if quiet is None else (float(at[quiet]), sorted(at[worst].tolist()))
+
+
+def _quiet(at: Floats, waits: Floats, width: int, low_s: float, worst: Ints) -> int | None:
+    """The place of the moment that the worst ones are held against.
+
+    The longer ago, the more other jobs came and went since. So the last ones before the onset are asked first, then earlier ones, and then those between the
+    worst ones (bursts have pauses). The first of these that has a moment calm enough gives it; else the calmest of all is taken.
+    """
+    most = float(waits[worst].max())
     rest = np.setdiff1d(np.arange(len(at)), worst)
-    if not len(rest):
-        return None
-    least = waits[rest].min()
-    calm = waits[rest] <= least + max(QUIET_CYCLES, QUIET * (waits[worst].max() - least))
-    # Of the calm moments the one that is nearest to the onset: the fewest other jobs came and went since.
-    quiet = rest[calm][np.argmin(np.abs(at[rest[calm]] + width / 2 - low_s))]
-    return float(at[quiet]), sorted(at[worst].tolist())
+    before = rest[at[rest] + width <= low_s]
+    asked = [before[at[before] >= low_s - (back + 1) * width] for back in LOOKED_AT_FIRST]
+    for some in (*asked, before, rest):
+        if len(some) and waits[some].min() <= CALM * most:
+            least = waits[some].min()
+            calm = some[waits[some] <= least + max(QUIET_CYCLES, QUIET * (most - least))]
+            return int(calm[np.argmin(np.abs(at[calm] + width / 2 - low_s))])
+    return int(rest[np.argmin(waits[rest])]) if len(rest) else None
 
 
 def _divided(
@@ -181,6 +198,7 @@ def _divided(
         {one["job_pk"]: share for one, share in zip(jobs, part.tolist(), strict=True)}
         for part in (found.part, *found.moments)
     )
+    minutes = list(zip(found.waits.tolist(), each, strict=True))
     reason = found.reason
     if reason is None and not any(one is not None and one.known for held in slow for one in held.traffic):
         reason = NO_CARDS
@@ -193,7 +211,7 @@ def _divided(
         quiet_s,
         minutes_s,
         width,
-        each,
+        minutes,
         reason,
     )
 

@@ -92,6 +92,7 @@ class Attribution:
     counted : float            the part of the slow job's traffic that passes counted places
     part : float64 (jobs,)     of the waiting; the slow job's own among them. They come to 1 less what no known job explains
     moments : float64 (moments, jobs)      the same by moment
+    waits : float64 (moments,)             the waiting of each moment
     reason : str or None       why the parts are not known
     """
 
@@ -100,6 +101,7 @@ class Attribution:
     counted: float
     part: Floats
     moments: Floats
+    waits: Floats
     reason: str | None = None
 
 
@@ -130,19 +132,20 @@ def attribute(
     waiting = float(damage.sum()) / len(slow)
     told = partial(Attribution, waiting, float(weight @ before), counted)
     moments = np.zeros((len(slow), len(quiet.traffic)))
+    waits = np.array([held.sum() for held in damages])
     if waiting <= 0:
-        return told(moments[0], moments)
+        return told(moments[0], moments, waits)
     worst = _worst(damage)
     then, _ = _loads(routes, places, quiet, worst, flit_bytes)
-    waits = np.array([held[worst].sum() for held in damages])
+    divided = np.array([held[worst].sum() for held in damages])
     for place, (moment, held) in enumerate(zip(slow, damages, strict=True)):
         now, seen = _loads(routes, places, moment, worst, flit_bytes)
         if seen < LEAST_EXPLAINED:
             reason = "what the jobs' network cards moved does not explain what the links carried"
-            return told(np.zeros(moments.shape[1]), np.zeros_like(moments), reason)
-        divided = _divided(np.maximum(now - then, 0.0), now, own)
-        moments[place] = seen * held[worst] @ divided / max(waits[place], 1e-300)
-    return told(waits @ moments / waits.sum(), moments)
+            return told(np.zeros(moments.shape[1]), np.zeros_like(moments), waits, reason)
+        users = _divided(np.maximum(now - then, 0.0), now, own)
+        moments[place] = seen * held[worst] @ users / max(divided[place], 1e-300)
+    return told(divided @ moments / divided.sum(), moments, waits)
 
 
 def _divided(rose: Floats, now: Floats, own: int) -> Floats:

@@ -13,6 +13,8 @@ LEAST_PART, LEAST_LEAD = 0.15, 2.0
 LEAST_NAMED, LEAST_TOGETHER = 0.5, 0.6
 #: Of several, each has at least this part of the largest.
 LEAST_OF_FIRST = 0.35
+#: A minute speaks for itself where the job waits in it at least this part of the longest, and for a job that has at least this part over all minutes.
+LEAST_OF_WORST, LEAST_OVER_ALL = 0.5, 0.1
 MOST_NAMED = 3
 #: Less of the job's way than this is too little to say that nothing stalls on it.
 LEAST_COUNTED = 0.5
@@ -29,7 +31,7 @@ class Flow:
     counted : float            the part of the job's traffic whose way is counted
     part : mapping             of the waiting, by job_pk; the job's own is among them
     own : float                the job's own part
-    moments : mappings         the parts of each minute by itself
+    moments : of each minute its waiting, and the parts in it
     quiet_s : float            when the quiet minute began, epoch seconds
     minutes_s : floats         when the others began
     resolution_s : int         their length
@@ -44,7 +46,7 @@ class Flow:
     quiet_s: float
     minutes_s: Sequence[float]
     resolution_s: int
-    moments: Sequence[Mapping[int, float]] = ()
+    moments: Sequence[tuple[float, Mapping[int, float]]] = ()
     reason: str | None = None
 
     @property
@@ -65,7 +67,11 @@ def named(flow: Flow, own: int, before: Sequence[int], after: Sequence[int]) -> 
     """
     if not flow.carried:
         return []
-    found = set().union(*(_stand_out(part, own) for part in (flow.part, *flow.moments)))
+    found = set(_stand_out(flow.part, own))
+    worst = max((waiting for waiting, _ in flow.moments), default=0.0)
+    for waiting, part in flow.moments:
+        if waiting >= LEAST_OF_WORST * worst:
+            found.update(job for job in _stand_out(part, own) if flow.part.get(job, 0.0) >= LEAST_OVER_ALL)
     first, then = (
         sorted(found.intersection(some), key=lambda job: -flow.part.get(job, 0.0)) for some in (before, after)
     )

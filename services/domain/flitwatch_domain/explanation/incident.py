@@ -175,6 +175,8 @@ def _unknown(slow: Sequence[Explanation], judged: ExaminedJobs, snapshot: bool) 
 
 
 def _quiet_title(slow: Sequence[Explanation], verdict: str) -> str:
+    if slow and all(one["verdict"] == "slows itself" for one in slow):
+        return f"Job {slow[0]['job_id']} slows itself" if len(slow) == 1 else f"{len(slow)} jobs slow themselves"
     if slow:
         return f"{len(slow)} job{'s are' if len(slow) > 1 else ' is'} slow; cannot tell who caused it"
     return "No incident" if verdict == "none" else "Cannot tell whether a job is slow"
@@ -184,6 +186,8 @@ def _quiet_detail(slow: Sequence[Explanation], reasons: Sequence[str], judged: E
     if reasons:
         text = "; ".join(reasons)
         return f"{_some(_worst(slow))} " * bool(slow) + f"{text[:1].upper()}{text[1:]}."
+    if slow:
+        return f"{_some(_worst(slow))} What they wait for comes with their own traffic."
     if not judged["running"]:
         return "No job is running."
     fast = judged["not_slow"]

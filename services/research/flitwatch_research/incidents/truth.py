@@ -79,9 +79,7 @@ class Truth:
         return bool(len(self.slow)) and self._effect(self.planted, frozenset()) < A_CAUSE
 
     def causes(self, user: str) -> bool:
-        """Whether the slow steps were so long because of a user."""
-        if not len(self.slow):
-            return False
+        """Whether the slow steps were so long because of a user; where none was slow, whether all of them were."""
         return self._effect(frozenset({user}), frozenset()) >= A_CAUSE or (
             user in self.planted and self._effect(self.planted, self.planted - {user}) >= A_CAUSE
         )
@@ -89,7 +87,8 @@ class Truth:
     def _effect(self, without: frozenset[str], with_: frozenset[str]) -> float:
         """Time of the slow steps with `with_` muted over that with `without` muted."""
         held, freed = self.lived(with_), self.lived(without)
-        slow = self.slow[self.slow < min(len(held.taken_s), len(freed.taken_s))]
+        size = min(len(held.taken_s), len(freed.taken_s))
+        slow = self.slow[self.slow < size] if len(self.slow) else np.arange(size)
         return float(held.taken_s[slow].sum() / max(freed.taken_s[slow].sum(), 1e-9)) if len(slow) else 1.0
 
 
