@@ -99,7 +99,6 @@ def scenery(
         own or Count(1e6, 1e5, 1e6, 2e6),
         [link(1, 0.1, 2.0)],
         list(jobs),
-        (1e11, 1e12),
         nics,
     )
 

@@ -17,6 +17,7 @@ from flitwatch_db.jobs.as_of import job_at
 from flitwatch_db.jobs.onset_counters import rows_of
 from flitwatch_domain.explanation import answer, slowdown
 from flitwatch_domain.explanation.candidates import LONGEST_LAG_S, Blamed, NeighbourJob, sends_more
+from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.explanation.onset_context import OnsetContext
 from flitwatch_domain.explanation.result import Explanation
 
@@ -255,11 +256,8 @@ def _scene(
     before = (low - WINDOW_S, low)
     after = (high, high + after_s)
     jobs = _beside(conn, job, fabric["fabric_id"], low, high, max(end, high))
-    sent = onset_counters.sent_by(conn, fabric["fabric_id"], [row["job_pk"] for row in jobs], before, after)
-    rates = {row["job_pk"]: _rates(row, sent.get(row["job_pk"]), low) for row in jobs}
-    # Only who sends more than a minute ago is asked for the minutes before.
-    grew = [pk for pk, (was, now) in rates.items() if was is not None and now is not None and sends_more(was, now)]
-    most = onset_counters.most_sent(conn, fabric["fabric_id"], grew, low) if grew else {}
+    by_flow = flow.of_job(conn, job, place, low, end, now_s)
+    rates, most = _sent(conn, fabric["fabric_id"], jobs, by_flow, before, after)
     blamed = _blamed(conn, watched.exe, job["nodes"], [row["user"] for row in jobs if row["user"]])
     beside = [
         NeighbourJob(
@@ -293,12 +291,33 @@ def _scene(
         counted.of(np.unique(place["router"])),
         links,
         beside,
-        sent.get(-1, (None, None)),
-        any(v[1] is not None for v in sent.values()),
+        any(now is not None for _, now in rates.values()),
         counted.of(np.setdiff1d(ends, place["router"])),
         counted,
-        flow.of_job(conn, job, place, low, end, now_s),
+        by_flow,
     )
+
+
+Rates = dict[int, tuple[float | None, float | None]]
+
+
+def _sent(
+    conn: Conn,
+    fabric_id: int,
+    jobs: list[Row],
+    by_flow: Flow,
+    before: onset_counters.Window,
+    after: onset_counters.Window,
+) -> tuple[Rates, dict[int, float]]:
+    """Bytes a second that each job sent before the slow stretch and in it, and the most of the minutes before for who sends more."""
+    if by_flow.known:
+        rates = {row["job_pk"]: by_flow.sent.get(row["job_pk"], (None, None)) for row in jobs}
+        return rates, {pk: was for pk, (was, _) in rates.items() if was is not None}
+    sent = onset_counters.sent_by(conn, fabric_id, [row["job_pk"] for row in jobs], before, after)
+    rates = {row["job_pk"]: _rates(row, sent.get(row["job_pk"]), before[1]) for row in jobs}
+    # Only who sends more than a minute ago is asked for the minutes before.
+    grew = [pk for pk, (was, now) in rates.items() if was is not None and now is not None and sends_more(was, now)]
+    return rates, onset_counters.most_sent(conn, fabric_id, grew, before[1]) if grew else {}
 
 
 def _rates(row: Row, sent: tuple[float | None, float | None] | None, low_s: float) -> tuple[float | None, float | None]:

@@ -41,7 +41,8 @@ CALM, QUIET_CYCLES, QUIET = 0.3, 0.005, 0.03
 #: A row says nothing of a place where less than this part of the job's way is counted.
 LEAST_COUNTED = 0.5
 NO_CARDS = "the network cards of the jobs are not counted in the slow stretch"
-_MOST_MAPS = 4
+#: Machines and placements that are kept: a job that runs is asked about again and again.
+_MOST_MAPS, _MOST_WEIGHTS = 4, 64
 
 
 class CountedRoutes:
@@ -62,9 +63,18 @@ class CountedRoutes:
             kept.astype(np.int64), self.router * self.kinds + kind[kept], len(fabric.routers) * self.kinds
         )
         self.flit_bytes = COUNT_BYTES.get(fabric.technology)
+        self._weights: dict[bytes, Floats] = {}
 
     def weight(self, router: Ints) -> Floats:
         """The part of a job's traffic that each place sees, (places,), as if all its nodes (a router each) sent alike."""
+        key = router.tobytes()
+        if key not in self._weights:
+            while len(self._weights) >= _MOST_WEIGHTS:
+                self._weights.pop(next(iter(self._weights)), None)
+            self._weights[key] = self._weigh(router)
+        return self._weights[key]
+
+    def _weigh(self, router: Ints) -> Floats:
         alike = JobTraffic(router, np.ones(len(router)), np.ones(len(router)))
         weight = self.places.sums(self.routes.loads([alike], self.places.links, 0.0))[:, 0]
         whole = weight.sum()
@@ -198,6 +208,7 @@ def _divided(
         {one["job_pk"]: share for one, share in zip(jobs, part.tolist(), strict=True)}
         for part in (found.part, *found.moments)
     )
+    sent = {one["job_pk"]: (_sent([quiet], place), _sent(slow, place)) for place, one in enumerate(jobs)}
     minutes = list(zip(found.waits.tolist(), each, strict=True))
     reason = found.reason
     if reason is None and not any(one is not None and one.known for held in slow for one in held.traffic):
@@ -212,8 +223,20 @@ def _divided(
         minutes_s,
         width,
         minutes,
+        sent,
         reason,
     )
+
+
+def _sent(moments: list[Moment], job: int) -> float | None:
+    """Bytes a second that a job's network cards sent, mean over moments: 0 where it did not run, None where too few of its cards are counted."""
+    rates = []
+    for moment in moments:
+        moved = moment.traffic[job]
+        if moved is not None and not moved.known:
+            return None
+        rates.append(0.0 if moved is None else float(np.nanmean(moved.sent)) * len(moved.sent) / moment.seconds)
+    return sum(rates) / len(rates)
 
 
 def _jobs(conn: Conn, job: Row, fabric_id: int, spans: list[tuple[float, float]]) -> list[Row]:

@@ -63,7 +63,7 @@ def own_series(conn: Conn, place: Row, from_s: float, to_s: float, width_s: int)
 def sent_by(
     conn: Conn, fabric_id: int, jobs: list[int], before: Window, after: Window
 ) -> dict[int, tuple[float | None, float | None]]:
-    """Bytes a second that the nodes of each job sent before and after, and under -1 those of the whole machine; None where no NIC was counted."""
+    """Bytes a second that the nodes of each job sent before and after; None where no NIC was counted."""
     rows = rows_of(
         conn,
         SQL("""
@@ -77,7 +77,6 @@ def sent_by(
             )
             SELECT n.job_pk, sum(before)::float8 * count(*) / nullif(count(before), 0) AS before, sum(after)::float8 * count(*) / nullif(count(after), 0) AS after
             FROM job_node n LEFT JOIN counted USING (endpoint) WHERE n.job_pk = ANY(%(jobs)s) AND n.fabric_id = %(fabric)s GROUP BY 1
-            UNION ALL SELECT -1, sum(before)::float8, sum(after)::float8 FROM counted
         """),
         {
             "fabric": fabric_id,

@@ -28,9 +28,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Places whose waiting is divided: those with most damage, until they hold this part of it, and no more than so many.
-MOST_DAMAGE, MOST_PLACES = 0.9, 96
+MOST_DAMAGE, MOST_PLACES = 0.9, 64
 #: Jobs whose traffic is laid on links: those that move most.
-MOST_JOBS = 96
+MOST_JOBS = 64
 #: The jobs' expected loads on the damaged places must come to at least this part of what these carried.
 LEAST_EXPLAINED = 0.5
 

@@ -128,9 +128,7 @@ class DragonflyRoutes:
             self.reason = "Some groups are not joined by a cable, so the ways of traffic between them are not known."
             return
         self._leaves, self._enters = self._gateways(away)
-        self._direct = self._joined(np.setdiff1d(wires, away))
-        self._adjacent = [(cables > 0).astype(float) for cables in self._direct]
-        self._ways = [adjacent @ adjacent for adjacent in self._adjacent]
+        self._inner_ways(np.setdiff1d(wires, away))
         io = np.bincount(
             fabric.endpoints.router[fabric.endpoints.role == ROLES.index(NodeRole.IO)], minlength=self._routers
         ).astype(float)
@@ -147,12 +145,30 @@ class DragonflyRoutes:
             enters[h][g, self._place[b]] += 1 / self._cables[g, h]
         return leaves, enters
 
-    def _joined(self, local: Ints) -> list[Floats]:
-        """By group: cables from router to router."""
-        joined = [np.zeros((len(members), len(members))) for members in self._members]
-        for link in local.tolist():
-            joined[self._group[self._src[link]]][self._place[self._src[link]], self._place[self._dst[link]]] += 1
-        return joined
+    def _inner_ways(self, local: Ints) -> None:
+        """Ways within groups: direct, else over a router between, every one alike.
+
+        For each cable (`row` finds it), the routers that it lies on the way to (`onward`: of what its begin sends there, the part that takes it), and those
+        that it lies on the way from (`before`: of what they send to its end, the part that takes it).
+        """
+        self._row = np.full(self.links, -1, np.int64)
+        self._row[local] = np.arange(len(local))
+        self._cable_count = np.ones(len(local))
+        turns, links = [], []
+        for g, members in enumerate(self._members):
+            here = local[self._group[self._src[local]] == g]
+            src, dst = self._place[self._src[here]], self._place[self._dst[here]]
+            cables = np.zeros((len(members), len(members)))
+            np.add.at(cables, (src, dst), 1)
+            joined = (cables > 0).astype(float)
+            ways = joined @ joined
+            turn = np.where((joined > 0) | (ways <= 0), 0.0, 1 / np.maximum(ways, 1))
+            np.fill_diagonal(turn, 0.0)
+            self._cable_count[self._row[here]] = cables[src, dst]
+            turns.append((turn[src] * joined[dst], (turn[:, dst] * joined[:, src]).T))
+            links.append(self._row[here])
+        order = np.argsort(np.concatenate(links), kind="stable")
+        self._onward, self._before = (_packed([one[side] for one in turns], order) for side in (0, 1))
 
     def _flows(self, job: JobTraffic) -> list[_Flow]:
         """A job's traffic by source and target."""
@@ -212,8 +228,7 @@ class DragonflyRoutes:
         each[~local] = ((first + second) / np.maximum(self._cables, 1))[:, group[~local], to[~local]].T
         for g in np.unique(group[local]).tolist():
             here = np.flatnonzero(local & (group == g))
-            inside = self._inside(g, sent, goes, first, second, apart, detour)
-            each[here] = self._on(g, *inside, self._place[self._src[links[here]]], self._place[self._dst[links[here]]])
+            each[here] = self._on(links[here], *self._inside(g, sent, goes, first, second, apart, detour))
         for place, (at, _) in enumerate(flows):
             load[:, at] += each[:, place]
         return load
@@ -246,25 +261,33 @@ class DragonflyRoutes:
         own, wanted = sent[:, members], goes[:, members]
         # What arrives for this group: direct, and over the last leg of a detour.
         arriving = (1 - detour) * apart[:, :, g] + second[:, :, g]
-        through = apart * (detour / max(1, self._groups - 2))
-        through[:, g], through[:, :, g] = 0.0, 0.0
-        source = [own, _parts(own), arriving @ enters, through.sum(axis=2) @ enters]
-        target = [wanted, first[:, g] @ leaves, _parts(wanted), _parts(through.sum(axis=1) @ leaves)]
+        out, back = (apart.sum(axis=axis) - apart.take(g, axis=axis) for axis in (2, 1))
+        out[:, g], back[:, g] = 0.0, 0.0
+        part = detour / max(1, self._groups - 2)
+        source = [own, _parts(own), arriving @ enters, part * out @ enters]
+        target = [wanted, first[:, g] @ leaves, _parts(wanted), _parts(back @ leaves)]
         return np.stack(source, axis=1), np.stack(target, axis=1)
 
-    def _on(self, g: int, source: Floats, target: Floats, src: Ints, dst: Ints) -> Floats:
-        """Bytes on cables of a group, (cables, flows), of bytes from router to router: direct, else over a router between, every one alike."""
-        joined, ways = self._adjacent[g], self._ways[g]
-        turns = np.where((joined > 0) | (ways <= 0), 0.0, 1 / np.maximum(ways, 1))
-        np.fill_diagonal(turns, 0.0)
+    def _on(self, links: Ints, source: Floats, target: Floats) -> Floats:
+        """Bytes on cables of a group, (cables, flows), of bytes from router to router as `_inside` has them."""
         flows, products, size = source.shape
-        onward = (turns[src] * joined[dst]) @ target.reshape(-1, size).T
-        before = (turns[:, dst] * joined[:, src]).T @ source.reshape(-1, size).T
-        begins, ends = source.reshape(-1, size)[:, src].T, target.reshape(-1, size)[:, dst].T
-        each = begins * (ends + onward) + before * ends
-        each = each.reshape(len(src), flows, products).sum(axis=2)
-        on_each: Floats = each / np.maximum(self._direct[g][src, dst], 1)[:, None]
+        row, src, dst = self._row[links], self._place[self._src[links]], self._place[self._dst[links]]
+        sources, targets = source.reshape(-1, size).T, target.reshape(-1, size).T
+        onward, before = (
+            np.einsum("nk,nkf->nf", part[row], sums[router[row]], optimize=True)
+            for (router, part), sums in ((self._onward, targets), (self._before, sources))
+        )
+        each = sources[src] * (targets[dst] + onward) + before * targets[dst]
+        on_each: Floats = each.reshape(len(links), flows, products).sum(axis=2) / self._cable_count[row][:, None]
         return on_each
+
+
+def _packed(parts: Sequence[Floats], order: Ints) -> tuple[Ints, Floats]:
+    """Rows of mostly zeros, some matrices of them one below the other: columns and values of what is not zero, (rows, most)."""
+    most = max((int((part != 0).sum(axis=1).max(initial=0)) for part in parts), default=0)
+    columns = [np.argsort(part == 0, axis=1, kind="stable")[:, :most] for part in parts]
+    values = [np.take_along_axis(part, column, axis=1) for part, column in zip(parts, columns, strict=True)]
+    return np.concatenate(columns)[order], np.concatenate(values)[order]
 
 
 def _parts(values: Floats) -> Floats:

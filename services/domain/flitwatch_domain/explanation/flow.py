@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 #: Stall cycles a flit beyond the quiet ones from which on somebody feels them, and how much of the quiet ones they must be.
 LEAST_WAITING, LEAST_RISE = 0.03, 0.5
@@ -32,6 +32,7 @@ class Flow:
     part : mapping             of the waiting, by job_pk; the job's own is among them
     own : float                the job's own part
     moments : of each minute its waiting, and the parts in it
+    sent : mapping             bytes a second that a job's network cards sent in the quiet minute and in the others, by job_pk; None: not counted
     quiet_s : float            when the quiet minute began, epoch seconds
     minutes_s : floats         when the others began
     resolution_s : int         their length
@@ -47,6 +48,7 @@ class Flow:
     minutes_s: Sequence[float]
     resolution_s: int
     moments: Sequence[tuple[float, Mapping[int, float]]] = ()
+    sent: Mapping[int, tuple[float | None, float | None]] = field(default_factory=dict)
     reason: str | None = None
 
     @property

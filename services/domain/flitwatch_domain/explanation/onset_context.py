@@ -34,7 +34,6 @@ class OnsetContext:
     flow : Flow or None         whom the job waits for, by flow
     links : list of LinkCount   of its routers and between its groups
     beside : list of NeighbourJob
-    sent : bytes a second of all counted NICs before and after
     nics : bool                 whether NICs are counted
     """
 
@@ -49,7 +48,6 @@ class OnsetContext:
     own: Count
     links: Sequence[LinkCount]
     beside: Sequence[NeighbourJob]
-    sent: tuple[float | None, float | None]
     nics: bool
     onward: Count = UNCOUNTED
     counted: RouterCounts | None = None
