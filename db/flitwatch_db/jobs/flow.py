@@ -33,6 +33,8 @@ MOST_MINUTES = 3
 #: Routers at which the quiet moment is looked for: those that most of the job's traffic passes.
 MOST_WATCHED = 48
 MOST_JOBS = 500
+#: Jobs of which it is told what they sent.
+MOST_TOLD = 32
 #: So many rows before the onset are asked first for a quiet moment.
 LOOKED_AT_FIRST = (15, 60)
 #: A moment is calm enough where the job would wait at most this part of the worst. Of several those count that are next to the calmest: by so many cycles a flit,
@@ -208,7 +210,8 @@ def _divided(
         {one["job_pk"]: share for one, share in zip(jobs, part.tolist(), strict=True)}
         for part in (found.part, *found.moments)
     )
-    sent = {one["job_pk"]: (_sent([quiet], place), _sent(slow, place)) for place, one in enumerate(jobs)}
+    largest = np.argsort(-found.part, kind="stable")[:MOST_TOLD].tolist()
+    sent = {jobs[place]["job_pk"]: (_sent([quiet], place), _sent(slow, place)) for place in largest}
     minutes = list(zip(found.waits.tolist(), each, strict=True))
     reason = found.reason
     if reason is None and not any(one is not None and one.known for held in slow for one in held.traffic):

@@ -56,6 +56,13 @@ class Places:
         np.add.at(sums, self.place, of_links)
         return sums
 
+    def shared_out(self, of_places: Floats, links: int) -> Floats:
+        """Figures by place (count,) as figures by link (links,), the links of a place alike; NaN for links that are not counted."""
+        size = np.bincount(self.place, minlength=self.count)
+        by_link = np.full(links, np.nan)
+        by_link[self.links] = (of_places / np.maximum(size, 1))[self.place]
+        return by_link
+
 
 @dataclass(frozen=True, eq=False)
 class Moment:
@@ -183,7 +190,8 @@ def _loads(routes: Routes, places: Places, moment: Moment, at: Ints, flit_bytes:
     traffic = [_traffic(moment, n) for n in known]
     loads = np.zeros((len(at), len(moment.traffic)))
     carried = None if flit_bytes is None else moment.flits * flit_bytes
-    loads[:, known] = part.sums(routes.loads(traffic, part.links, _detour(routes, places, traffic, carried)))
+    by_link = None if carried is None else places.shared_out(carried, routes.links)
+    loads[:, known] = part.sums(routes.loads_as_carried(traffic, part.links, by_link))
     whole = 0.0 if carried is None else float(np.nansum(carried[at]))
     return loads / moment.seconds, min(1.0, float(loads.sum()) / whole) if whole > 0 else 1.0
 
@@ -193,13 +201,3 @@ def _traffic(moment: Moment, job: int) -> JobTraffic:
     found = moment.traffic[job]
     assert found is not None
     return found
-
-
-def _detour(routes: Routes, places: Places, traffic: Sequence[JobTraffic], carried: Floats | None) -> float:
-    """The part of traffic that takes a way around, by what the places carried; the links of a place share that."""
-    if carried is None:
-        return routes.detour(traffic, None)
-    of_place = np.bincount(places.place, minlength=places.count)
-    by_link = np.full(routes.links, np.nan)
-    by_link[places.links] = (carried / np.maximum(of_place, 1))[places.place]
-    return routes.detour(traffic, by_link)

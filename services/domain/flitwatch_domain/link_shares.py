@@ -60,6 +60,17 @@ class _Flow:
 
 
 @dataclass(frozen=True, eq=False)
+class _Traffic:
+    """Flows of some jobs together: the job of each, `_Flow.sent` and `_Flow.goes` (flows, routers), and bytes from group to group (flows, groups, groups)."""
+
+    owner: Ints
+    jobs: int
+    sent: Floats
+    goes: Floats
+    apart: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Shares:
     """Who uses links.
 
@@ -95,6 +106,10 @@ class Routes(Protocol):
         """Bytes that jobs are expected to put on links between routers: float64 (len(links), len(jobs))."""
         ...
 
+    def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
+        """The same with the detour that follows from what each link carried."""
+        ...
+
 
 class DragonflyRoutes:
     """Expected loads of links on one dragonfly whose groups are all joined by cables.
@@ -127,6 +142,9 @@ class DragonflyRoutes:
         if ((self._cables == 0) & ~np.eye(self._groups, dtype=bool)).any():
             self.reason = "Some groups are not joined by a cable, so the ways of traffic between them are not known."
             return
+        self._away = away
+        self._in_group = np.zeros((self._routers, self._groups))
+        self._in_group[np.arange(self._routers), self._group] = 1.0
         self._leaves, self._enters = self._gateways(away)
         self._inner_ways(np.setdiff1d(wires, away))
         io = np.bincount(
@@ -187,12 +205,19 @@ class DragonflyRoutes:
             flows.append(_Flow(self._io * (back - out), received / back))
         return flows
 
+    def _laid_out(self, jobs: Sequence[JobTraffic]) -> _Traffic:
+        flows = [(at, flow) for at, job in enumerate(jobs) for flow in self._flows(job)]
+        sent, goes = (
+            np.array([getattr(flow, name) for _, flow in flows]).reshape(len(flows), self._routers)
+            for name in ("sent", "goes")
+        )
+        apart = (sent @ self._in_group)[:, :, None] * (goes @ self._in_group)[:, None, :]
+        apart[:, np.arange(self._groups), np.arange(self._groups)] = 0.0
+        return _Traffic(np.array([at for at, _ in flows], np.int64), len(jobs), sent, goes, apart)
+
     def crossing(self, jobs: Sequence[JobTraffic]) -> float:
         """Bytes that must go from group to group."""
-        flows = [flow for job in jobs for flow in self._flows(job)]
-        if not flows:
-            return 0.0
-        return float(self._apart(np.stack([one.sent for one in flows]), np.stack([one.goes for one in flows])).sum())
+        return float(self._laid_out(jobs).apart.sum())
 
     def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
         """The part of traffic between groups that takes a third group.
@@ -201,45 +226,42 @@ class DragonflyRoutes:
         ----------
         carried : float64 (L,) bytes that each link carried, NaN where not counted; None where bytes are not known.
         """
+        return self._detour(self._laid_out(jobs), carried)
+
+    def _detour(self, traffic: _Traffic, carried: Floats | None) -> float:
         if carried is None or self._groups < 3:
             return 0.0
-        blue = self._between & (
-            self._group[np.where(self._between, self._src, 0)] != self._group[np.where(self._between, self._dst, 0)]
-        )
-        counted = np.isfinite(carried[blue])
-        must = self.crossing(jobs)
+        counted = np.isfinite(carried[self._away])
+        must = float(traffic.apart.sum())
         if must <= 0 or not counted.any():
             return 0.0
-        crossed = carried[blue][counted].sum() / counted.mean()
+        crossed = carried[self._away][counted].sum() / counted.mean()
         return float(np.clip(crossed / must - 1, 0.0, 1.0))
 
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
         """Bytes that jobs are expected to put on links between routers: float64 (len(links), len(jobs))."""
-        flows = [(at, flow) for at, job in enumerate(jobs) for flow in self._flows(job)]
-        load = np.zeros((len(links), len(jobs)))
-        if not flows or not len(links):
+        return self._loads(self._laid_out(jobs), links, detour)
+
+    def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
+        """The same with the detour that follows from what each link carried (as for `detour`)."""
+        traffic = self._laid_out(jobs)
+        return self._loads(traffic, links, self._detour(traffic, carried))
+
+    def _loads(self, traffic: _Traffic, links: Ints, detour: float) -> Floats:
+        load = np.zeros((len(links), traffic.jobs))
+        if not len(traffic.owner) or not len(links):
             return load
-        sent, goes = (np.stack([getattr(flow, name) for _, flow in flows]) for name in ("sent", "goes"))
-        apart = self._apart(sent, goes)
-        first, second = self._legs(apart, detour)
-        each = np.zeros((len(links), len(flows)))
+        first, second = self._legs(traffic.apart, detour)
+        each = np.zeros((len(links), len(traffic.owner)))
         group, to = self._group[self._src[links]], self._group[self._dst[links]]
         local = group == to
         each[~local] = ((first + second) / np.maximum(self._cables, 1))[:, group[~local], to[~local]].T
         for g in np.unique(group[local]).tolist():
             here = np.flatnonzero(local & (group == g))
-            each[here] = self._on(links[here], *self._inside(g, sent, goes, first, second, apart, detour))
-        for place, (at, _) in enumerate(flows):
+            each[here] = self._on(links[here], *self._inside(g, traffic, first, second, detour))
+        for place, at in enumerate(traffic.owner.tolist()):
             load[:, at] += each[:, place]
         return load
-
-    def _apart(self, sent: Floats, goes: Floats) -> Floats:
-        """Bytes from group to group, (flows, groups, groups), none on the diagonal; `sent` and `goes` (flows, routers)."""
-        one_hot = np.zeros((self._routers, self._groups))
-        one_hot[np.arange(self._routers), self._group] = 1.0
-        apart: Floats = (sent @ one_hot)[:, :, None] * (goes @ one_hot)[:, None, :]
-        apart[:, np.arange(self._groups), np.arange(self._groups)] = 0.0
-        return apart
 
     def _legs(self, apart: Floats, detour: float) -> tuple[Floats, Floats]:
         """Bytes between pairs of groups on the first way out (direct ones included), and on the second after a third group."""
@@ -249,16 +271,14 @@ class DragonflyRoutes:
         into = (apart.sum(axis=1)[:, None, :] - apart) / thirds * off
         return (1 - detour) * apart + detour * out, detour * into
 
-    def _inside(
-        self, g: int, sent: Floats, goes: Floats, first: Floats, second: Floats, apart: Floats, detour: float
-    ) -> tuple[Floats, Floats]:
+    def _inside(self, g: int, traffic: _Traffic, first: Floats, second: Floats, detour: float) -> tuple[Floats, Floats]:
         """Bytes from router to router of a group as sums of products: two arrays (flows, products, routers of it).
 
         In turn: what stays, what leaves, what arrives, and what passes through to another group. Of the last only where it enters and where it
         leaves is kept, as if the two had nothing to do with each other.
         """
         members, leaves, enters = self._members[g], self._leaves[g], self._enters[g]
-        own, wanted = sent[:, members], goes[:, members]
+        own, wanted, apart = traffic.sent[:, members], traffic.goes[:, members], traffic.apart
         # What arrives for this group: direct, and over the last leg of a detour.
         arriving = (1 - detour) * apart[:, :, g] + second[:, :, g]
         out, back = (apart.sum(axis=axis) - apart.take(g, axis=axis) for axis in (2, 1))
@@ -273,10 +293,13 @@ class DragonflyRoutes:
         flows, products, size = source.shape
         row, src, dst = self._row[links], self._place[self._src[links]], self._place[self._dst[links]]
         sources, targets = source.reshape(-1, size).T, target.reshape(-1, size).T
-        onward, before = (
-            np.einsum("nk,nkf->nf", part[row], sums[router[row]], optimize=True)
-            for (router, part), sums in ((self._onward, targets), (self._before, sources))
-        )
+        at = np.arange(len(links))[:, None]
+        passed = []
+        for (router, part), sums in ((self._onward, targets), (self._before, sources)):
+            ways = np.zeros((len(links), size))
+            ways[at, router[row]] = part[row]
+            passed.append(ways @ sums)
+        onward, before = passed
         each = sources[src] * (targets[dst] + onward) + before * targets[dst]
         on_each: Floats = each.reshape(len(links), flows, products).sum(axis=2) / self._cable_count[row][:, None]
         return on_each

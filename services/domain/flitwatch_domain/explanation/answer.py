@@ -121,7 +121,7 @@ def explanation(
         "links": [_link(one) for one in links] if slow else [], "root": root if slow else None,
         "root_from": None if window is None else _at(window[0]), "root_to": None if window is None else _at(window[1]),
         "groups": _groups(scene) if slow and scene is not None else [],
-        "candidates": [_candidate(one, one in blamed) for one in candidates[:MOST_CANDIDATES]], "candidates_total": len(candidates),
+        "candidates": [_candidate(one, one in blamed) for one in candidates[:MOST_CANDIDATES]], "candidates_total": 0 if scene is None or found is None else len(scene.beside),
         "named": None if named is None else named.job.job_id,
         "flow": None if scene is None or scene.flow is None or not slow else _flow(scene.flow),
         "remedies": remedies.remedies(job, found, named, now_s, None if scene is None else scene.rose),
@@ -236,9 +236,14 @@ def _between(scene: OnsetContext, candidates: Sequence[Candidate]) -> list[str]:
 def _candidates(scene: OnsetContext, links: Sequence[LinkCount]) -> list[Candidate]:
     ends = [(one.src_router, one.dst_router) for one in links]
     gained = None if scene.counted is None else scene.counted.gained
-    made = ranked(scene.beside, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends, gained))
-    flow = scene.flow
-    return by_flow(made, flow, scene.high_s) if flow is not None and flow.known else made
+    flow = scene.flow if scene.flow is not None and scene.flow.known else None
+    beside = scene.beside
+    if flow is not None:
+        # Nobody looks at more, and each takes as long as reading its counters.
+        part = flow.part
+        beside = sorted(beside, key=lambda job: -part.get(job.job_pk, 0.0))[:MOST_CANDIDATES]
+    made = ranked(beside, Scene(scene.router, scene.group, scene.low_s, scene.high_s, scene.end_s, ends, gained))
+    return made if flow is None else by_flow(made, flow, scene.high_s)
 
 
 def _flow(flow: Flow) -> FlowWaiting:
