@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.databases import Server
-from support.planted_flows import BETWEEN, FABRIC, MACHINE, ROUTER, SECONDS, Job, by_class, four_jobs, moment
+from support.planted_flows import BETWEEN, FABRIC, MACHINE, ROUTER, SECONDS, by_class, four_jobs, moment
 
 from flitwatch_db import connect
 from flitwatch_db.counters import store as counters
@@ -20,58 +20,57 @@ from flitwatch_domain import jobs as domain
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.explanation.flow import Flow
 
-#: A whole hour; the slow job runs for its fifth to eighth minute, the culprit from the sixth on.
+#: A whole hour. When the slow job, the culprit, one that always runs and a small one start; the slow job's own start is its first minute.
 BEGIN_S = 1_790_000_000 // 3600 * 3600
-STARTS_S = (0, 360, -3600, 420)
+STARTS_S = (60, 360, -3600, 420)
 MINUTES = 12
 
 
-def rates(minute: int) -> list[float]:
-    """Of the slow job, the culprit, one that always runs, and a small one."""
-    return [float(minute >= 1), float(minute >= 6), 1.0, float(minute >= 7)]
+KINDS = len(LINK_CLASS_COLUMNS)
+KEYS = np.unique(
+    FABRIC.links.dst[BETWEEN].astype(np.int64) * KINDS
+    + sum(number * FABRIC.of_class(name)[BETWEEN] for number, name in enumerate(LINK_CLASS_COLUMNS))
+)
 
 
-def planted(url: str) -> list[Job]:
-    """A machine with twelve minutes of counters; jobs 1 to 4."""
-    jobs, places = four_jobs(), by_class()
-    kinds = len(LINK_CLASS_COLUMNS)
-    keys = np.unique(
-        FABRIC.links.dst[BETWEEN].astype(np.int64) * kinds
-        + sum(n * FABRIC.of_class(c)[BETWEEN] for n, c in enumerate(LINK_CLASS_COLUMNS))
-    )
+def planted(url: str, starts_s: tuple[int, ...] = STARTS_S, every_s: int = 60, count: int = MINUTES) -> None:
+    """A machine with jobs 1 to 4, the second the culprit, and a row of each counter every so many seconds."""
+    jobs = four_jobs()
     with connect(url, role="writer") as conn:
         fabric_id = fabrics.save(conn, FABRIC)
         names = [str(name) for name in FABRIC.endpoints.node]
         rows = [
             domain.Job("c", str(n + 1), "RUNNING", user=f"u{n}", start_s=BEGIN_S + start, nodes=len(job.ends), node_list=",".join(names[end] for end in job.ends), simulated=True)
-            for n, (job, start) in enumerate(zip(jobs, STARTS_S, strict=True))
+            for n, (job, start) in enumerate(zip(jobs, starts_s, strict=True))
         ]  # fmt: skip
         stored.upsert(conn, rows, fabric_id)
-        for minute in range(MINUTES):
-            seen = moment(jobs, rates(minute), places)
+        for at in range(0, every_s * count, every_s):
+            seen = moment(jobs, [float(at >= start) for start in starts_s], by_class())
             values = np.full((len(FABRIC.routers), len(ROUTER_COLUMNS)), np.nan)
             for number, (flits, stalls) in enumerate(LINK_CLASS_COLUMNS.values()):
-                of = keys % kinds == number
+                of = number == KEYS % KINDS
                 for name, sums in ((flits, seen.flits), (stalls, seen.stalls)):
-                    values[keys[of] // kinds, ROUTER_COLUMNS.index(name)] = sums[of]
+                    values[KEYS[of] // KINDS, ROUTER_COLUMNS.index(name)] = sums[of] * every_s / SECONDS
             cards = np.full((len(ROUTER), len(ENDPOINT_COLUMNS)), np.nan)
             for job, traffic in zip(jobs, seen.traffic, strict=True):
                 if traffic is not None:
-                    cards[job.ends, :2] = np.stack([traffic.sent, traffic.received], axis=1)
-            counters.write_batch(conn, counters.Batch(routers=_rows(fabric_id, minute, values), endpoints=_rows(fabric_id, minute, cards)))  # fmt: skip
+                    cards[job.ends, :2] = np.stack([traffic.sent, traffic.received], axis=1) * every_s / SECONDS
+            batch = counters.Batch(
+                routers=_rows(fabric_id, at, every_s, values), endpoints=_rows(fabric_id, at, every_s, cards)
+            )
+            counters.write_batch(conn, batch)
         conn.commit()
-    return jobs
 
 
-def _rows(fabric_id: int, minute: int, values: np.ndarray) -> counters.Rows:
+def _rows(fabric_id: int, at: int, every_s: int, values: np.ndarray) -> counters.Rows:
     known = np.flatnonzero(np.isfinite(values).any(axis=1))
     n = len(known)
     return counters.Rows(
         np.full(n, fabric_id, np.int32),
         known.astype(np.int32),
-        np.full(n, BEGIN_S + 60 * minute + 30),
+        np.full(n, BEGIN_S + at + every_s // 2),
         np.ones(n, np.int32),
-        np.full(n, SECONDS),
+        np.full(n, float(every_s)),
         values[known],
     )
 
@@ -118,6 +117,15 @@ def test_what_came_later_is_not_looked_at(url: str) -> None:
 def test_a_minute_that_is_not_over_says_who(url: str) -> None:
     with connect(url, role="reader") as conn:
         found, job = asked(conn, 350, 400), numbers(conn)
+    assert {job[pk]: share for pk, share in found.part.items()}["2"] >= 0.6
+
+
+def test_where_the_first_minute_is_slow_already_ten_seconds_are_asked(embedded_db: str) -> None:
+    planted(embedded_db, (0, 40, -3600, 50), every_s=10, count=9)
+    with connect(embedded_db, role="reader") as conn:
+        found, job = asked(conn, 35, 90), numbers(conn)
+    assert found.resolution_s == 10 and BEGIN_S <= found.quiet_s < BEGIN_S + 40
+    assert all(BEGIN_S + 30 <= at < BEGIN_S + 90 for at in found.minutes_s)
     assert {job[pk]: share for pk, share in found.part.items()}["2"] >= 0.6
 
 
@@ -177,5 +185,16 @@ def test_planted_nodes_are_those_of_the_machine() -> None:
 def test_the_quiet_moment_is_the_last_that_is_calm(waits: list[float], low: int, quiet: int) -> None:
     at = 60.0 * np.arange(len(waits))
     chosen = flow._chosen((at, np.array(waits)), 60, 60.0 * low, 60.0 * len(waits))
-    assert chosen is not None and chosen[0] == at[quiet]
-    assert all(at[low] <= minute for minute in chosen[1]) and chosen[0] not in chosen[1]
+    assert chosen is not None and chosen.quiet_s == at[quiet] and chosen.calm == (min(waits) <= max(waits) / 2)
+    assert all(at[low] <= minute for minute in chosen.slow_s) and chosen.quiet_s not in chosen.slow_s
+
+
+def test_minutes_at_the_usual_speed_are_the_quiet_ones_however_much_flowed() -> None:
+    """Without that, earlier it was calmer: but then other jobs ran, and this one did not."""
+    waits = np.array([0.1] * 60 + [0.6] * 5 + [1.0] * 6)
+    at = 60.0 * np.arange(len(waits))
+    early, usual = (flow._chosen((at, waits), 60, 60.0 * 65, 60.0 * 71, since) for since in (None, 60.0 * 60))
+    assert early is not None and usual is not None
+    assert early.quiet_s == at[59] and usual.quiet_s == at[64]
+    # It ran for less than a minute before.
+    assert flow._chosen((at, waits), 60, 60.0 * 65, 60.0 * 71, 60.0 * 64 + 1) == early

@@ -256,7 +256,8 @@ def _scene(
     before = (low - WINDOW_S, low)
     after = (high, high + after_s)
     jobs = _beside(conn, job, fabric["fabric_id"], low, high, max(end, high))
-    by_flow = flow.of_job(conn, job, place, low, end, now_s)
+    usual_s = None if found.from_start or watched.steps is None else watched.steps.start_s
+    by_flow = flow.of_job(conn, job, place, low, end, now_s, usual_s)
     rates, most = _sent(conn, fabric["fabric_id"], jobs, by_flow, before, after)
     blamed = _blamed(conn, watched.exe, job["nodes"], [row["user"] for row in jobs if row["user"]])
     beside = [

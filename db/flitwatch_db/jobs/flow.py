@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from psycopg.rows import dict_row
-from psycopg.sql import SQL, Identifier
+from psycopg.sql import SQL, Composed, Identifier
 
 from flitwatch_db.core import packing
 from flitwatch_db.diagnosis import measured
@@ -26,8 +27,11 @@ Row = dict[str, Any]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: How far back a quiet moment is looked for, in rows of that width; minutes are looked at first, hours where these are gone.
-LOOKED_BACK = {60: 180, 3600: 72}
+#: How far back a quiet moment is looked for, by the width of rows in seconds and their number: minutes are asked first; ten seconds where these begin with the
+#: slow stretch, hours where they are gone.
+LOOKED_BACK = {60: 180, 10: 30, 3600: 72}
+#: Moments of this width are summed from rows by the second.
+BY_SECOND_S = 10
 #: Minutes of the slow stretch that are divided.
 MOST_MINUTES = 3
 #: Routers at which the quiet moment is looked for: those that most of the job's traffic passes.
@@ -39,7 +43,7 @@ MOST_TOLD = 32
 LOOKED_AT_FIRST = (15, 60)
 #: A moment is calm enough where the job would wait at most this part of the worst. Of several those count that are next to the calmest: by so many cycles a flit,
 #: or this part of the way to the worst.
-CALM, QUIET_CYCLES, QUIET = 0.3, 0.005, 0.03
+CALM, QUIET_CYCLES, QUIET = 0.5, 0.005, 0.03
 #: A row says nothing of a place where less than this part of the job's way is counted.
 LEAST_COUNTED = 0.5
 NO_CARDS = "the network cards of the jobs are not counted in the slow stretch"
@@ -103,8 +107,13 @@ def counted_routes(conn: Conn, fabric_id: int) -> CountedRoutes:
     return made
 
 
-def of_job(conn: Conn, job: Row, place: Row, low_s: float, end_s: float, now_s: float) -> Flow:
-    """Whom a job waits for in its slow stretch, from `low_s` to `end_s`, as known at `now_s`; epoch seconds."""
+def of_job(
+    conn: Conn, job: Row, place: Row, low_s: float, end_s: float, now_s: float, usual_s: float | None = None
+) -> Flow:
+    """Whom a job waits for in its slow stretch, from `low_s` to `end_s`, as known at `now_s`; epoch seconds.
+
+    `usual_s` is since when it ran at its usual speed before that; None: it never did.
+    """
     low_s, end_s, now_s = float(low_s), float(end_s), float(now_s)
     way = counted_routes(conn, place["fabric_id"])
     if way.routes.reason is not None:
@@ -115,13 +124,17 @@ def of_job(conn: Conn, job: Row, place: Row, low_s: float, end_s: float, now_s: 
     weight = way.weight(router)
     if weight.sum() <= 0:
         return _nothing("all its nodes are at one router")
+    unsure = None
     for width, back in LOOKED_BACK.items():
         begin = math.floor(low_s / width) * width - back * width
         series = _series(conn, way, place["fabric_id"], weight, width, begin, min(end_s, now_s))
-        chosen = _chosen(series, width, low_s, end_s)
-        if chosen is not None:
-            return _divided(conn, way, job, place["fabric_id"], weight, width, *chosen, now_s)
-    return _nothing("its routers have no counters of a quiet moment and of the slow stretch")
+        chosen = _chosen(series, width, low_s, end_s, usual_s)
+        if chosen is not None and chosen.calm:
+            return _divided(conn, way, job, place["fabric_id"], weight, chosen, now_s)
+        unsure = unsure or chosen
+    if unsure is None:
+        return _nothing("its routers have no counters of a quiet moment and of the slow stretch")
+    return _divided(conn, way, job, place["fabric_id"], weight, unsure, now_s)
 
 
 def _nothing(reason: str) -> Flow:
@@ -148,48 +161,67 @@ def _series(
     return moments[enough], waits[enough] / seen[enough]
 
 
-def _chosen(series: tuple[Floats, Floats], width: int, low_s: float, end_s: float) -> tuple[float, list[float]] | None:
-    """The quiet moment, and the worst ones of parts of the slow stretch; None where there are not both."""
+@dataclass(frozen=True)
+class _Chosen:
+    """Moments of one width, epoch seconds at their beginnings: a quiet one, and those of the slow stretch. `calm`: that the quiet one is quiet is known."""
+
+    width: int
+    quiet_s: float
+    slow_s: list[float]
+    calm: bool
+
+
+def _chosen(
+    series: tuple[Floats, Floats], width: int, low_s: float, end_s: float, usual_s: float | None = None
+) -> _Chosen | None:
+    """The moments that are held against each other; None where there is no slow one and another."""
     at, waits = series
     slow = np.flatnonzero((at + width > low_s) & (at < end_s))
     if not len(slow):
         return None
     # The worst of each third: who came later does not hide who was there first.
     worst = np.array([part[np.argmax(waits[part])] for part in np.array_split(slow, MOST_MINUTES) if len(part)])
-    quiet = _quiet(at, waits, width, low_s, worst)
-    return None if quiet is None else (float(at[quiet]), sorted(at[worst].tolist()))
+    rest = np.setdiff1d(np.arange(len(at)), worst)
+    if not len(rest):
+        return None
+    found = _quiet(at, waits, width, low_s, worst, rest, usual_s)
+    quiet = int(rest[np.argmin(waits[rest])]) if found is None else found
+    return _Chosen(width, float(at[quiet]), sorted(at[worst].tolist()), found is not None)
 
 
-def _quiet(at: Floats, waits: Floats, width: int, low_s: float, worst: Ints) -> int | None:
-    """The place of the moment that the worst ones are held against.
+def _quiet(
+    at: Floats, waits: Floats, width: int, low_s: float, worst: Ints, rest: Ints, usual_s: float | None
+) -> int | None:
+    """The place among the rest of the moment that the worst ones are held against; None where none is known to be quiet.
 
-    The longer ago, the more other jobs came and went since. So the last ones before the onset are asked first, then earlier ones, and then those between the
-    worst ones (bursts have pauses). The first of these that has a moment calm enough gives it; else the calmest of all is taken.
+    While the job ran at its usual speed, the network was calm enough, as its steps say. Of a job that never did, moments before it are looked for. The longer
+    ago, the more other jobs came and went since. So the last ones before the onset are asked first, then earlier ones, and then those between the
+    worst ones (bursts have pauses). The first of these that has a moment calm enough gives it.
     """
     most = float(waits[worst].max())
-    rest = np.setdiff1d(np.arange(len(at)), worst)
     before = rest[at[rest] + width <= low_s]
+    first_s = low_s - LOOKED_AT_FIRST[0] * width
+    usual = before[at[before] >= max(first_s, usual_s)] if usual_s is not None else before[:0]
+    if len(usual):
+        return _calmest(at, waits, width, low_s, usual, most)
     asked = [before[at[before] >= low_s - (back + 1) * width] for back in LOOKED_AT_FIRST]
     for some in (*asked, before, rest):
         if len(some) and waits[some].min() <= CALM * most:
-            least = waits[some].min()
-            calm = some[waits[some] <= least + max(QUIET_CYCLES, QUIET * (most - least))]
-            return int(calm[np.argmin(np.abs(at[calm] + width / 2 - low_s))])
-    return int(rest[np.argmin(waits[rest])]) if len(rest) else None
+            return _calmest(at, waits, width, low_s, some, most)
+    return None
+
+
+def _calmest(at: Floats, waits: Floats, width: int, low_s: float, some: Ints, most: float) -> int:
+    """Of the moments next to the calmest the one that is nearest to the onset."""
+    least = waits[some].min()
+    calm = some[waits[some] <= least + max(QUIET_CYCLES, QUIET * (most - least))]
+    return int(calm[np.argmin(np.abs(at[calm] + width / 2 - low_s))])
 
 
 def _divided(
-    conn: Conn,
-    way: CountedRoutes,
-    job: Row,
-    fabric_id: int,
-    weight: Floats,
-    width: int,
-    quiet_s: float,
-    minutes_s: list[float],
-    now_s: float,
+    conn: Conn, way: CountedRoutes, job: Row, fabric_id: int, weight: Floats, chosen: _Chosen, now_s: float
 ) -> Flow:
-    moments_s = [quiet_s, *minutes_s]
+    width, moments_s = chosen.width, [chosen.quiet_s, *chosen.slow_s]
     jobs = _jobs(conn, job, fabric_id, [(at, min(at + width, now_s)) for at in moments_s])
     routers, ends = (
         _routers_at(conn, way, fabric_id, width, moments_s),
@@ -222,8 +254,8 @@ def _divided(
         found.counted,
         total,
         float(found.part[own]),
-        quiet_s,
-        minutes_s,
+        chosen.quiet_s,
+        chosen.slow_s,
         width,
         minutes,
         sent,
@@ -298,12 +330,12 @@ def _routers_at(
 def _endpoints_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) -> list[Floats]:
     """Bytes a second that every network card sent and received in some moments, (2, endpoints) each, NaN where not counted."""
     query = SQL("""
-        SELECT array_send(array_agg(extract(epoch FROM ts)::float8)), array_send(array_agg(endpoint)),
-               array_send(array_agg(coalesce(tx_bytes / nullif(seconds, 0), 'NaN'))), array_send(array_agg(coalesce(rx_bytes / nullif(seconds, 0), 'NaN')))
-        FROM {} WHERE fabric_id = %(fabric)s AND ts = ANY(SELECT to_timestamp(unnest(%(at)s::float8[])))
-    """).format(Identifier({60: "endpoint_1m", 3600: "endpoint_1h"}[width]))
+        SELECT array_send(array_agg(at)), array_send(array_agg(endpoint)),
+               array_send(array_agg(coalesce(sent / nullif(seconds, 0), 'NaN'))), array_send(array_agg(coalesce(received / nullif(seconds, 0), 'NaN')))
+        FROM (SELECT {} AS at, endpoint, sum(tx_bytes) AS sent, sum(rx_bytes) AS received, sum(seconds) AS seconds FROM {} WHERE fabric_id = %(fabric)s AND {} GROUP BY 1, 2) e
+    """).format(*_source("endpoint", width), _AT_MOMENTS if width > BY_SECOND_S else _IN_MOMENTS)
     with conn.cursor(binary=True) as cursor:
-        row = cursor.execute(query, {"fabric": fabric_id, "at": moments_s}).fetchone()
+        row = cursor.execute(query, {"fabric": fabric_id, "at": moments_s, "width": width}).fetchone()
     assert row is not None
     if row[0] is None:
         return [np.empty((2, 0)) for _ in moments_s]
@@ -317,6 +349,20 @@ def _endpoints_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]
     return list(cards)
 
 
+#: Rows of some moments: of tables that have rows of that width, and of those by the second, whose moments lie within minutes of each other.
+_AT_MOMENTS = SQL("ts = ANY(SELECT to_timestamp(unnest(%(at)s::float8[])))")
+_IN_MOMENTS = SQL("""
+    ts >= to_timestamp((SELECT min(a) FROM unnest(%(at)s::float8[]) a)) AND ts < to_timestamp((SELECT max(a) FROM unnest(%(at)s::float8[]) a) + %(width)s)
+    AND floor(extract(epoch FROM ts) / %(width)s)::float8 * %(width)s = ANY(%(at)s::float8[])
+""")
+
+
+def _source(of: str, width: int) -> tuple[Composed, Identifier]:
+    """The beginning of a row's moment, epoch seconds, and the table that has rows of routers or endpoints of that width or finer."""
+    begin = SQL("(floor(extract(epoch FROM ts) / {0}) * {0})::float8").format(width)
+    return begin, Identifier(f"{of}_{ {10: '1s', 60: '1m', 3600: '1h'}[width] }")
+
+
 def _counted(
     conn: Conn,
     fabric_id: int,
@@ -327,19 +373,26 @@ def _counted(
 ) -> tuple[Floats, Ints, Floats, Floats]:
     """Rows of some routers or of all, of a span or of some moments: moments (n,), routers (n,), flits and stall cycles by link class (n, classes)."""
     flits, stalls = zip(*LINK_CLASS_COLUMNS.values(), strict=True)
-    sums = [SQL("coalesce({}, 'NaN')").format(Identifier(name)) for name in (*flits, *stalls)]
+    names = [Identifier(name) for name in (*flits, *stalls)]
     where = [
         SQL("fabric_id = %(fabric)s"),
         *([] if routers is None else [SQL("router = ANY(%(routers)s)")]),
         SQL("ts >= to_timestamp(%(from)s) AND ts < to_timestamp(%(to)s)")
         if span is not None
-        else SQL("ts = ANY(SELECT to_timestamp(unnest(%(at)s::float8[])))"),
+        else _AT_MOMENTS
+        if width > BY_SECOND_S
+        else _IN_MOMENTS,
     ]
-    query = SQL("SELECT array_send(array_agg(extract(epoch FROM ts)::float8)), array_send(array_agg(router)), {} FROM {} WHERE {}").format(
-        SQL(", ").join(SQL("array_send(array_agg({}))").format(one) for one in sums),
-        Identifier({60: "router_1m", 3600: "router_1h"}[width]),
+    query = SQL("""
+        SELECT array_send(array_agg(at)), array_send(array_agg(router)), {}
+        FROM (SELECT {} AS at, router, {} FROM {} WHERE {} GROUP BY 1, 2) r
+    """).format(
+        SQL(", ").join(SQL("array_send(array_agg(coalesce({}, 'NaN')))").format(name) for name in names),
+        _source("router", width)[0],
+        SQL(", ").join(SQL("sum({0}) AS {0}").format(name) for name in names),
+        _source("router", width)[1],
         SQL(" AND ").join(where),
-    )  # fmt: skip
+    )
     from_s, to_s = span or (None, None)
     asked = {
         "fabric": fabric_id,
@@ -347,13 +400,14 @@ def _counted(
         "from": from_s,
         "to": to_s,
         "at": moments_s,
+        "width": width,
     }
     with conn.cursor(binary=True) as cursor:
         row = cursor.execute(query, asked).fetchone()
     assert row is not None
     if row[0] is None:
         return np.empty(0), np.empty(0, np.int64), np.empty((0, len(flits))), np.empty((0, len(stalls)))
-    kinds = (">f8", ">i4", *(">f8" for _ in sums))
+    kinds = (">f8", ">i4", *(">f8" for _ in names))
     at, router, *counts = (packing.unpack(sent, kind) for sent, kind in zip(row, kinds, strict=True))
     held = np.stack(counts, axis=1).astype(np.float64)
     return np.asarray(at, np.float64), router.astype(np.int64), held[:, : len(flits)], held[:, len(flits) :]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 #: Stall cycles a flit beyond the quiet ones from which on somebody feels them, and how much of the quiet ones they must be.
-LEAST_WAITING, LEAST_RISE = 0.03, 0.5
+LEAST_WAITING, LEAST_RISE = 0.02, 0.5
 #: A job is named where it has this part of the waiting, and so many times that of the first job that is not named.
 LEAST_PART, LEAST_LEAD = 0.15, 2.0
 #: One job that is named has at least this part of it, and so has a job that slows itself; several have that together.
