@@ -135,7 +135,9 @@ class FlowWaiting(BaseModel):
     minutes: list[datetime] = Field(
         description="When the minutes of the slow stretch began that are looked at: the worst."
     )
-    resolution_s: int = Field(description="How long they are: 60; 10 where the first minute is slow already; 3600 where minutes are no longer kept.")
+    resolution_s: int = Field(
+        description="How long they are: 60; 10 where the first minute is slow already; 3600 where minutes are no longer kept."
+    )
     unknown_because: str | None
 
 
