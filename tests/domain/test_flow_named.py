@@ -49,7 +49,7 @@ def test_who_stands_out_in_one_minute_alone_is_named_too() -> None:
     assert named(flow({1: 0.05, 2: 0.8}, moments=[(0.8, early), (1.5, late)]), OWN, [2], [1]) == [2]
 
 
-@pytest.mark.parametrize(("waiting", "quiet"), [(0.0, 0.0), (0.02, 0.0), (0.3, 0.7)])
+@pytest.mark.parametrize(("waiting", "quiet"), [(0.0, 0.0), (0.019, 0.0), (0.3, 0.7)])
 def test_where_the_links_stall_no_more_than_usual_nobody_is_named(waiting: float, quiet: float) -> None:
     told = flow({1: 0.95, OWN: 0.9}, waiting=waiting, quiet=quiet)
     assert not told.carried and named(told, OWN, [1], []) == [] and not slows_itself(told)

@@ -188,7 +188,7 @@ def _certainty(made: Finding) -> str:
 
 def _resolution(flow: FlowWaiting) -> str:
     """What counters by the hour are worth; minutes need no word."""
-    return " It is told from sums of whole hours, in which short bursts are lost." if flow["resolution_s"] > 60 else ""
+    return " It rests on sums of whole hours, in which short bursts are lost." if flow["resolution_s"] > 60 else ""
 
 
 def _clock(moment: datetime) -> str:

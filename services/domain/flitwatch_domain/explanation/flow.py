@@ -13,8 +13,8 @@ LEAST_PART, LEAST_LEAD = 0.15, 2.0
 LEAST_NAMED, LEAST_TOGETHER = 0.5, 0.6
 #: Of several, each has at least this part of the largest.
 LEAST_OF_FIRST = 0.35
-#: A minute speaks for itself where the job waits in it at least this part of the longest, and for a job that has at least this part over all minutes.
-LEAST_OF_WORST, LEAST_OVER_ALL = 0.5, 0.1
+#: A minute speaks for itself where the job waits in it at least this part of the longest.
+LEAST_OF_WORST = 0.5
 MOST_NAMED = 3
 #: Less of the job's way than this is too little to say that nothing stalls on it.
 LEAST_COUNTED = 0.5
@@ -73,7 +73,7 @@ def named(flow: Flow, own: int, before: Sequence[int], after: Sequence[int]) -> 
     worst = max((waiting for waiting, _ in flow.moments), default=0.0)
     for waiting, part in flow.moments:
         if waiting >= LEAST_OF_WORST * worst:
-            found.update(job for job in _stand_out(part, own) if flow.part.get(job, 0.0) >= LEAST_OVER_ALL)
+            found.update(job for job in _stand_out(part, own) if flow.part.get(job, 0.0) >= LEAST_PART)
     first, then = (
         sorted(found.intersection(some), key=lambda job: -flow.part.get(job, 0.0)) for some in (before, after)
     )
