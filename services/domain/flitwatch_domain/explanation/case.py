@@ -22,7 +22,7 @@ _METHOD = (
     " counters of the job's own routers narrow it where their stalls rise within it.",
     "What it waits for is divided by flow. From the routes of the machine follows which links the traffic of each job takes. On each link of the slow job's way, the stall cycles"
     " a flit beyond those of a quiet minute are divided among the jobs by how much the load of each rose there since that minute; the job's own part is the square of its share of"
-    " what rose. Jobs are named that ran before it was slow, have 15 % or more of the whole, and together half, each more than twice the next one's.",
+    " what rose. Jobs are named that ran before it was slow, have a fifth or more of the whole, and one half of it or several three fifths, each more than twice the next one's.",
     "Where that is not known, for want of network cards' counters or routes, every job beside it gets a score: whether it started or began to send more within that interval, its share of the bytes a second that were added where"
     " the two meet, weighted by how much the stalls at its own routers rose against the machine's mean, the share of the slow stretch that it ran, and what blame found of its user in earlier runs. A job is named only where its score is 0.6"
     " or more and twice the next one's, and where the stalls on the slow job's routers, or on those that its links lead to, rose by a fifth or more.",

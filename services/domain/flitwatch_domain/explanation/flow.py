@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 #: Stall cycles a flit beyond the quiet ones from which on somebody feels them, and how much of the quiet ones they must be.
 LEAST_WAITING, LEAST_RISE = 0.02, 0.5
 #: A job is named where it has this part of the waiting, and so many times that of the first job that is not named.
-LEAST_PART, LEAST_LEAD = 0.15, 2.0
+LEAST_PART, LEAST_LEAD = 0.2, 2.0
 #: One job that is named has at least this part of it, and so has a job that slows itself; several have that together.
 LEAST_NAMED, LEAST_TOGETHER = 0.5, 0.6
 #: Of several, each has at least this part of the largest.
-LEAST_OF_FIRST = 0.35
+LEAST_OF_FIRST = 0.4
 #: A minute speaks for itself where the job waits in it at least this part of the longest.
 LEAST_OF_WORST = 0.5
 MOST_NAMED = 3
