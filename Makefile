@@ -73,8 +73,9 @@ web/dist/index.html: web/node_modules/.package-lock.json $(WEB_SOURCES)
 web: web/dist/index.html ## the page
 
 .PHONY: client
-client: ## the Python client again from docs/contracts/openapi.json
+client: web/node_modules/.package-lock.json ## the Python client and the page's types again from docs/contracts/openapi.json
 	@$(PY) services/client/generate.py
+	@cd web && npm run --silent generate
 
 .PHONY: reference
 reference: ## docs/commands.md, docs/settings.md, docs/metrics.md and docs/sizing.md again from the program

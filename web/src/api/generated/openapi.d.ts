@@ -2957,9 +2957,14 @@ export interface components {
             blame: components["schemas"]["StoredBlame"] | null;
             /**
              * Score
-             * @description Product of the parts, as a share of all candidates'.
+             * @description Its `part`, or 0 where it started after the slow stretch began; where parts are not known the product of `parts`, as a share of all candidates'.
              */
             score: number;
+            /**
+             * Part
+             * @description 0 to 1: how much of what the slow job waits for comes with its traffic; null: not known.
+             */
+            part: number | null;
             parts: components["schemas"]["ScoreParts"];
             /**
              * Why Not
@@ -4086,7 +4091,7 @@ export interface components {
              * Verdict
              * @enum {string}
              */
-            verdict: "named" | "cannot tell" | "not slow";
+            verdict: "named" | "slows itself" | "cannot tell" | "not slow";
             /**
              * Reasons
              * @description Why nobody can tell; empty otherwise.
@@ -4123,9 +4128,11 @@ export interface components {
             candidates_total: number;
             /**
              * Named
-             * @description The job that is named.
+             * @description The job that is named; of several the first, and `candidates` say which others are.
              */
             named: string | null;
+            /** @description What it waits for; null where it is not slow, or its place is not known. */
+            flow: components["schemas"]["FlowWaiting"] | null;
             /** Remedies */
             remedies: components["schemas"]["Remedy"][];
             /**
@@ -4548,6 +4555,49 @@ export interface components {
             intercept: number;
             /** Band */
             band: components["schemas"]["BandPoint"][];
+        };
+        /**
+         * FlowWaiting
+         * @description What the job waits for, by flow: stall cycles a flit that its traffic meets on its way.
+         */
+        FlowWaiting: {
+            /**
+             * Waiting
+             * @description Beyond the quiet ones, over the minutes; null: not known.
+             */
+            waiting: number | null;
+            /**
+             * Quiet
+             * @description In the quiet minute.
+             */
+            quiet: number | null;
+            /**
+             * Own Part
+             * @description 0 to 1: how much of it comes with the job's own traffic.
+             */
+            own_part: number | null;
+            /**
+             * Counted
+             * @description 0 to 1: the part of its way that is counted.
+             */
+            counted: number | null;
+            /**
+             * Quiet From
+             * @description When the quiet minute began.
+             */
+            quiet_from: string | null;
+            /**
+             * Minutes
+             * @description When the minutes of the slow stretch began that are looked at: the worst.
+             */
+            minutes: string[];
+            /**
+             * Resolution S
+             * @description How long they are: 60; 10 where the first minute is slow already; 3600 where minutes are no longer kept.
+             */
+            resolution_s: number;
+            /** Unknown Because */
+            unknown_because: string | null;
         };
         /**
          * Forecast
@@ -8399,7 +8449,7 @@ export interface components {
              * Verdict
              * @enum {string}
              */
-            verdict: "named" | "cannot tell" | "not slow";
+            verdict: "named" | "slows itself" | "cannot tell" | "not slow";
             /**
              * Reasons
              * @description Why nobody is named for it; empty otherwise.
