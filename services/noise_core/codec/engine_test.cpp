@@ -129,6 +129,19 @@ TEST(Engine, AClockSetBackAmongKnownSamplesRestarts) {
   EXPECT_EQ(line.settle().gaps, (Line::Gaps{{35500, 39000, GapReason::kClockBack}}));
 }
 
+TEST(Engine, SamplesOfAParkedDeviceThatArriveAgainCountOnce) {
+  std::vector<Taken> samples;
+  for (int i = 0; i < 20; ++i) samples.push_back(taken(i, 3000 * static_cast<std::uint64_t>(i)));
+  Line once, again;
+  const auto account = once.give(samples).settle();
+  again.give(samples);
+  again.check_silence(100);
+  again.check_silence(200);
+  for (int i = 10; i < 19; ++i) EXPECT_EQ(again.give(samples[static_cast<std::size_t>(i)]), Outcome::kLate);
+  EXPECT_EQ(again.give(samples.back()), Outcome::kRepeat);
+  EXPECT_EQ(again.settle().counted, account.counted);
+}
+
 TEST(Engine, AClockSetBackIntoAPauseRestartsWhenNothingNewerComes) {
   Line line;
   for (int i = 0; i < 20; ++i) line.give(taken(i, 1000u * static_cast<unsigned>(i)));

@@ -43,6 +43,7 @@ int History::trim() {
 void History::park() {
   if (size_ == 0) return;
   samples_[0] = samples_[static_cast<std::size_t>(size_ - 1)];
+  parked_ = parked_ || size_ > 1;
   size_ = 1;
   first_ = 0;
 }

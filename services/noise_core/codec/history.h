@@ -30,7 +30,8 @@ class History {
   explicit History(std::uint32_t width) : width_(width) {}
 
   int size() const { return size_; }
-  bool full() const { return size_ - first_ == kKept; }
+  // Whether there were samples before the oldest one whose values are kept: what comes from before it may have been counted.
+  bool full() const { return parked_ || size_ - first_ == kKept; }
   // Index of the oldest sample whose values are kept.
   int first() const { return first_; }
   Sample& operator[](int i) { return samples_[static_cast<std::size_t>(i)]; }
@@ -49,7 +50,10 @@ class History {
   int trim();
   // Forgets all but the newest sample.
   void park();
-  void clear() { size_ = first_ = 0; }
+  void clear() {
+    size_ = first_ = 0;
+    parked_ = false;
+  }
   // Least of the (up to kOlder) intervals before the segment that ends at `i`; 0: there are none.
   std::int64_t usual_interval_us(int i) const;
 
@@ -58,6 +62,7 @@ class History {
 
   std::uint32_t width_;
   std::uint8_t size_ = 0, first_ = 0;
+  bool parked_ = false;
   std::array<Sample, kMost> samples_;
   std::unique_ptr<std::uint64_t[]> values_;  // kKept + 1 slots; pages that are never used cost nothing
 };
