@@ -149,8 +149,9 @@ export async function switches({ url, check, api }) {
         await route.fulfill({ response: answer, json: body });
       });
       await page.goto(`${url}/fabric/switched?view=tiles&diff=on&from=${iso(to - 300_000)}&to=${iso(to)}`);
+      // The column comes with the answer of the earlier window.
+      await page.locator(".matrix-pairs th", { hasText: "change" }).waitFor();
       const row = page.locator(".matrix-pairs tbody tr").first();
-      await row.waitFor();
       assert.equal(await row.locator("td").last().textContent(), "–");
       const colour = await row.locator(".swatch").evaluate((one) => getComputedStyle(one).backgroundColor);
       assert.equal(colour, "rgba(0, 0, 0, 0)");
