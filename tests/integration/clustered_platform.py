@@ -85,7 +85,7 @@ def main(url: str, port: int) -> None:
     """Supervise the services; the servers are Patroni's."""
     database = Server("database", lambda: url, lambda: None, "the cluster's database")
     reached = exposure_of("127.0.0.1", (), None, False, usual="viewer")
-    serve([database], "embedded", "127.0.0.1", port, "none", 1, None, reached, lambda line: print(line, flush=True))
+    serve([database], "embedded", "127.0.0.1", port, "none", None, reached, lambda line: print(line, flush=True))
 
 
 if __name__ == "__main__":
