@@ -30,7 +30,8 @@ class History {
   explicit History(std::uint32_t width) : width_(width) {}
 
   int size() const { return size_; }
-  // Whether there were samples before the oldest one whose values are kept: what comes from before it may have been counted.
+  // Whether there were samples before the oldest one whose values are kept: what comes from before it may have been
+  // counted.
   bool full() const { return parked_ || size_ - first_ == kKept; }
   // Index of the oldest sample whose values are kept.
   int first() const { return first_; }
