@@ -161,6 +161,14 @@ def test_without_network_cards_the_reason_says_so(embedded_db: str) -> None:
     assert not found.known and found.reason in (flow.NO_CARDS, "what the jobs' network cards moved does not explain what the links carried")  # fmt: skip
 
 
+@pytest.mark.parametrize("change", ["UPDATE job SET state = 'SUSPENDED'", "UPDATE job_node SET endpoint = NULL"])
+def test_a_job_of_which_no_record_says_that_it_ran_is_told_so(embedded_db: str, change: str) -> None:
+    planted(embedded_db)
+    with connect(embedded_db, role="owner") as conn:
+        conn.execute(change)
+        assert asked(conn, 350, 600).reason == flow.NO_RECORD
+
+
 def test_planted_nodes_are_those_of_the_machine() -> None:
     assert all(np.isin(job.ends, MACHINE.node_endpoint).all() for job in four_jobs())
 

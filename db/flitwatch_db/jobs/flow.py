@@ -46,6 +46,7 @@ LOOKED_AT_FIRST = (15, 60)
 CALM, QUIET_CYCLES, QUIET = 0.5, 0.005, 0.03
 #: A row says nothing of a place where less than this part of the job's way is counted.
 LEAST_COUNTED = 0.5
+NO_RECORD = "no record says that it ran then, or its network cards are not known"
 NO_CARDS = "the network cards of the jobs are not counted in the slow stretch"
 #: Machines and placements that are kept: a job that runs is asked about again and again.
 _MOST_MAPS, _MOST_WEIGHTS = 4, 64
@@ -64,21 +65,23 @@ class CountedRoutes:
             kind[fabric.of_class(name)] = number
         kept = between[kind[between] >= 0]
         self.kinds = len(LINK_CLASS_COLUMNS)
-        self.router = end[kept].astype(np.int64)
-        self.places = Places(
-            kept.astype(np.int64), self.router * self.kinds + kind[kept], len(fabric.routers) * self.kinds
-        )
+        router = end[kept].astype(np.int64)
+        self.places = Places(kept.astype(np.int64), router * self.kinds + kind[kept], len(fabric.routers) * self.kinds)
         self.flit_bytes = COUNT_BYTES.get(fabric.technology)
         self._weights: dict[bytes, Floats] = {}
 
     def weight(self, router: Ints) -> Floats:
         """The part of a job's traffic that each place sees, (places,), as if all its nodes (a router each) sent alike."""
         key = router.tobytes()
-        if key not in self._weights:
+        with _lock:
+            if key in self._weights:
+                return self._weights[key]
+        weight = self._weigh(router)
+        with _lock:
             while len(self._weights) >= _MOST_WEIGHTS:
-                self._weights.pop(next(iter(self._weights)), None)
-            self._weights[key] = self._weigh(router)
-        return self._weights[key]
+                self._weights.pop(next(iter(self._weights)))
+            self._weights[key] = weight
+        return weight
 
     def _weigh(self, router: Ints) -> Floats:
         alike = JobTraffic(router, np.ones(len(router)), np.ones(len(router)))
@@ -92,7 +95,7 @@ _lock = threading.Lock()
 
 
 def counted_routes(conn: Conn, fabric_id: int) -> CountedRoutes:
-    """The way of a machine, made again only once its fabric was written again."""
+    """Give the counted routes of a machine, made again only once its fabric was written again."""
     fabric = measured.fabric_of(conn, fabric_id)
     with _lock:
         held = _made_routes.get(id(fabric))
@@ -223,6 +226,9 @@ def _divided(
 ) -> Flow:
     width, moments_s = chosen.width, [chosen.quiet_s, *chosen.slow_s]
     jobs = _jobs(conn, job, fabric_id, [(at, min(at + width, now_s)) for at in moments_s])
+    own = next((place for place, one in enumerate(jobs) if one["job_pk"] == job["job_pk"]), None)
+    if own is None:
+        return _nothing(NO_RECORD)
     routers, ends = (
         _routers_at(conn, way, fabric_id, width, moments_s),
         _endpoints_at(conn, fabric_id, width, moments_s),
@@ -235,7 +241,6 @@ def _divided(
         )
         for place, at in enumerate(moments_s)
     ]
-    own = next(place for place, one in enumerate(jobs) if one["job_pk"] == job["job_pk"])
     quiet, slow = moments[0], moments[1:]
     found = attribute(way.routes, way.places, weight, slow, quiet, own, way.flit_bytes)
     total, *each = (

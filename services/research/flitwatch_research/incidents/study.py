@@ -35,7 +35,7 @@ class Outcome:
     felt : whether the run was slowed, by the truth
     wrong : job ids that were named and are no cause
     final : `right`, `wrong` or `cannot tell`, of the answer after the run's end
-    asked_s, right : seconds of the day at which it was asked while a cause ran beside the run and was felt; whether the answer was right
+    right : whether the answers were right that were given while a planted job ran beside the run and was felt
     first_s : seconds from when the cause was felt to the first right answer
     lost_error : seconds lost as told over the true ones, less 1
     """
@@ -44,11 +44,9 @@ class Outcome:
     felt: bool
     wrong: set[str] = field(default_factory=set)
     final: str = "cannot tell"
-    asked_s: list[float] = field(default_factory=list)
     right: list[bool] = field(default_factory=list)
     first_s: float | None = None
     lost_error: float | None = None
-    reasons: list[str] = field(default_factory=list)
 
 
 def live(site: Site, draw: Draw, aged: bool) -> Outcome:
@@ -77,7 +75,6 @@ def live(site: Site, draw: Draw, aged: bool) -> Outcome:
     good, bad = _judged(answer, truth)
     said.wrong |= bad
     said.final = "wrong" if bad else "right" if good else "cannot tell"
-    said.reasons = answer["reasons"]
     if felt_s is not None and answer["slowdown"] is not None and truth.lost_s > 0:
         said.lost_error = answer["slowdown"]["lost_s"] / truth.lost_s - 1
     return said
@@ -95,7 +92,6 @@ def _hear(said: Outcome, answer: Explanation, truth: Truth, feed: Feed, felt_s: 
     said.wrong |= bad
     present = any(job.user in truth.planted for job in feed.cluster.running.values())
     if present:
-        said.asked_s.append(feed.cluster.time_s)
         said.right.append(good and not bad)
     if good and not bad and said.first_s is None:
         said.first_s = feed.cluster.time_s - felt_s
