@@ -23,6 +23,7 @@ from flitwatch_api.fabric.http import http as fabrics
 from flitwatch_api.heads import Heads
 from flitwatch_api.health.http import http as health
 from flitwatch_api.health.metrics import Measured, Metrics
+from flitwatch_api.incidents.http import http as incidents
 from flitwatch_api.ingest.http import http as ingest
 from flitwatch_api.jobs.http import http as jobs
 from flitwatch_api.links.http import http as links
@@ -103,6 +104,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         samples,
         jobs,
         explanation,
+        incidents,
         network_noise,
         runs,
         estimates,

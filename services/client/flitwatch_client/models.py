@@ -268,7 +268,7 @@ class CarryingLink(TypedDict):
 
 
 class ChainSentence(TypedDict):
-    part: Literal['steps', 'links', 'jobs', 'since', 'certainty', 'help']
+    part: Literal['slowed', 'steps', 'links', 'jobs', 'since', 'certainty', 'help']
     text: str
 
 
@@ -813,6 +813,63 @@ class HoeflerFig16(TypedDict):
     parameters: NotRequired[Fig16]
 
 
+class IncidentAlert(TypedDict):
+    alert_id: int
+    rule: str
+    phase: Literal['pending', 'firing', 'resolved']
+    fired_at: str | None
+    resolved_at: str | None
+    delivered: int
+
+
+class IncidentCause(TypedDict):
+    job_pk: int
+    job_id: str
+    user: str | None
+    account: str | None
+    name: str | None
+    nodes: int | None
+    simulated: bool
+    start: str | None
+    end: str | None
+    part: float | None
+
+
+class IncidentHead(TypedDict):
+    incident_id: int
+    fabric: str
+    simulated: bool
+    state: Literal['open', 'over', 'withdrawn']
+    began: str
+    ended: str | None
+    title: str
+    causes: list[IncidentCause]
+    slowed: int
+    slow_now: int
+    lost_s: float
+    node_hours: float
+    node_hours_low: float
+    node_hours_high: float
+
+
+class IncidentList(TypedDict):
+    items: list[IncidentHead]
+    next_cursor: str | None
+
+
+class IncidentMinute(TypedDict):
+    at: str
+    waiting: float
+    part: float | None
+
+
+class IncidentNote(TypedDict):
+    note_id: int
+    at: str
+    author: str
+    text: str
+
+
 class Interval(TypedDict):
     from_s: float
     to_s: float
@@ -892,6 +949,8 @@ class JobSlowdown(TypedDict):
     earlier_runs: int
     factor: float
     lost_s: float
+    lost_low_s: float
+    lost_high_s: float
     since: str
     since_low: str
     since_high: str
@@ -1161,6 +1220,10 @@ Address: TypeAlias = str
 class NewContact(TypedDict):
     addresses: list[Address]
     least_severity: NotRequired[Literal['info', 'warning', 'critical']]
+
+
+class NewIncidentNote(TypedDict):
+    text: str
 
 
 class NewPassword(TypedDict):
@@ -1860,6 +1923,34 @@ class Slowdown(TypedDict):
     mean: float
     low: float
     high: float
+
+
+class SlowedJob(TypedDict):
+    job_pk: int
+    job_id: str
+    user: str | None
+    account: str | None
+    name: str | None
+    nodes: int | None
+    state: str
+    simulated: bool
+    verdict: Literal['named', 'slows itself', 'cannot tell', 'not slow']
+    reasons: list[str]
+    factor: float
+    lost_s: float
+    since: str
+    until: str | None
+    lost_low_s: float
+    lost_high_s: float
+    named: list[str]
+
+
+class SlowedTotal(TypedDict):
+    jobs: int
+    lost_s: float
+    lost_low_s: float
+    lost_high_s: float
+    incidents: list[int]
 
 
 Span = TypedDict(
@@ -2567,6 +2658,8 @@ class Explanation(TypedDict):
     named: str | None
     flow: FlowWaiting | None
     remedies: list[Remedy]
+    incident_id: int | None
+    slowed: SlowedTotal | None
     chain: list[ChainSentence]
 
 
@@ -2630,7 +2723,33 @@ class HotLinks(TypedDict):
     simulated: bool
 
 
+class IncidentDetail(TypedDict):
+    incident_id: int
+    fabric: str
+    simulated: bool
+    state: Literal['open', 'over', 'withdrawn']
+    began: str
+    ended: str | None
+    title: str
+    causes: list[IncidentCause]
+    slowed: int
+    slow_now: int
+    lost_s: float
+    node_hours: float
+    node_hours_low: float
+    node_hours_high: float
+    detail: str
+    quiet: float | None
+    links: list[CarryingLink]
+    victims: list[SlowedJob]
+    remedies: list[Remedy]
+    minutes: list[IncidentMinute]
+    alerts: list[IncidentAlert]
+    notes: list[IncidentNote]
+
+
 class IncidentSummary(TypedDict):
+    incident_id: int | None
     title: str
     detail: str
     since: str | None
@@ -3045,6 +3164,7 @@ class Forecast(TypedDict):
 
 
 class Incident(TypedDict):
+    incident_id: int | None
     title: str
     detail: str
     since: str | None

@@ -205,6 +205,22 @@ class Operations:
         """GET /api/v1/incident: The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
         return self._call("GET", "/api/v1/incident", {"fabric": fabric, "at": at})
 
+    def incidents(self, *, fabric: Any | None = None, job: Any | None = None, user: Any | None = None, state: Any | None = None, from_: Any | None = None, to: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.IncidentList:
+        """GET /api/v1/incidents: Incidents, the newest first."""
+        return self._call("GET", "/api/v1/incidents", {"fabric": fabric, "job": job, "user": user, "state": state, "from": from_, "to": to, "limit": limit, "cursor": cursor})
+
+    def incidents_export(self, *, fabric: Any | None = None, job: Any | None = None, user: Any | None = None, from_: Any | None = None, to: Any | None = None) -> Any:
+        """GET /api/v1/incidents/export: Incidents as a table (CSV), the newest first: at most 10,000."""
+        return self._call("GET", "/api/v1/incidents/export", {"fabric": fabric, "job": job, "user": user, "from": from_, "to": to})
+
+    def incident_detail(self, incident_id: int) -> models.IncidentDetail:
+        """GET /api/v1/incidents/{incident_id}: One incident: causes, links, slowed jobs, minutes, alerts, and what was done. One that was found to be part of another leads there (308)."""
+        return self._call("GET", f"/api/v1/incidents/{self._part(incident_id)}", {})
+
+    def add_incident_note(self, incident_id: int, body: Any) -> Any:
+        """POST /api/v1/incidents/{incident_id}/notes: Say what was done about an incident."""
+        return self._call("POST", f"/api/v1/incidents/{self._part(incident_id)}/notes", {}, body)
+
     def arrivals(self) -> models.Arrivals:
         """GET /api/v1/ingest/arrivals: Every way in, with what has arrived through it and what was refused; 'nothing yet' is a null `last_at`."""
         return self._call("GET", "/api/v1/ingest/arrivals", {})

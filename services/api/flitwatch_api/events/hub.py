@@ -39,6 +39,7 @@ PUBLIC: dict[str, frozenset[str]] = {
     "fabric": frozenset({"fabric_id"}),
     "routes": frozenset({"fabric_id", "ts"}),
     "alert": frozenset({"alert_id", "phase", "severity", "value", "fabric", "job_id"}),
+    "incident": frozenset({"incident_id", "fabric", "state", "jobs", "slowed"}),
     "forecast": frozenset({
         "run_id", "job_id", "exe", "nodes", "after_steps", "ahead", "expected_s", "low_s", "high_s", "usual_s", "slowdown", "slow", "forecaster",
         "backtest_mape", "simulated",

@@ -21,6 +21,8 @@ class JobSlowdown(BaseModel):
     earlier_runs: int
     factor: float = Field(description="Time over usual time, of the stretch.")
     lost_s: float = Field(description="Seconds beyond the usual time so far.")
+    lost_low_s: float = Field(description="95 % interval of lost_s, by how much its steps differ between earlier runs.")
+    lost_high_s: float
     since: datetime
     since_low: datetime = Field(description="The interval (95 %) in which it began.")
     since_high: datetime
@@ -155,8 +157,18 @@ class Remedy(BaseModel):
 class ChainSentence(BaseModel):
     """One sentence of the causal chain."""
 
-    part: Literal["steps", "links", "jobs", "since", "certainty", "help"]
+    part: Literal["slowed", "steps", "links", "jobs", "since", "certainty", "help"]
     text: str = Field(description="Names jobs by number, and nobody by name.")
+
+
+class SlowedTotal(BaseModel):
+    """What a job cost others."""
+
+    jobs: int
+    lost_s: float
+    lost_low_s: float = Field(description="95 % interval.")
+    lost_high_s: float
+    incidents: list[int] = Field(description="The newest first.")
 
 
 class Explanation(BaseModel):
@@ -198,6 +210,8 @@ class Explanation(BaseModel):
         description="What it waits for; null where it is not slow, or its place is not known."
     )
     remedies: list[Remedy]
+    incident_id: int | None = Field(description="The newest incident that slowed it; null: none.")
+    slowed: SlowedTotal | None = Field(description="What it cost others; null: no incident names it.")
     chain: list[ChainSentence] = Field(description="The same as sentences, as alerts, evidence and commands print it.")
 
 
@@ -240,6 +254,7 @@ class SlowJob(BaseModel):
 class IncidentSummary(BaseModel):
     """Who slows whom, where and since when, and what would help."""
 
+    incident_id: int | None = Field(description="Of GET /incidents/{incident_id}; null: not stored yet.")
     title: str
     detail: str
     since: datetime | None

@@ -31,9 +31,9 @@ TASKS_WITHOUT_JOBS = frozenset(
     }
 )
 #: Events that tell of a job, or of the task that is about it.
-EVENTS_OF_JOBS = frozenset({"job", "run", "alert", "forecast", "dead_letter", "unplaced"})
+EVENTS_OF_JOBS = frozenset({"job", "run", "alert", "forecast", "dead_letter", "unplaced", "incident"})
 #: What the search finds and is no machine's part.
-HITS_OF_PEOPLE = frozenset({"job", "user"})
+HITS_OF_PEOPLE = frozenset({"job", "user", "incident"})
 
 
 def hides_jobs(settings: Settings, caller: Caller | None) -> bool:

@@ -62,7 +62,7 @@ def incident(fabric: str, told: Sequence[Explanation], running: int, now_s: floa
     verdict: Literal["none", "cannot tell"] = "cannot tell" if reasons else "none"
     since = min((_slowdown(one)["since"] for one in slow), default=None)
     return {
-        "fabric": fabric, "as_of": as_of, "judged": judged, "last": None, "verdict": verdict, "reasons": reasons, "title": _quiet_title(slow, verdict), "detail": _quiet_detail(slow, reasons, judged),
+        "fabric": fabric, "as_of": as_of, "judged": judged, "last": None, "incident_id": None, "verdict": verdict, "reasons": reasons, "title": _quiet_title(slow, verdict), "detail": _quiet_detail(slow, reasons, judged),
         "since": since, "until": None, "aggressor": None, "links": _links(slow), "victims": [], "others": [_victim(one) for one in _worst(slow)],
         "remedies": _worst(slow)[0]["remedies"] if slow else [],
     }  # fmt: skip
@@ -93,7 +93,7 @@ def _summary(named: Sequence[Explanation], slow: Sequence[Explanation]) -> Incid
     over = [end for end in ends if end is not None]
     until = max(over) if len(over) == len(ends) else None
     return {
-        "title": _title(who, victims, since, until), "detail": _detail(victims, aggressor), "since": since, "until": until, "aggressor": aggressor,
+        "incident_id": None, "title": _title(who, victims, since, until), "detail": _detail(victims, aggressor), "since": since, "until": until, "aggressor": aggressor,
         "links": _links(victims), "victims": [_victim(one) for one in victims], "others": [_victim(one) for one in others],
         "remedies": victims[0]["remedies"],
     }  # fmt: skip
@@ -125,13 +125,17 @@ def _victim(one: Explanation) -> SlowJob:
 
 
 def _links(told: Sequence[Explanation]) -> list[CarryingLink]:
-    """Carrying links of several jobs, those with most stalls per flit first, each once."""
+    return hottest([link for one in told for link in one["links"]])[:MOST_LINKS]
+
+
+def hottest(links: Sequence[CarryingLink]) -> list[CarryingLink]:
+    """Links that carry slowness, those with most stalls per flit first, each once."""
     best: dict[int, CarryingLink] = {}
-    for link in (link for one in told for link in one["links"]):
+    for link in links:
         held = best.get(link["link"])
         if held is None or (link["stall_ratio_after"] or 0) > (held["stall_ratio_after"] or 0):
             best[link["link"]] = link
-    return sorted(best.values(), key=lambda link: (-(link["stall_ratio_after"] or 0), link["link"]))[:MOST_LINKS]
+    return sorted(best.values(), key=lambda link: (-(link["stall_ratio_after"] or 0), link["link"]))
 
 
 def _percent(one: Explanation) -> str:

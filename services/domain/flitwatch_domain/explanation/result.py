@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict
 
 Verdict = Literal["named", "slows itself", "cannot tell", "not slow"]
 Kind = Literal["hold", "delay", "tell", "move", "re-route"]
-Part = Literal["steps", "links", "jobs", "since", "certainty", "help"]
+Part = Literal["slowed", "steps", "links", "jobs", "since", "certainty", "help"]
 
 
 class JobSlowdown(TypedDict):
@@ -20,7 +20,7 @@ class JobSlowdown(TypedDict):
     Attributes
     ----------
     basis : what it is slow against: earlier runs, its own steps, or counters (the elapsed time of jobs like it)
-    factor : time over usual time;  lost_s : seconds beyond the usual time so far
+    factor : time over usual time;  lost_s : seconds beyond the usual time so far, and the interval (95 %) of that
     since, since_low, since_high : when it began, and the interval (95 %) of that;  until : None where it was not over
     from_start : its first step was slow already
     """
@@ -29,6 +29,8 @@ class JobSlowdown(TypedDict):
     earlier_runs: int
     factor: float
     lost_s: float
+    lost_low_s: float
+    lost_high_s: float
     since: datetime
     since_low: datetime
     since_high: datetime
@@ -208,9 +210,26 @@ class Finding(TypedDict):
     remedies: list[Remedy]
 
 
-class Explanation(Finding):
-    """A finding with its sentences."""
+class SlowedTotal(TypedDict):
+    """What a job cost others: how many jobs, their seconds lost with the interval (95 %), and the incidents, the newest first."""
 
+    jobs: int
+    lost_s: float
+    lost_low_s: float
+    lost_high_s: float
+    incidents: list[int]
+
+
+class Explanation(Finding):
+    """A finding with its sentences.
+
+    Attributes
+    ----------
+    incident_id : the newest incident that slowed it;  slowed : what it cost others; None where no incident names it
+    """
+
+    incident_id: int | None
+    slowed: SlowedTotal | None
     chain: list[ChainSentence]
 
 
@@ -238,12 +257,14 @@ class IncidentSummary(TypedDict):
 
     Attributes
     ----------
+    incident_id : of the incident as it is stored; None: not stored yet
     aggressor : the job that is named
     links : the hottest first
     victims : jobs for which it is named, those that waste most nodes first;  others : jobs that are slow for another reason
     remedies : of the job that wastes most nodes
     """
 
+    incident_id: int | None
     title: str
     detail: str
     since: datetime | None

@@ -582,6 +582,86 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Incidents
+         * @description Incidents, the newest first.
+         */
+        get: operations["incidents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Incidents Export
+         * @description Incidents as a table (CSV), the newest first: at most 10,000.
+         */
+        get: operations["incidents_export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Incident Detail
+         * @description One incident: causes, links, slowed jobs, minutes, alerts, and what was done. One that was found to be part of another leads there (308).
+         */
+        get: operations["incident_detail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/incidents/{incident_id}/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Incident Note
+         * @description Say what was done about an incident.
+         */
+        post: operations["add_incident_note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/jobs/{job_id}/network-noise": {
         parameters: {
             query?: never;
@@ -3041,7 +3121,7 @@ export interface components {
              * Part
              * @enum {string}
              */
-            part: "steps" | "links" | "jobs" | "since" | "certainty" | "help";
+            part: "slowed" | "steps" | "links" | "jobs" | "since" | "certainty" | "help";
             /**
              * Text
              * @description Names jobs by number, and nobody by name.
@@ -4136,6 +4216,13 @@ export interface components {
             /** Remedies */
             remedies: components["schemas"]["Remedy"][];
             /**
+             * Incident Id
+             * @description The newest incident that slowed it; null: none.
+             */
+            incident_id: number | null;
+            /** @description What it cost others; null: no incident names it. */
+            slowed: components["schemas"]["SlowedTotal"] | null;
+            /**
              * Chain
              * @description The same as sentences, as alerts, evidence and commands print it.
              */
@@ -5056,6 +5143,11 @@ export interface components {
          * @description The present incident of a machine, or that there is none, or that nobody can tell.
          */
         Incident: {
+            /**
+             * Incident Id
+             * @description Of GET /incidents/{incident_id}; null: not stored yet.
+             */
+            incident_id: number | null;
             /** Title */
             title: string;
             /** Detail */
@@ -5108,10 +5200,269 @@ export interface components {
             last: components["schemas"]["IncidentSummary"] | null;
         };
         /**
+         * IncidentAlert
+         * @description An alert of an incident.
+         */
+        IncidentAlert: {
+            /** Alert Id */
+            alert_id: number;
+            /** Rule */
+            rule: string;
+            /**
+             * Phase
+             * @enum {string}
+             */
+            phase: "pending" | "firing" | "resolved";
+            /** Fired At */
+            fired_at: string | null;
+            /** Resolved At */
+            resolved_at: string | null;
+            /**
+             * Delivered
+             * @description Messages that receivers took.
+             */
+            delivered: number;
+        };
+        /**
+         * IncidentCause
+         * @description A job that is named for an incident.
+         */
+        IncidentCause: {
+            /** Job Pk */
+            job_pk: number;
+            /** Job Id */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Account */
+            account: string | null;
+            /** Name */
+            name: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /** Simulated */
+            simulated: boolean;
+            /** Start */
+            start: string | null;
+            /** End */
+            end: string | null;
+            /**
+             * Part
+             * @description 0 to 1: how much of the waiting comes with its traffic; null where only times and places name it.
+             */
+            part: number | null;
+        };
+        /**
+         * IncidentDetail
+         * @description An incident with all that is known of it.
+         */
+        IncidentDetail: {
+            /** Incident Id */
+            incident_id: number;
+            /** Fabric */
+            fabric: string;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * State
+             * @description Withdrawn: the whole run of the slowed job does not confirm what was said while it ran.
+             * @enum {string}
+             */
+            state: "open" | "over" | "withdrawn";
+            /**
+             * Began
+             * Format: date-time
+             */
+            began: string;
+            /**
+             * Ended
+             * @description Null while it is open.
+             */
+            ended: string | null;
+            /** Title */
+            title: string;
+            /**
+             * Causes
+             * @description The largest part first.
+             */
+            causes: components["schemas"]["IncidentCause"][];
+            /**
+             * Slowed
+             * @description Jobs that it slowed, those that ended or recovered among them.
+             */
+            slowed: number;
+            /**
+             * Slow Now
+             * @description Jobs that it slows now.
+             */
+            slow_now: number;
+            /**
+             * Lost S
+             * @description Seconds that the slowed jobs lost, all together.
+             */
+            lost_s: number;
+            /**
+             * Node Hours
+             * @description The same, times the nodes of each.
+             */
+            node_hours: number;
+            /**
+             * Node Hours Low
+             * @description 95 % interval.
+             */
+            node_hours_low: number;
+            /** Node Hours High */
+            node_hours_high: number;
+            /** Detail */
+            detail: string;
+            /**
+             * Quiet
+             * @description Stall cycles a flit on that way in a quiet minute; null: not known.
+             */
+            quiet: number | null;
+            /**
+             * Links
+             * @description The hottest first.
+             */
+            links: components["schemas"]["CarryingLink"][];
+            /**
+             * Victims
+             * @description Those that waste most nodes first.
+             */
+            victims: components["schemas"]["SlowedJob"][];
+            /**
+             * Remedies
+             * @description Of the job that wastes most nodes.
+             */
+            remedies: components["schemas"]["Remedy"][];
+            /** Minutes */
+            minutes: components["schemas"]["IncidentMinute"][];
+            /** Alerts */
+            alerts: components["schemas"]["IncidentAlert"][];
+            /** Notes */
+            notes: components["schemas"]["IncidentNote"][];
+        };
+        /**
+         * IncidentHead
+         * @description One incident: the jobs that kept links congested, and what that cost.
+         */
+        IncidentHead: {
+            /** Incident Id */
+            incident_id: number;
+            /** Fabric */
+            fabric: string;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * State
+             * @description Withdrawn: the whole run of the slowed job does not confirm what was said while it ran.
+             * @enum {string}
+             */
+            state: "open" | "over" | "withdrawn";
+            /**
+             * Began
+             * Format: date-time
+             */
+            began: string;
+            /**
+             * Ended
+             * @description Null while it is open.
+             */
+            ended: string | null;
+            /** Title */
+            title: string;
+            /**
+             * Causes
+             * @description The largest part first.
+             */
+            causes: components["schemas"]["IncidentCause"][];
+            /**
+             * Slowed
+             * @description Jobs that it slowed, those that ended or recovered among them.
+             */
+            slowed: number;
+            /**
+             * Slow Now
+             * @description Jobs that it slows now.
+             */
+            slow_now: number;
+            /**
+             * Lost S
+             * @description Seconds that the slowed jobs lost, all together.
+             */
+            lost_s: number;
+            /**
+             * Node Hours
+             * @description The same, times the nodes of each.
+             */
+            node_hours: number;
+            /**
+             * Node Hours Low
+             * @description 95 % interval.
+             */
+            node_hours_low: number;
+            /** Node Hours High */
+            node_hours_high: number;
+        };
+        /**
+         * IncidentList
+         * @description A page of incidents.
+         */
+        IncidentList: {
+            /** Items */
+            items: components["schemas"]["IncidentHead"][];
+            /** Next Cursor */
+            next_cursor: string | null;
+        };
+        /**
+         * IncidentMinute
+         * @description A minute of an incident.
+         */
+        IncidentMinute: {
+            /**
+             * At
+             * Format: date-time
+             * @description Its beginning.
+             */
+            at: string;
+            /**
+             * Waiting
+             * @description Stall cycles a flit, on the way of the job that lost most.
+             */
+            waiting: number;
+            /**
+             * Part
+             * @description 0 to 1: the causes' part of the traffic where it waits; null: not known.
+             */
+            part: number | null;
+        };
+        /**
+         * IncidentNote
+         * @description What somebody did about an incident.
+         */
+        IncidentNote: {
+            /** Note Id */
+            note_id: number;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Author */
+            author: string;
+            /** Text */
+            text: string;
+        };
+        /**
          * IncidentSummary
          * @description Who slows whom, where and since when, and what would help.
          */
         IncidentSummary: {
+            /**
+             * Incident Id
+             * @description Of GET /incidents/{incident_id}; null: not stored yet.
+             */
+            incident_id: number | null;
             /** Title */
             title: string;
             /** Detail */
@@ -5488,6 +5839,13 @@ export interface components {
              * @description Seconds beyond the usual time so far.
              */
             lost_s: number;
+            /**
+             * Lost Low S
+             * @description 95 % interval of lost_s, by how much its steps differ between earlier runs.
+             */
+            lost_low_s: number;
+            /** Lost High S */
+            lost_high_s: number;
             /**
              * Since
              * Format: date-time
@@ -6207,6 +6565,14 @@ export interface components {
              * @enum {string}
              */
             least_severity: "info" | "warning" | "critical";
+        };
+        /**
+         * NewIncidentNote
+         * @description A note to be kept with an incident.
+         */
+        NewIncidentNote: {
+            /** Text */
+            text: string;
         };
         /**
          * NewPassword
@@ -8484,6 +8850,89 @@ export interface components {
             low: number;
             /** High */
             high: number;
+        };
+        /**
+         * SlowedJob
+         * @description A job that an incident slowed.
+         */
+        SlowedJob: {
+            /** Job Pk */
+            job_pk: number;
+            /** Job Id */
+            job_id: string;
+            /** User */
+            user: string | null;
+            /** Account */
+            account: string | null;
+            /** Name */
+            name: string | null;
+            /** Nodes */
+            nodes: number | null;
+            /** State */
+            state: string;
+            /** Simulated */
+            simulated: boolean;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "named" | "slows itself" | "cannot tell" | "not slow";
+            /**
+             * Reasons
+             * @description Why nobody is named for it; empty otherwise.
+             */
+            reasons: string[];
+            /**
+             * Factor
+             * @description Time over usual time.
+             */
+            factor: number;
+            /**
+             * Lost S
+             * @description Seconds beyond the usual time.
+             */
+            lost_s: number;
+            /**
+             * Since
+             * Format: date-time
+             */
+            since: string;
+            /** Until */
+            until: string | null;
+            /**
+             * Lost Low S
+             * @description 95 % interval of lost_s.
+             */
+            lost_low_s: number;
+            /** Lost High S */
+            lost_high_s: number;
+            /**
+             * Named
+             * @description The jobs that are named for it, the largest part first.
+             */
+            named: string[];
+        };
+        /**
+         * SlowedTotal
+         * @description What a job cost others.
+         */
+        SlowedTotal: {
+            /** Jobs */
+            jobs: number;
+            /** Lost S */
+            lost_s: number;
+            /**
+             * Lost Low S
+             * @description 95 % interval.
+             */
+            lost_low_s: number;
+            /** Lost High S */
+            lost_high_s: number;
+            /**
+             * Incidents
+             * @description The newest first.
+             */
+            incidents: number[];
         };
         /**
          * Span
@@ -12669,6 +13118,427 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["JobCounters"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    incidents: {
+        parameters: {
+            query?: {
+                fabric?: string | null;
+                /** @description Those that it caused or that slowed it. */
+                job?: string | null;
+                /** @description Those that a job of this user caused. */
+                user?: string | null;
+                state?: ("open" | "over" | "withdrawn") | null;
+                /** @description Not over before this. */
+                from?: string | null;
+                /** @description Begun before this. */
+                to?: string | null;
+                /** @description Most items in the answer. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentList"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    incidents_export: {
+        parameters: {
+            query?: {
+                fabric?: string | null;
+                /** @description Those that it caused or that slowed it. */
+                job?: string | null;
+                /** @description Those that a job of this user caused. */
+                user?: string | null;
+                /** @description Not over before this. */
+                from?: string | null;
+                /** @description Begun before this. */
+                to?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    incident_detail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentDetail"];
+                };
+            };
+            /** @description The request cannot be understood */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A login or a token is needed */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not with this role or scope */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over a limit, which is named */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A parameter is not valid */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests; Retry-After says when to come back */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description A part of the service does not answer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    add_incident_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                incident_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewIncidentNote"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IncidentNote"];
                 };
             };
             /** @description The request cannot be understood */

@@ -1,0 +1,76 @@
+"""What of a job's explanation is kept with an incident: what names nobody but jobs by number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypedDict
+
+from flitwatch_domain.explanation.result import CandidateJob, CarryingLink, Explanation, JobSlowdown, Remedy, Verdict
+
+
+class Finding(TypedDict):
+    """A slow job's explanation in short.
+
+    Attributes
+    ----------
+    named : the jobs that are named, the largest part first
+    quiet : the waiting of a quiet minute on its way; None: not known
+    """
+
+    verdict: Verdict
+    reasons: list[str]
+    slowdown: JobSlowdown
+    named: list[CandidateJob]
+    links: list[CarryingLink]
+    remedies: list[Remedy]
+    quiet: float | None
+
+
+def of_explanation(made: Explanation) -> Finding | None:
+    """What is kept of an explanation; None where it names nobody."""
+    slow = made["slowdown"]
+    if made["verdict"] != "named" or slow is None:
+        return None
+    named = [one for one in made["candidates"] if one["named"]]
+    flow = made["flow"]
+    return {
+        "verdict": made["verdict"],
+        "reasons": made["reasons"],
+        "slowdown": slow,
+        # Who they are is read from the job when it is shown.
+        "named": [{**one, "user": None, "name": None, "blame": None} for one in sorted(named, key=_part)],
+        "links": made["links"],
+        "remedies": made["remedies"],
+        "quiet": None if flow is None else flow["quiet"],
+    }
+
+
+def _part(one: CandidateJob) -> float:
+    return -(one["part"] if one["part"] is not None else one["score"])
+
+
+_TIMES = ("since", "since_low", "since_high", "until", "start", "end", "changed")
+
+
+def as_stored(value: Any) -> Any:
+    """Plain data with times as text."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {name: as_stored(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [as_stored(inner) for inner in value]
+    return value
+
+
+def as_read(value: Any) -> Any:
+    """The same with times again as they were."""
+    if isinstance(value, Mapping):
+        return {
+            name: datetime.fromisoformat(inner) if name in _TIMES and isinstance(inner, str) else as_read(inner)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [as_read(inner) for inner in value]
+    return value

@@ -1,0 +1,248 @@
+"""Stored incidents, as everybody prints them: API, command line, alerts and the explanations of jobs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Composed
+
+from flitwatch_db.incidents.finding import Finding, as_read
+from flitwatch_db.jobs.reads import NameMask, shown_jobs
+from flitwatch_domain import incidents as domain
+from flitwatch_domain.explanation.incident import MOST_LINKS, hottest
+from flitwatch_domain.explanation.result import SlowedTotal
+from flitwatch_domain.incidents import IncidentAlert, IncidentCause, IncidentDetail, IncidentHead, IncidentMinute, IncidentNote, Lost, SlowedJob, State  # fmt: skip
+
+Conn = psycopg.Connection[Any]
+Row = dict[str, Any]
+
+#: Minutes that are shown: a day.
+MOST_MINUTES = 1440
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which incidents are asked for; None: any. `names`: as the caller sees names of users, who may ask for them by these only."""
+
+    fabric_id: int | None = None
+    job: str | None = None
+    user: str | None = None
+    state: State | None = None
+    from_s: float | None = None
+    to_s: float | None = None
+    names: NameMask | None = None
+
+
+_STATE = SQL("""
+    CASE WHEN NOT EXISTS (SELECT FROM incident_victim v WHERE v.incident_id = i.incident_id) THEN 'withdrawn' WHEN i.ended_at IS NULL THEN 'open' ELSE 'over' END
+""")
+
+
+def heads(conn: Conn, asked: Asked, limit: int, before: int | None) -> list[IncidentHead]:
+    """Incidents numbered below `before`, the newest first."""
+    where, parameters = _where(asked)
+    rows = _rows(
+        conn,
+        SQL("""
+            SELECT i.incident_id, f.name AS fabric, i.simulated, i.began_at, i.ended_at, {} AS state FROM incident i JOIN fabric f USING (fabric_id)
+            WHERE i.merged_into IS NULL AND (%(before)s::bigint IS NULL OR i.incident_id < %(before)s) AND {} ORDER BY i.incident_id DESC LIMIT %(limit)s
+        """).format(_STATE, where),
+        {"before": before, "limit": limit, **parameters},
+    )
+    victims = _victims(conn, [row["incident_id"] for row in rows])
+    causes = _causes(conn, [one for held in victims.values() for one in held])
+    return [_head(row, victims.get(row["incident_id"], []), causes) for row in rows]
+
+
+def _where(asked: Asked) -> tuple[Composed, Row]:
+    source, hidden = shown_jobs(asked.names)
+    of_job = SQL("""
+        EXISTS (SELECT FROM incident_part p JOIN job j ON j.job_pk IN (p.cause_pk, p.job_pk) WHERE p.incident_id = i.incident_id AND j.job_id = %(job)s)
+    """)
+    of_user = SQL("EXISTS (SELECT FROM incident_part p JOIN {} ON job.job_pk = p.cause_pk WHERE p.incident_id = i.incident_id AND job.user_name = %(user)s)").format(source)  # fmt: skip
+    conditions = {
+        "fabric": (asked.fabric_id, SQL("i.fabric_id = %(fabric)s")),
+        "job": (asked.job, of_job),
+        "user": (asked.user, of_user),
+        "state": (asked.state, SQL("{} = %(state)s").format(_STATE)),
+        "from": (asked.from_s, SQL("coalesce(i.ended_at, 'infinity') >= to_timestamp(%(from)s)")),
+        "to": (asked.to_s, SQL("i.began_at < to_timestamp(%(to)s)")),
+    }
+    chosen = {name: (value, said) for name, (value, said) in conditions.items() if value is not None}
+    where = SQL(" AND ").join([SQL("true"), *(said for _, said in chosen.values())])
+    return where, {**{name: value for name, (value, _) in chosen.items()}, **(hidden if asked.user is not None else {})}
+
+
+def detail(conn: Conn, incident_id: int) -> IncidentDetail | int | None:
+    """One incident with all that is known of it; the number of the one that it became part of; None where there is none."""
+    rows = _rows(
+        conn,
+        SQL("""
+            SELECT i.incident_id, f.name AS fabric, i.simulated, i.began_at, i.ended_at, i.quiet, i.merged_into, {} AS state
+            FROM incident i JOIN fabric f USING (fabric_id) WHERE i.incident_id = %(incident)s
+        """).format(_STATE),
+        {"incident": incident_id},
+    )
+    if not rows:
+        return None
+    row = rows[0]
+    if row["merged_into"] is not None:
+        return int(row["merged_into"])
+    victims = _victims(conn, [incident_id]).get(incident_id, [])
+    head = _head(row, victims, _causes(conn, victims))
+    shown = [_slowed(one) for one in victims]
+    told = [(cause["job_id"], cause["part"]) for cause in head["causes"]]
+    hours = (head["node_hours"], head["node_hours_low"], head["node_hours_high"])
+    minutes = _rows(
+        conn,
+        SQL("SELECT at, waiting, part FROM incident_minute WHERE incident_id = %(incident)s ORDER BY at LIMIT %(most)s"),
+        {"incident": incident_id, "most": MOST_MINUTES},
+    )
+    return {
+        **head,
+        "detail": domain.detail(told, hours) if victims else head["title"],
+        "quiet": row["quiet"],
+        "links": hottest([link for one in victims for link in one.finding["links"]])[:MOST_LINKS],
+        "victims": shown,
+        "remedies": victims[0].finding["remedies"] if victims else [],
+        "minutes": cast(list[IncidentMinute], minutes),
+        "alerts": _alerts(conn, incident_id),
+        "notes": _notes(conn, incident_id),
+    }
+
+
+def slowed_by(conn: Conn, job_pk: int) -> SlowedTotal | None:
+    """What a job cost others, by its part of what each lost; None where no incident names it."""
+    rows = _rows(
+        conn,
+        SQL("""
+            SELECT p.incident_id, p.job_pk, v.lost_s, v.lost_low_s, v.lost_high_s,
+                   CASE WHEN p.part IS NULL THEN 1.0 / count(*) OVER named ELSE p.part / nullif(sum(p.part) OVER named, 0) END AS share, p.cause_pk
+            FROM incident_part p JOIN incident_victim v USING (incident_id, job_pk)
+            WHERE (p.incident_id, p.job_pk) IN (SELECT incident_id, job_pk FROM incident_part WHERE cause_pk = %(job)s)
+            WINDOW named AS (PARTITION BY p.incident_id, p.job_pk)
+        """),
+        {"job": job_pk},
+    )
+    own = [row for row in rows if row["cause_pk"] == job_pk]
+    if not own:
+        return None
+    lost = [Lost(*(row[name] * (row["share"] or 0.0) for name in ("lost_s", "lost_low_s", "lost_high_s")), 1) for row in own]  # fmt: skip
+    total, low, high = (3600 * figure for figure in domain.node_hours(lost))
+    return {
+        "jobs": len({row["job_pk"] for row in own}),
+        "lost_s": total,
+        "lost_low_s": low,
+        "lost_high_s": high,
+        "incidents": sorted({row["incident_id"] for row in own}, reverse=True),
+    }
+
+
+def of_victim(conn: Conn, job_pk: int) -> int | None:
+    """The newest incident that slowed a job."""
+    row = conn.execute("SELECT max(incident_id) FROM incident_victim WHERE job_pk = %s", [job_pk]).fetchone()
+    return None if row is None else row[0]
+
+
+@dataclass(frozen=True)
+class Victim:
+    """A slowed job of an incident: its row, and what was found of it."""
+
+    row: Row
+    finding: Finding
+
+    @property
+    def weight(self) -> float:
+        """Node-seconds that it lost."""
+        return float((self.row["nodes"] or 1) * self.row["lost_s"])
+
+    @property
+    def slow_now(self) -> bool:
+        """Whether it is slow as far as it was looked at."""
+        return self.row["until_at"] is None and self.row["end"] is None and self.row["state"] == "RUNNING"
+
+
+def _victims(conn: Conn, incidents: list[int]) -> dict[int, list[Victim]]:
+    """Slowed jobs of some incidents, those that waste most nodes first."""
+    rows = _rows(
+        conn,
+        SQL("""
+            SELECT v.incident_id, v.since_at, v.until_at, v.lost_s, v.lost_low_s, v.lost_high_s, v.finding, j.job_pk, j.job_id, j.user_name AS "user",
+                   j.account, j.name, j.nodes, j.state, j.simulated, j.end_ts AS "end"
+            FROM incident_victim v JOIN job j USING (job_pk) WHERE v.incident_id = ANY(%(incidents)s)
+        """),
+        {"incidents": incidents},
+    )
+    held: dict[int, list[Victim]] = {}
+    for row in rows:
+        held.setdefault(row["incident_id"], []).append(Victim(row, as_read(row["finding"])))
+    return {number: sorted(some, key=lambda one: (-one.weight, one.row["job_id"])) for number, some in held.items()}
+
+
+def _causes(conn: Conn, victims: list[Victim]) -> dict[int, IncidentCause]:
+    """The jobs that are named for some slowed ones, by job_pk."""
+    rows = _rows(
+        conn,
+        SQL("""
+            SELECT job_pk, job_id, user_name AS "user", account, name, nodes, simulated, start_ts AS start, end_ts AS "end", NULL::float8 AS part
+            FROM job WHERE job_pk = ANY(%(jobs)s)
+        """),
+        {"jobs": sorted({cause["job_pk"] for one in victims for cause in one.finding["named"]})},
+    )
+    return {row["job_pk"]: cast(IncidentCause, row) for row in rows}
+
+
+def _head(row: Row, victims: list[Victim], causes: dict[int, IncidentCause]) -> IncidentHead:
+    parts = domain.parts_of([{one["job_pk"]: one["part"] for one in victim.finding["named"]} for victim in victims], [victim.weight for victim in victims])  # fmt: skip
+    named: list[IncidentCause] = [{**causes[pk], "part": part} for pk, part in parts.items() if pk in causes]
+    lost = [Lost(*(one.row[name] for name in ("lost_s", "lost_low_s", "lost_high_s")), one.row["nodes"] or 1) for one in victims]
+    hours = domain.node_hours(lost)
+    now = sum(one.slow_now for one in victims)
+    ended = row["ended_at"]
+    ids = [cause["job_id"] for cause in named]
+    return {
+        "incident_id": row["incident_id"], "fabric": row["fabric"], "simulated": row["simulated"], "state": row["state"], "began": row["began_at"], "ended": ended,
+        "title": domain.title(ids, [one.row["job_id"] for one in victims], now, row["began_at"].timestamp(), None if ended is None else ended.timestamp()),
+        "causes": named, "slowed": len(victims), "slow_now": now, "lost_s": sum(one.row["lost_s"] for one in victims),
+        "node_hours": hours[0], "node_hours_low": hours[1], "node_hours_high": hours[2],
+    }  # fmt: skip
+
+
+def _slowed(one: Victim) -> SlowedJob:
+    row, slow = one.row, one.finding["slowdown"]
+    return {
+        "job_pk": row["job_pk"], "job_id": row["job_id"], "user": row["user"], "account": row["account"], "name": row["name"], "nodes": row["nodes"],
+        "state": row["state"], "simulated": row["simulated"], "verdict": one.finding["verdict"], "reasons": one.finding["reasons"], "factor": slow["factor"],
+        "lost_s": row["lost_s"], "lost_low_s": row["lost_low_s"], "lost_high_s": row["lost_high_s"], "since": slow["since"], "until": slow["until"],
+        "named": [cause["job_id"] for cause in one.finding["named"]],
+    }  # fmt: skip
+
+
+def _alerts(conn: Conn, incident_id: int) -> list[IncidentAlert]:
+    rows = _rows(
+        conn,
+        SQL("""
+            SELECT a.alert_id, a.rule, a.phase, a.fired_at, a.resolved_at,
+                   (SELECT count(*) FROM alert_notice n WHERE n.alert_id = a.alert_id AND n.delivered_at IS NOT NULL)::int AS delivered
+            FROM alert a WHERE a.labels ->> 'incident' = %(incident)s::text ORDER BY a.alert_id DESC LIMIT 100
+        """),
+        {"incident": str(incident_id)},
+    )
+    return cast(list[IncidentAlert], rows)
+
+
+def _notes(conn: Conn, incident_id: int) -> list[IncidentNote]:
+    rows = _rows(
+        conn,
+        SQL("SELECT note_id, at, author, text FROM incident_note WHERE incident_id = %(incident)s ORDER BY note_id LIMIT 200"),
+        {"incident": incident_id},
+    )
+    return cast(list[IncidentNote], rows)
+
+
+def _rows(conn: Conn, query: SQL | Composed, parameters: Row) -> list[Row]:
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query, parameters).fetchall()

@@ -1,0 +1,151 @@
+"""Incidents in: slow jobs join those that they belong to, and what turns out to be one becomes one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.types.json import Jsonb
+
+from flitwatch_db.incidents.finding import Finding, as_stored
+from flitwatch_domain.incidents import REOPENS_S, IncidentNote, Minute, moment
+
+Conn = psycopg.Connection[Any]
+
+
+def keep(conn: Conn, fabric_id: int, job_pk: int, simulated: bool, found: Finding, final: bool) -> int:
+    """Put what is found of a slow job into the incident that it belongs to, or into a new one; return its number.
+
+    It belongs to those that name one of its causes, or hold the job itself, at the same time. Several of them are one.
+    """
+    slow = found["slowdown"]
+    causes = [one["job_pk"] for one in found["named"]]
+    belongs = conn.execute(
+        """
+        SELECT incident_id FROM incident i
+        WHERE fabric_id = %(fabric)s AND simulated = %(simulated)s AND merged_into IS NULL
+          AND began_at <= coalesce(%(until)s::timestamptz, 'infinity') AND coalesce(ended_at, 'infinity') >= %(since)s::timestamptz - make_interval(secs => %(reopens)s)
+          AND (EXISTS (SELECT FROM incident_part p WHERE p.incident_id = i.incident_id AND p.cause_pk = ANY(%(causes)s))
+               OR EXISTS (SELECT FROM incident_victim v WHERE v.incident_id = i.incident_id AND v.job_pk = %(job)s
+                          AND coalesce(v.until_at, 'infinity') >= %(since)s AND v.since_at <= coalesce(%(until)s::timestamptz, 'infinity')))
+        ORDER BY incident_id
+        """,
+        {"fabric": fabric_id, "simulated": simulated, "since": slow["since_low"], "until": slow["until"], "causes": causes, "job": job_pk, "reopens": REOPENS_S},
+    ).fetchall()  # fmt: skip
+    if belongs:
+        incident_id = int(belongs[0][0])
+        for (other,) in belongs[1:]:
+            _merge(conn, other, incident_id)
+    else:
+        row = conn.execute(
+            "INSERT INTO incident (fabric_id, simulated, began_at, probe_pk, quiet) VALUES (%s, %s, %s, %s, %s) RETURNING incident_id",
+            [fabric_id, simulated, slow["since"], job_pk, found["quiet"]],
+        ).fetchone()
+        assert row is not None
+        incident_id = int(row[0])
+    _keep_victim(conn, incident_id, job_pk, found, final)
+    return incident_id
+
+
+def _keep_victim(conn: Conn, incident_id: int, job_pk: int, found: Finding, final: bool) -> None:
+    slow = found["slowdown"]
+    conn.execute(
+        """
+        INSERT INTO incident_victim (incident_id, job_pk, since_at, until_at, lost_s, lost_low_s, lost_high_s, final, finding)
+        VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)
+        ON CONFLICT (incident_id, job_pk) DO UPDATE SET since_at = excluded.since_at, until_at = excluded.until_at, lost_s = excluded.lost_s,
+            lost_low_s = excluded.lost_low_s, lost_high_s = excluded.lost_high_s, final = excluded.final, finding = excluded.finding
+        """,
+        [incident_id, job_pk, slow["since"], slow["until"], slow["lost_s"], slow["lost_low_s"], slow["lost_high_s"], final, Jsonb(as_stored(found))],
+    )  # fmt: skip
+    conn.execute("DELETE FROM incident_part WHERE incident_id = %s AND job_pk = %s", [incident_id, job_pk])
+    with conn.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO incident_part (incident_id, job_pk, cause_pk, part) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
+            [(incident_id, job_pk, one["job_pk"], one["part"]) for one in found["named"]],
+        )
+
+
+def _merge(conn: Conn, other: int, into: int) -> None:
+    """Make an incident part of another."""
+    asked = {"other": other, "into": into}
+    for table in ("incident_victim", "incident_part", "incident_minute"):
+        key = {"incident_victim": "job_pk", "incident_part": "job_pk", "incident_minute": "at"}[table]
+        conn.execute(
+            psycopg.sql.SQL(
+                "DELETE FROM {0} o WHERE o.incident_id = %(other)s AND EXISTS (SELECT FROM {0} h WHERE h.incident_id = %(into)s AND h.{1} = o.{1})"
+            ).format(psycopg.sql.Identifier(table), psycopg.sql.Identifier(key)),
+            asked,
+        )
+    conn.execute(
+        """
+        INSERT INTO incident_victim SELECT %(into)s, job_pk, since_at, until_at, lost_s, lost_low_s, lost_high_s, final, finding
+        FROM incident_victim WHERE incident_id = %(other)s
+        """,
+        asked,
+    )
+    conn.execute(
+        "INSERT INTO incident_part SELECT %(into)s, job_pk, cause_pk, part FROM incident_part WHERE incident_id = %(other)s",
+        asked,
+    )
+    conn.execute("DELETE FROM incident_victim WHERE incident_id = %(other)s", asked)
+    conn.execute("UPDATE incident_minute SET incident_id = %(into)s WHERE incident_id = %(other)s", asked)
+    conn.execute("UPDATE incident_note SET incident_id = %(into)s WHERE incident_id = %(other)s", asked)
+    conn.execute("UPDATE incident SET merged_into = %(into)s WHERE %(other)s IN (incident_id, merged_into)", asked)
+    conn.execute(
+        """
+        UPDATE incident i SET began_at = least(i.began_at, o.began_at), ended_at = CASE WHEN o.ended_at IS NOT NULL THEN greatest(i.ended_at, o.ended_at) END
+        FROM incident o WHERE i.incident_id = %(into)s AND o.incident_id = %(other)s AND (i.ended_at IS NOT NULL OR o.ended_at IS NULL)
+        """,
+        asked,
+    )
+
+
+def withdraw(conn: Conn, job_pk: int, but: int | None) -> list[int]:
+    """Take a job that its whole run does not confirm out of the incidents that held it while it ran, but one; return their numbers."""
+    rows = conn.execute(
+        "DELETE FROM incident_victim WHERE job_pk = %s AND NOT final AND incident_id IS DISTINCT FROM %s RETURNING incident_id",
+        [job_pk, but],
+    ).fetchall()
+    return [int(row[0]) for row in rows]
+
+
+def judged(conn: Conn, job_pk: int) -> None:
+    """Note that a job's whole run was looked at."""
+    conn.execute("INSERT INTO incident_judged (job_pk) VALUES (%s) ON CONFLICT DO NOTHING", [job_pk])
+
+
+def add_minutes(conn: Conn, incident_id: int, minutes: Sequence[Minute]) -> None:
+    """Keep minutes that were looked at."""
+    with conn.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO incident_minute (incident_id, at, waiting, part) VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
+            [(incident_id, moment(one.at_s), one.waiting, one.part) for one in minutes],
+        )
+
+
+def set_span(conn: Conn, incident_id: int, began_s: float, ended_s: float | None) -> bool:
+    """Say from when until when an incident lasts, None: until now; return whether that changed."""
+    changed = conn.execute(
+        """
+        UPDATE incident SET began_at = %(began)s, ended_at = %(ended)s
+        WHERE incident_id = %(incident)s AND (began_at, ended_at) IS DISTINCT FROM (%(began)s::timestamptz, %(ended)s::timestamptz)
+        """,
+        {"incident": incident_id, "began": moment(began_s), "ended": None if ended_s is None else moment(ended_s)},
+    )
+    return changed.rowcount > 0
+
+
+def add_note(conn: Conn, incident_id: int, author: str, text: str) -> IncidentNote | None:
+    """Keep what somebody did; None where there is no such incident."""
+    with conn.cursor(row_factory=dict_row) as cursor:
+        row = cursor.execute(
+            """
+            INSERT INTO incident_note (incident_id, author, text)
+            SELECT coalesce(merged_into, incident_id), %s, %s FROM incident WHERE incident_id = %s RETURNING note_id, at, author, text
+            """,
+            [author, text, incident_id],
+        ).fetchone()
+    return cast("IncidentNote | None", row)

@@ -1,0 +1,1 @@
+"""Incidents: what slowed jobs, for as long as it lasted."""

@@ -1,0 +1,138 @@
+"""Routes of incidents."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import psycopg
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import RedirectResponse, Response
+
+from flitwatch_api.answers import answer, shape
+from flitwatch_api.incidents import schemas
+from flitwatch_api.names import Names, TheNames
+from flitwatch_api.parameters import CursorText, Id, Limit, Text, Time, make_cursor, read_page_cursor
+from flitwatch_api.people.access import made_by, requires
+from flitwatch_api.platform import Reader, ThePlatform
+from flitwatch_api.problems import RESPONSES
+from flitwatch_db.core.connection import limit_statements
+from flitwatch_db.fabrics import reads as fabrics
+from flitwatch_db.incidents import shown, store
+from flitwatch_domain.errors import NotFound
+from flitwatch_domain.incidents import IncidentDetail, IncidentHead
+
+http = APIRouter(prefix="/incidents", tags=["incidents"], responses=RESPONSES)
+#: Rows of one table file.
+MOST_ROWS = 10_000
+COLUMNS = ("incident_id", "fabric", "state", "began", "ended", "title", "causes", "slowed", "lost_s", "node_hours", "node_hours_low", "node_hours_high", "simulated")  # fmt: skip
+
+
+@http.get("", response_model=schemas.IncidentList)
+async def incidents(
+    platform: ThePlatform,
+    conn: Reader,
+    names: TheNames,
+    fabric: Text = None,
+    job: Annotated[str | None, Query(max_length=60, description="Those that it caused or that slowed it.")] = None,
+    user: Annotated[str | None, Query(max_length=200, description="Those that a job of this user caused.")] = None,
+    state: Annotated[Literal["open", "over", "withdrawn"] | None, Query()] = None,
+    from_: Annotated[Time | None, Query(alias="from", description="Not over before this.")] = None,
+    to: Annotated[Time | None, Query(description="Begun before this.")] = None,
+    limit: Limit = 100,
+    cursor: CursorText = None,
+) -> Response:
+    """Incidents, the newest first."""
+    asked = await _asked(conn, names, fabric, job, user, state, from_, to)
+    before = read_page_cursor(cursor)
+    rows = await platform.in_thread("reader", lambda conn: shown.heads(conn, asked, limit + 1, before))
+    items = [head(row, names) for row in rows[:limit]]
+    next_cursor = make_cursor(items[-1].incident_id) if len(rows) > limit else None
+    return answer(shape(schemas.IncidentList, items=items, next_cursor=next_cursor))
+
+
+@http.get(
+    "/export",
+    name="incidents_export",
+    response_class=Response,
+    responses={200: {"content": {"text/csv": {"schema": {"type": "string"}}}}},
+)
+async def export(
+    platform: ThePlatform,
+    conn: Reader,
+    names: TheNames,
+    fabric: Text = None,
+    job: Annotated[str | None, Query(max_length=60, description="Those that it caused or that slowed it.")] = None,
+    user: Annotated[str | None, Query(max_length=200, description="Those that a job of this user caused.")] = None,
+    from_: Annotated[Time | None, Query(alias="from", description="Not over before this.")] = None,
+    to: Annotated[Time | None, Query(description="Begun before this.")] = None,
+) -> Response:
+    """Incidents as a table (CSV), the newest first: at most 10,000."""
+    asked = await _asked(conn, names, fabric, job, user, None, from_, to)
+    rows = await platform.in_thread("reader", lambda conn: shown.heads(conn, asked, MOST_ROWS, None))
+    file = io.StringIO()
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(COLUMNS)
+    for row in rows:
+        causes = " ".join(cause["job_id"] for cause in row["causes"])
+        table.writerow([_cell({**row, "causes": causes}[column]) for column in COLUMNS])
+    headers = {"Content-Disposition": 'attachment; filename="incidents.csv"', "Cache-Control": "no-cache"}
+    return Response(file.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+
+
+@http.get("/{incident_id}", response_model=schemas.IncidentDetail, name="incident_detail")
+async def detail(platform: ThePlatform, names: TheNames, incident_id: Id) -> Response:
+    """One incident: causes, links, slowed jobs, minutes, alerts, and what was done. One that was found to be part of another leads there (308)."""
+
+    def work(conn: psycopg.Connection[Any]) -> IncidentDetail | int | None:
+        limit_statements(conn, platform.settings.api_statement_timeout_ms)
+        return shown.detail(conn, incident_id)
+
+    made = await platform.in_thread("reader", work)
+    if made is None:
+        raise NotFound(f"there is no incident {incident_id}", advice="/api/v1/incidents lists them.")
+    if isinstance(made, int):
+        return RedirectResponse(f"./{made}", status_code=308)
+    victims = [shape(schemas.SlowedJob, names.job(one)) for one in made["victims"]]
+    notes = [shape(schemas.IncidentNote, {**one, "author": names.author(one["author"])}) for one in made["notes"]]
+    return answer(shape(schemas.IncidentDetail, made, causes=_causes(made, names), victims=victims, notes=notes))
+
+
+@http.post("/{incident_id}/notes", response_model=schemas.IncidentNote, status_code=201, name="add_incident_note", openapi_extra=requires("user", "tasks"))  # fmt: skip
+async def add_note(request: Request, platform: ThePlatform, incident_id: Id, new: schemas.NewIncidentNote) -> Response:
+    """Say what was done about an incident."""
+    made = await platform.in_thread("writer", lambda conn: store.add_note(conn, incident_id, made_by(request), new.text))
+    if made is None:
+        raise NotFound(f"there is no incident {incident_id}", advice="/api/v1/incidents lists them.")
+    told = answer(shape(schemas.IncidentNote, made))
+    told.status_code = 201
+    return told
+
+
+async def _asked(
+    conn: Reader,
+    names: Names,
+    fabric: str | None,
+    job: str | None,
+    user: str | None,
+    state: Literal["open", "over", "withdrawn"] | None,
+    from_s: float | None,
+    to_s: float | None,
+) -> shown.Asked:
+    fabric_id = None if not fabric else (await fabrics.head(conn, fabric)).fabric_id
+    return shown.Asked(fabric_id, job or None, user or None, state, from_s, to_s, names.for_database())
+
+
+def head(row: IncidentHead, names: Names) -> schemas.IncidentHead:
+    """An incident of a list as the caller may see it."""
+    return shape(schemas.IncidentHead, row, causes=_causes(row, names))
+
+
+def _causes(row: Mapping[str, Any], names: Names) -> list[schemas.IncidentCause]:
+    return [shape(schemas.IncidentCause, names.job(cause)) for cause in row["causes"]]
+
+
+def _cell(value: Any) -> Any:
+    return value.isoformat() if hasattr(value, "isoformat") else "" if value is None else value

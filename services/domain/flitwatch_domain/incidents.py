@@ -1,0 +1,211 @@
+"""An incident of a machine as an object: what is kept of it, how long it lasts, and what it costs.
+
+It opens when a slow job names its cause, and lasts while a cause keeps the links busy on which that job waits, whether or not the job still runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal, TypedDict
+
+import numpy as np
+
+from flitwatch_domain.explanation.flow import LEAST_PART, LEAST_WAITING
+from flitwatch_domain.explanation.result import CarryingLink, Remedy, SlowJob
+from flitwatch_domain.explanation.words import clock, counted, jobs, percent
+
+MINUTE_S = 60.0
+#: A minute belongs to an incident where the waiting beyond the quiet one is this part of the worst: less ends it than began it.
+STILL = 0.25
+#: So many minutes without it, one after the other, end it; a burst after a shorter pause belongs to it.
+CALM_MINUTES = 3
+#: A slow job belongs to an incident of the same causes that ended at most so long before.
+REOPENS_S = 300.0
+
+State = Literal["open", "over", "withdrawn"]
+
+
+class IncidentCause(TypedDict):
+    """A job that is named for an incident; `part` of the waiting comes with its traffic, None where only times and places name it."""
+
+    job_pk: int
+    job_id: str
+    user: str | None
+    account: str | None
+    name: str | None
+    nodes: int | None
+    simulated: bool
+    start: datetime | None
+    end: datetime | None
+    part: float | None
+
+
+class IncidentHead(TypedDict):
+    """One incident.
+
+    Attributes
+    ----------
+    state : withdrawn where the whole run of the slowed job does not confirm what was said while it ran
+    ended : None while it is open
+    causes : the largest part first
+    slowed, slow_now : jobs that it slowed so far, and slows now
+    lost_s : seconds that these lost together;  node_hours : times the nodes of each, with the interval (95 %)
+    """
+
+    incident_id: int
+    fabric: str
+    simulated: bool
+    state: State
+    began: datetime
+    ended: datetime | None
+    title: str
+    causes: list[IncidentCause]
+    slowed: int
+    slow_now: int
+    lost_s: float
+    node_hours: float
+    node_hours_low: float
+    node_hours_high: float
+
+
+class SlowedJob(SlowJob):
+    """A job that an incident slowed: the interval (95 %) of its seconds lost, and the jobs that are named for it."""
+
+    lost_low_s: float
+    lost_high_s: float
+    named: list[str]
+
+
+class IncidentMinute(TypedDict):
+    """A minute of an incident: stall cycles a flit on the way of its first slow job, and the causes' part of the traffic there (None: not known)."""
+
+    at: datetime
+    waiting: float
+    part: float | None
+
+
+class IncidentAlert(TypedDict):
+    """An alert of an incident, and how many messages of it receivers took."""
+
+    alert_id: int
+    rule: str
+    phase: str
+    fired_at: datetime | None
+    resolved_at: datetime | None
+    delivered: int
+
+
+class IncidentNote(TypedDict):
+    """What somebody did about an incident."""
+
+    note_id: int
+    at: datetime
+    author: str
+    text: str
+
+
+class IncidentDetail(IncidentHead):
+    """An incident with all that is known of it; `quiet` is the waiting of a quiet minute, None: not known."""
+
+    detail: str
+    quiet: float | None
+    links: list[CarryingLink]
+    victims: list[SlowedJob]
+    remedies: list[Remedy]
+    minutes: list[IncidentMinute]
+    alerts: list[IncidentAlert]
+    notes: list[IncidentNote]
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Seconds that a job lost, with the interval (95 %), and its nodes."""
+
+    seconds: float
+    low_s: float
+    high_s: float
+    nodes: int
+
+
+def node_hours(lost: Sequence[Lost]) -> tuple[float, float, float]:
+    """Node-hours that jobs lost, and the interval (95 %): their errors do not depend on each other."""
+    each = [one.seconds * one.nodes / 3600 for one in lost]
+    below = math.hypot(*((one.seconds - one.low_s) * one.nodes / 3600 for one in lost))
+    above = math.hypot(*((one.high_s - one.seconds) * one.nodes / 3600 for one in lost))
+    total = sum(each)
+    return total, max(0.0, total - below), total + above
+
+
+@dataclass(frozen=True)
+class Minute:
+    """A minute that was looked at: its beginning, epoch seconds; the waiting there; the causes' part of the traffic, None: not known."""
+
+    at_s: float
+    waiting: float
+    part: float | None
+
+
+def lasts(minutes: Sequence[Minute], quiet: float, began_s: float, until_s: float) -> tuple[float, float]:
+    """From when until when causes kept links busy, epoch seconds: the slow stretch [began_s, until_s], and the minutes that hang together with it.
+
+    A minute counts where a flit waits `STILL` of the worst beyond the quiet waiting, and where the causes have a part in the traffic there. `CALM_MINUTES`
+    without one, or without counters, end it.
+    """
+    inside = [one.waiting - quiet for one in minutes if began_s - MINUTE_S < one.at_s < until_s]
+    least = max(STILL * max(inside, default=0.0), LEAST_WAITING)
+    held = np.array(
+        [one.at_s for one in minutes if one.waiting - quiet >= least and one.part is not None and one.part >= LEAST_PART]
+    )
+    low, high = began_s, until_s
+    for at in np.sort(held[held + MINUTE_S > until_s]).tolist():
+        if at - high > CALM_MINUTES * MINUTE_S:
+            break
+        high = max(high, at + MINUTE_S)
+    for at in -np.sort(-held[held < began_s]):
+        if low - at - MINUTE_S > CALM_MINUTES * MINUTE_S:
+            break
+        low = min(low, float(at))
+    return low, high
+
+
+def title(causes: Sequence[str], victims: Sequence[str], slow_now: int, began_s: float, ended_s: float | None) -> str:
+    """One line: who slowed whom, from when to when. Jobs by number."""
+    if not victims:
+        return "Withdrawn: the whole run of the slowed job does not confirm it"
+    who = jobs(causes) if causes else "unknown jobs"
+    whom = f"job {victims[0]}" if len(victims) == 1 else counted(len(victims), "job")
+    who, since = who[:1].upper() + who[1:], clock(began_s)
+    if ended_s is not None:
+        return f"{who} slowed {whom} from {since} to {clock(ended_s)}"
+    verb = "slows" if len(causes) == 1 else "slow"
+    if slow_now:
+        return f"{who} {verb} {whom} since {since}"
+    keeps = "keeps their links busy" if len(causes) == 1 else "keep their links busy"
+    return f"{who} slowed {whom} and still {keeps}, since {since}"
+
+
+def detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float]) -> str:
+    """What the title rests on, and what it cost."""
+    parts = [f"{percent(part)} of the added waiting comes with the traffic of job {job}." for job, part in causes if part is not None]
+    total, low, high = node_hours_lost
+    parts.append(f"The slow jobs lost {total:.2g} node-hours (95 %: {low:.2g} to {high:.2g}). That is traffic and time, not proof.")
+    return " ".join(parts)
+
+
+def parts_of(named: Sequence[Mapping[int, float | None]], weights: Sequence[float]) -> dict[int, float | None]:
+    """Parts of an incident's causes, of what each slow job says, weighted by what it lost; the largest first."""
+    total = sum(weights) or 1.0
+    made: dict[int, float | None] = {}
+    for of, weight in zip(named, weights, strict=True):
+        for cause, part in of.items():
+            held = made.get(cause)
+            made[cause] = held if part is None else (held or 0.0) + part * weight / total
+    return dict(sorted(made.items(), key=lambda one: (-(one[1] or 0.0), one[0])))
+
+
+def moment(at_s: float) -> datetime:
+    """Epoch seconds as a time."""
+    return datetime.fromtimestamp(at_s, UTC)
