@@ -118,14 +118,17 @@ def test_labels_of_each_signals_series() -> None:
             assert rule(signal=signal, by=by).series_labels == ("fabric", *label)
     # `by` is about counters alone.
     assert rule(signal="ingest_gap", by="class").series_labels == ("fabric",)
-    assert set(SERIES_LABELS) == {"run", "job", "exe", "user", "fabric", "nodes", "group", "class", "root"}
+    assert set(SERIES_LABELS) == {"run", "job", "exe", "user", "fabric", "nodes", "group", "class", "root", "incident"}
     for taken_label in ("rule", "severity", "signal", "alertname", "group"):
         assert not taken(labels={taken_label: "x"})
 
 
 def test_a_summary_names_labels_and_the_value() -> None:
-    assert rule(above=4).described({}, 5.4321) == "stall_ratio is 5.43 (at or above 4)"
-    assert rule(summary="{group}: {value} {nobody}").described({"group": "3"}, 5.4321) == "3: 5.43 {nobody}"
+    assert rule(above=4).described(Sample(0.0, (), 5.4321)) == "stall_ratio is 5.43 (at or above 4)"
+    assert (
+        rule(summary="{group}: {value} {nobody}").described(Sample(0.0, (("group", "3"),), 5.4321))
+        == "3: 5.43 {nobody}"
+    )
 
 
 def test_a_refusal_names_the_field() -> None:

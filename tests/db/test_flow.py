@@ -9,70 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from support.databases import Server
-from support.planted_flows import BETWEEN, FABRIC, MACHINE, ROUTER, SECONDS, by_class, four_jobs, moment
+from support.planted_flows import MACHINE, four_jobs
+from support.planted_machine import BEGIN_S, planted
 
 from flitwatch_db import connect
-from flitwatch_db.counters import store as counters
-from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import flow
-from flitwatch_db.jobs import store as stored
-from flitwatch_domain import jobs as domain
-from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.explanation.flow import Flow
-
-#: A whole hour. When the slow job, the culprit, one that always runs and a small one start; the slow job's own start is its first minute.
-BEGIN_S = 1_790_000_000 // 3600 * 3600
-STARTS_S = (60, 360, -3600, 420)
-MINUTES = 12
-
-
-KINDS = len(LINK_CLASS_COLUMNS)
-KEYS = np.unique(
-    FABRIC.links.dst[BETWEEN].astype(np.int64) * KINDS
-    + sum(number * FABRIC.of_class(name)[BETWEEN] for number, name in enumerate(LINK_CLASS_COLUMNS))
-)
-
-
-def planted(url: str, starts_s: tuple[int, ...] = STARTS_S, every_s: int = 60, count: int = MINUTES) -> None:
-    """A machine with jobs 1 to 4, the second the culprit, and a row of each counter every so many seconds."""
-    jobs = four_jobs()
-    with connect(url, role="writer") as conn:
-        fabric_id = fabrics.save(conn, FABRIC)
-        names = [str(name) for name in FABRIC.endpoints.node]
-        rows = [
-            domain.Job("c", str(n + 1), "RUNNING", user=f"u{n}", start_s=BEGIN_S + start, nodes=len(job.ends), node_list=",".join(names[end] for end in job.ends), simulated=True)
-            for n, (job, start) in enumerate(zip(jobs, starts_s, strict=True))
-        ]  # fmt: skip
-        stored.upsert(conn, rows, fabric_id)
-        for at in range(0, every_s * count, every_s):
-            seen = moment(jobs, [float(at >= start) for start in starts_s], by_class())
-            values = np.full((len(FABRIC.routers), len(ROUTER_COLUMNS)), np.nan)
-            for number, (flits, stalls) in enumerate(LINK_CLASS_COLUMNS.values()):
-                of = number == KEYS % KINDS
-                for name, sums in ((flits, seen.flits), (stalls, seen.stalls)):
-                    values[KEYS[of] // KINDS, ROUTER_COLUMNS.index(name)] = sums[of] * every_s / SECONDS
-            cards = np.full((len(ROUTER), len(ENDPOINT_COLUMNS)), np.nan)
-            for job, traffic in zip(jobs, seen.traffic, strict=True):
-                if traffic is not None:
-                    cards[job.ends, :2] = np.stack([traffic.sent, traffic.received], axis=1) * every_s / SECONDS
-            batch = counters.Batch(
-                routers=_rows(fabric_id, at, every_s, values), endpoints=_rows(fabric_id, at, every_s, cards)
-            )
-            counters.write_batch(conn, batch)
-        conn.commit()
-
-
-def _rows(fabric_id: int, at: int, every_s: int, values: np.ndarray) -> counters.Rows:
-    known = np.flatnonzero(np.isfinite(values).any(axis=1))
-    n = len(known)
-    return counters.Rows(
-        np.full(n, fabric_id, np.int32),
-        known.astype(np.int32),
-        np.full(n, BEGIN_S + at + every_s // 2),
-        np.ones(n, np.int32),
-        np.full(n, float(every_s)),
-        values[known],
-    )
 
 
 @pytest.fixture(scope="module")

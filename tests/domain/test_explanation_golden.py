@@ -22,7 +22,7 @@ from flitwatch_domain.explanation.carriers import UNCOUNTED, Count, RouterCounts
 from flitwatch_domain.explanation.case import Evidence, html
 from flitwatch_domain.explanation.chain import chain
 from flitwatch_domain.explanation.flow import Flow
-from flitwatch_domain.explanation.incident import incident, last
+from flitwatch_domain.explanation.incident import incident
 from flitwatch_domain.explanation.pictures import Line, picture
 
 GOLDEN = Path(__file__).parent / "golden" / "explanations.json"
@@ -158,8 +158,6 @@ def written() -> dict[str, Any]:
         "nobody slow": incident("f", [told["not slow"]], 1, T0 + 300),
         "nothing known": incident("f", [told["no steps"]], 3, T0 + 300),
         "one sample": incident("f", [], 3, T0 + 300, snapshot=True),
-        "last": last([told["named, over"], told["not slow"]]),
-        "no last": last([told["two started"]]),
     }
     pages = (
         "by flow",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from flitwatch_domain.explanation.incident import incident, last
+from flitwatch_domain.explanation.incident import incident
 
 AT = datetime(2026, 9, 21, 14, 0, tzinfo=UTC)
 NOW_S = (AT + timedelta(minutes=30)).timestamp()
@@ -133,19 +133,6 @@ def test_quiet_machines_say_what_is_known_of_them() -> None:
     assert "none of the 3 running jobs" in unknown["reasons"][0] and unknown["detail"].startswith("None of the 3")
     sample = incident("f", [], 3, NOW_S, snapshot=True)
     assert sample["reasons"] == ["the machine has one sample without time"] and sample["verdict"] == "cannot tell"
-
-
-def test_the_last_incident_is_the_newest_and_over_when_all_its_jobs_are() -> None:
-    older = slow("1", "90", 100, since=1, until=2)
-    newer = [slow("2", "91", since=5, until=20), slow("3", "91", since=8, end=minutes(12))]
-    found = last([older, *newer, slow("4", None)])
-    assert found is not None
-    assert (found["since"], found["until"], found["others"]) == (minutes(5), minutes(20), [])
-    assert found["title"] == "Job 91 slowed 2 jobs from 14:05:00 UTC to 14:20:00 UTC"
-    open_ended = last([older, newer[0], slow("3", "91", since=8)])
-    assert open_ended is not None and open_ended["until"] is None
-    assert open_ended["title"] == "Job 91 slows 2 jobs since 14:05:00 UTC"
-    assert last([slow("4", None)]) is None and last([]) is None
 
 
 def test_a_job_that_ran_before_began_to_send_more() -> None:

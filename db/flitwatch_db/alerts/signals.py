@@ -13,6 +13,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from flitwatch_db.diagnosis import roots
+from flitwatch_db.incidents import shown
 from flitwatch_domain.alerts import Rule, Sample
 from flitwatch_domain.blame import NAMED
 
@@ -25,6 +26,8 @@ Z90 = 1.6448536269514722
 ARCHIVE_S = 86_400.0
 #: Ports come every ten seconds; of a history so many steps are read, the newest.
 LEAST_ROOT_WINDOW_S, MOST_ROOT_STEPS = 20.0, 360
+#: For so long after its end an incident still says that it is over: it is known to be over only minutes later.
+OVER_S, MOST_INCIDENTS = 3600.0, 500
 CLASSES = ("green", "black", "blue")
 
 
@@ -107,6 +110,25 @@ def congested_routers(conn: Connection, rule: Rule, from_s: float, to_s: float) 
     for what, row in _counters(conn, rule, from_s, to_s):
         if row["routers"]:
             yield _counter_sample(what, row, row["congested"] / row["routers"])
+
+
+def incident(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
+    """Jobs that an incident has slowed so far, one series an incident; 0 once it is over."""
+    asked = shown.Asked(from_s=from_s - OVER_S, to_s=to_s)
+    for head in shown.heads(conn, asked, MOST_INCIDENTS):
+        labels = _labels(fabric=head["fabric"], incident=head["incident_id"])
+        began_s, ended_s = head["began"].timestamp(), None if head["ended"] is None else head["ended"].timestamp()
+        over = head["state"] == "withdrawn"
+        evidence = {
+            "page": f"/incidents/{head['incident_id']}",
+            # The job whose explanation is kept: the one that lost most.
+            "job": head["worst"],
+            "causes": [cause["job_id"] for cause in head["causes"]],
+            **{name: head[name] for name in ("title", "slowed", "node_hours", "node_hours_low", "node_hours_high", "simulated")},
+        }  # fmt: skip
+        for at in _grid(rule, max(from_s, began_s - rule.every_s), to_s):
+            lasts = at >= began_s and (ended_s is None or at < ended_s) and not over
+            yield Sample(at, labels, float(head["slowed"] if lasts else 0), None, evidence, {"title": head["title"]})
 
 
 def slowdown(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
@@ -296,6 +318,7 @@ def counter_silence(conn: Connection, rule: Rule, from_s: float, to_s: float) ->
 
 
 SIGNALS: dict[str, Callable[[Connection, Rule, float, float], Iterator[Sample]]] = {
+    "incident": incident,
     "slowdown": slowdown,
     "stall_ratio": stall_ratio,
     "congested_routers": congested_routers,

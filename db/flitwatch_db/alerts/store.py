@@ -124,7 +124,7 @@ def open_alert(conn: Connection, rule: Rule, sample: Sample, held: SeriesState, 
             sample.value,
             held.peak,
             sample.probability,
-            rule.described(labels, sample.value),
+            rule.described(sample),
             as_jsonb(evidence),
         ],
     ).fetchone()
@@ -141,11 +141,11 @@ def move_alert(
     evidence: Mapping[str, Any],
     text: str,
 ) -> None:
-    """Write an open alert's new standing; evidence is kept as it was when it began to fire."""
+    """Write an open alert's new standing and what it says now; evidence is kept as it was when it began to fire."""
     conn.execute(
         "UPDATE alert SET phase = %s, seen = %s, value = %s, peak = %s, probability = %s,"
         " since = CASE WHEN %s THEN %s ELSE since END, fired_at = CASE WHEN %s THEN %s ELSE fired_at END,"
-        " evidence = CASE WHEN %s THEN %s ELSE evidence END, summary = CASE WHEN %s THEN %s ELSE summary END WHERE alert_id = %s",
+        " evidence = CASE WHEN %s THEN %s ELSE evidence END, summary = %s WHERE alert_id = %s",
         [
             held.phase,
             _moment(held.seen_s),
@@ -158,7 +158,6 @@ def move_alert(
             _moment(held.since_s),
             fires,
             as_jsonb(evidence),
-            fires,
             text,
             number,
         ],

@@ -12,9 +12,21 @@ from psycopg.sql import SQL, Composed
 from flitwatch_db.incidents.finding import Finding, as_read
 from flitwatch_db.jobs.reads import NameMask, shown_jobs
 from flitwatch_domain import incidents as domain
+from flitwatch_domain.errors import NotFound
 from flitwatch_domain.explanation.incident import MOST_LINKS, hottest
-from flitwatch_domain.explanation.result import SlowedTotal
-from flitwatch_domain.incidents import IncidentAlert, IncidentCause, IncidentDetail, IncidentHead, IncidentMinute, IncidentNote, Lost, SlowedJob, State  # fmt: skip
+from flitwatch_domain.explanation.result import CarryingLink, IncidentSummary, SlowedTotal, SlowJob
+from flitwatch_domain.incidents import (  # fmt: skip
+    IncidentAlert,
+    IncidentCause,
+    IncidentDetail,
+    IncidentHead,
+    IncidentMinute,
+    IncidentNote,
+    Lost,
+    Minute,
+    SlowedJob,
+    State,
+)
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -28,6 +40,7 @@ class Asked:
     """Which incidents are asked for; None: any. `names`: as the caller sees names of users, who may ask for them by these only."""
 
     fabric_id: int | None = None
+    incident_id: int | None = None
     job: str | None = None
     user: str | None = None
     state: State | None = None
@@ -41,20 +54,64 @@ _STATE = SQL("""
 """)
 
 
-def heads(conn: Conn, asked: Asked, limit: int, before: int | None) -> list[IncidentHead]:
-    """Incidents numbered below `before`, the newest first."""
+def heads(conn: Conn, asked: Asked, limit: int, before: int | None = None) -> list[IncidentHead]:
+    """Incidents, the newest first: those that come after the incident numbered `before`."""
     where, parameters = _where(asked)
     rows = _rows(
         conn,
         SQL("""
             SELECT i.incident_id, f.name AS fabric, i.simulated, i.began_at, i.ended_at, {} AS state FROM incident i JOIN fabric f USING (fabric_id)
-            WHERE i.merged_into IS NULL AND (%(before)s::bigint IS NULL OR i.incident_id < %(before)s) AND {} ORDER BY i.incident_id DESC LIMIT %(limit)s
+            WHERE i.merged_into IS NULL AND {} AND (%(before)s::bigint IS NULL OR (i.began_at, i.incident_id) < (SELECT began_at, incident_id FROM incident WHERE incident_id = %(before)s))
+            ORDER BY i.began_at DESC, i.incident_id DESC LIMIT %(limit)s
         """).format(_STATE, where),
         {"before": before, "limit": limit, **parameters},
     )
     victims = _victims(conn, [row["incident_id"] for row in rows])
     causes = _causes(conn, [one for held in victims.values() for one in held])
     return [_head(row, victims.get(row["incident_id"], []), causes) for row in rows]
+
+
+def head(conn: Conn, incident_id: int) -> IncidentHead:
+    """One incident; NotFound where there is none, or where it became part of another."""
+    found = heads(conn, Asked(incident_id=incident_id), 1)
+    if not found:
+        raise NotFound(f"there is no incident {incident_id}")
+    return found[0]
+
+
+def summary(conn: Conn, found: IncidentHead) -> IncidentSummary:
+    """An incident as home shows it."""
+    victims = _victims(conn, [found["incident_id"]]).get(found["incident_id"], [])
+    first = found["causes"][0] if found["causes"] else None
+    told = [
+        one
+        for victim in victims
+        for one in victim.finding["named"]
+        if first is not None and one["job_pk"] == first["job_pk"]
+    ]
+    return {
+        "incident_id": found["incident_id"],
+        "title": found["title"],
+        "detail": _detail(found, victims),
+        "since": found["began"],
+        "until": found["ended"],
+        "aggressor": None
+        if first is None or not told
+        else {**told[0], "user": first["user"], "name": first["name"], "part": first["part"]},
+        "links": _links(victims),
+        "victims": [_slow(one) for one in victims],
+        "others": [],
+        "remedies": victims[0].finding["remedies"] if victims else [],
+    }
+
+
+def minutes(conn: Conn, incident_id: int) -> list[Minute]:
+    """Minutes of an incident that were looked at."""
+    rows = conn.execute(
+        "SELECT extract(epoch FROM at)::float8, waiting, part FROM incident_minute WHERE incident_id = %s ORDER BY at",
+        [incident_id],
+    )
+    return [Minute(*row) for row in rows]
 
 
 def _where(asked: Asked) -> tuple[Composed, Row]:
@@ -65,6 +122,7 @@ def _where(asked: Asked) -> tuple[Composed, Row]:
     of_user = SQL("EXISTS (SELECT FROM incident_part p JOIN {} ON job.job_pk = p.cause_pk WHERE p.incident_id = i.incident_id AND job.user_name = %(user)s)").format(source)  # fmt: skip
     conditions = {
         "fabric": (asked.fabric_id, SQL("i.fabric_id = %(fabric)s")),
+        "incident": (asked.incident_id, SQL("i.incident_id = %(incident)s")),
         "job": (asked.job, of_job),
         "user": (asked.user, of_user),
         "state": (asked.state, SQL("{} = %(state)s").format(_STATE)),
@@ -93,44 +151,54 @@ def detail(conn: Conn, incident_id: int) -> IncidentDetail | int | None:
         return int(row["merged_into"])
     victims = _victims(conn, [incident_id]).get(incident_id, [])
     head = _head(row, victims, _causes(conn, victims))
-    shown = [_slowed(one) for one in victims]
-    told = [(cause["job_id"], cause["part"]) for cause in head["causes"]]
-    hours = (head["node_hours"], head["node_hours_low"], head["node_hours_high"])
-    minutes = _rows(
+    rows = _rows(
         conn,
-        SQL("SELECT at, waiting, part FROM incident_minute WHERE incident_id = %(incident)s ORDER BY at LIMIT %(most)s"),
+        SQL(
+            "SELECT at, waiting, part FROM incident_minute WHERE incident_id = %(incident)s ORDER BY at LIMIT %(most)s"
+        ),
         {"incident": incident_id, "most": MOST_MINUTES},
     )
     return {
         **head,
-        "detail": domain.detail(told, hours) if victims else head["title"],
+        "detail": _detail(head, victims),
         "quiet": row["quiet"],
-        "links": hottest([link for one in victims for link in one.finding["links"]])[:MOST_LINKS],
-        "victims": shown,
+        "links": _links(victims),
+        "victims": [_slowed(one) for one in victims],
         "remedies": victims[0].finding["remedies"] if victims else [],
-        "minutes": cast(list[IncidentMinute], minutes),
+        "minutes": cast(list[IncidentMinute], rows),
         "alerts": _alerts(conn, incident_id),
         "notes": _notes(conn, incident_id),
     }
 
 
-def slowed_by(conn: Conn, job_pk: int) -> SlowedTotal | None:
-    """What a job cost others, by its part of what each lost; None where no incident names it."""
+def _detail(head: IncidentHead, victims: list[Victim]) -> str:
+    if not victims:
+        return head["title"]
+    told = [(cause["job_id"], cause["part"]) for cause in head["causes"]]
+    return domain.detail(told, (head["node_hours"], head["node_hours_low"], head["node_hours_high"]))
+
+
+def _links(victims: list[Victim]) -> list[CarryingLink]:
+    return hottest([link for one in victims for link in one.finding["links"]])[:MOST_LINKS]
+
+
+def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
+    """What a job cost others up to a moment, by its part of what each lost; None where no incident names it."""
     rows = _rows(
         conn,
         SQL("""
             SELECT p.incident_id, p.job_pk, v.lost_s, v.lost_low_s, v.lost_high_s,
                    CASE WHEN p.part IS NULL THEN 1.0 / count(*) OVER named ELSE p.part / nullif(sum(p.part) OVER named, 0) END AS share, p.cause_pk
             FROM incident_part p JOIN incident_victim v USING (incident_id, job_pk)
-            WHERE (p.incident_id, p.job_pk) IN (SELECT incident_id, job_pk FROM incident_part WHERE cause_pk = %(job)s)
+            WHERE (p.incident_id, p.job_pk) IN (SELECT incident_id, job_pk FROM incident_part WHERE cause_pk = %(job)s) AND v.since_at <= to_timestamp(%(at)s)
             WINDOW named AS (PARTITION BY p.incident_id, p.job_pk)
         """),
-        {"job": job_pk},
+        {"job": job_pk, "at": at_s},
     )
     own = [row for row in rows if row["cause_pk"] == job_pk]
     if not own:
         return None
-    lost = [Lost(*(row[name] * (row["share"] or 0.0) for name in ("lost_s", "lost_low_s", "lost_high_s")), 1) for row in own]  # fmt: skip
+    lost = [_lost(row, row["share"] or 0.0, 1) for row in own]
     total, low, high = (3600 * figure for figure in domain.node_hours(lost))
     return {
         "jobs": len({row["job_pk"] for row in own}),
@@ -141,9 +209,16 @@ def slowed_by(conn: Conn, job_pk: int) -> SlowedTotal | None:
     }
 
 
-def of_victim(conn: Conn, job_pk: int) -> int | None:
-    """The newest incident that slowed a job."""
-    row = conn.execute("SELECT max(incident_id) FROM incident_victim WHERE job_pk = %s", [job_pk]).fetchone()
+def _lost(row: Row, share: float, nodes: int) -> Lost:
+    return Lost(row["lost_s"] * share, row["lost_low_s"] * share, row["lost_high_s"] * share, nodes)
+
+
+def of_victim(conn: Conn, job_pk: int, at_s: float) -> int | None:
+    """The newest incident that slowed a job up to a moment."""
+    row = conn.execute(
+        "SELECT max(incident_id) FROM incident_victim WHERE job_pk = %s AND since_at <= to_timestamp(%s)",
+        [job_pk, at_s],
+    ).fetchone()
     return None if row is None else row[0]
 
 
@@ -198,7 +273,7 @@ def _causes(conn: Conn, victims: list[Victim]) -> dict[int, IncidentCause]:
 def _head(row: Row, victims: list[Victim], causes: dict[int, IncidentCause]) -> IncidentHead:
     parts = domain.parts_of([{one["job_pk"]: one["part"] for one in victim.finding["named"]} for victim in victims], [victim.weight for victim in victims])  # fmt: skip
     named: list[IncidentCause] = [{**causes[pk], "part": part} for pk, part in parts.items() if pk in causes]
-    lost = [Lost(*(one.row[name] for name in ("lost_s", "lost_low_s", "lost_high_s")), one.row["nodes"] or 1) for one in victims]
+    lost = [_lost(one.row, 1.0, one.row["nodes"] or 1) for one in victims]
     hours = domain.node_hours(lost)
     now = sum(one.slow_now for one in victims)
     ended = row["ended_at"]
@@ -206,19 +281,23 @@ def _head(row: Row, victims: list[Victim], causes: dict[int, IncidentCause]) -> 
     return {
         "incident_id": row["incident_id"], "fabric": row["fabric"], "simulated": row["simulated"], "state": row["state"], "began": row["began_at"], "ended": ended,
         "title": domain.title(ids, [one.row["job_id"] for one in victims], now, row["began_at"].timestamp(), None if ended is None else ended.timestamp()),
-        "causes": named, "slowed": len(victims), "slow_now": now, "lost_s": sum(one.row["lost_s"] for one in victims),
+        "causes": named, "worst": victims[0].row["job_id"] if victims else None, "slowed": len(victims), "slow_now": now, "lost_s": sum(one.row["lost_s"] for one in victims),
         "node_hours": hours[0], "node_hours_low": hours[1], "node_hours_high": hours[2],
     }  # fmt: skip
 
 
-def _slowed(one: Victim) -> SlowedJob:
+def _slow(one: Victim) -> SlowJob:
     row, slow = one.row, one.finding["slowdown"]
     return {
         "job_pk": row["job_pk"], "job_id": row["job_id"], "user": row["user"], "account": row["account"], "name": row["name"], "nodes": row["nodes"],
         "state": row["state"], "simulated": row["simulated"], "verdict": one.finding["verdict"], "reasons": one.finding["reasons"], "factor": slow["factor"],
-        "lost_s": row["lost_s"], "lost_low_s": row["lost_low_s"], "lost_high_s": row["lost_high_s"], "since": slow["since"], "until": slow["until"],
-        "named": [cause["job_id"] for cause in one.finding["named"]],
+        "lost_s": row["lost_s"], "since": slow["since"], "until": row["until_at"],
     }  # fmt: skip
+
+
+def _slowed(one: Victim) -> SlowedJob:
+    named = [cause["job_id"] for cause in one.finding["named"]]
+    return {**_slow(one), "lost_low_s": one.row["lost_low_s"], "lost_high_s": one.row["lost_high_s"], "named": named}
 
 
 def _alerts(conn: Conn, incident_id: int) -> list[IncidentAlert]:
@@ -237,7 +316,9 @@ def _alerts(conn: Conn, incident_id: int) -> list[IncidentAlert]:
 def _notes(conn: Conn, incident_id: int) -> list[IncidentNote]:
     rows = _rows(
         conn,
-        SQL("SELECT note_id, at, author, text FROM incident_note WHERE incident_id = %(incident)s ORDER BY note_id LIMIT 200"),
+        SQL(
+            "SELECT note_id, at, author, text FROM incident_note WHERE incident_id = %(incident)s ORDER BY note_id LIMIT 200"
+        ),
         {"incident": incident_id},
     )
     return cast(list[IncidentNote], rows)

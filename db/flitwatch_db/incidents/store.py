@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, cast
 
 import psycopg
+from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from flitwatch_db.incidents.finding import Finding, as_stored
+from flitwatch_domain.explanation.result import JobSlowdown
 from flitwatch_domain.incidents import REOPENS_S, IncidentNote, Minute, moment
 
 Conn = psycopg.Connection[Any]
@@ -74,9 +77,9 @@ def _merge(conn: Conn, other: int, into: int) -> None:
     for table in ("incident_victim", "incident_part", "incident_minute"):
         key = {"incident_victim": "job_pk", "incident_part": "job_pk", "incident_minute": "at"}[table]
         conn.execute(
-            psycopg.sql.SQL(
+            sql.SQL(
                 "DELETE FROM {0} o WHERE o.incident_id = %(other)s AND EXISTS (SELECT FROM {0} h WHERE h.incident_id = %(into)s AND h.{1} = o.{1})"
-            ).format(psycopg.sql.Identifier(table), psycopg.sql.Identifier(key)),
+            ).format(sql.Identifier(table), sql.Identifier(key)),
             asked,
         )
     conn.execute(
@@ -103,12 +106,24 @@ def _merge(conn: Conn, other: int, into: int) -> None:
     )
 
 
-def withdraw(conn: Conn, job_pk: int, but: int | None) -> list[int]:
-    """Take a job that its whole run does not confirm out of the incidents that held it while it ran, but one; return their numbers."""
+def withdraw(conn: Conn, job_pk: int, but: int | None, slow: JobSlowdown | None, end: datetime | None) -> list[int]:
+    """Take a job that its whole run does not confirm out of the incidents that held it while it ran; return their numbers.
+
+    `but` is the incident that its whole run confirms. Others stay where they lie at another time than its slow stretch: a run may have been slow twice.
+    """
+    asked = {"job": job_pk, "but": but, "end": end, "since": None if slow is None else slow["since_low"], "until": None if slow is None else slow["until"]}  # fmt: skip
     rows = conn.execute(
-        "DELETE FROM incident_victim WHERE job_pk = %s AND NOT final AND incident_id IS DISTINCT FROM %s RETURNING incident_id",
-        [job_pk, but],
+        """
+        DELETE FROM incident_victim WHERE job_pk = %(job)s AND NOT final AND incident_id IS DISTINCT FROM %(but)s
+          AND (%(since)s::timestamptz IS NULL OR since_at <= coalesce(%(until)s::timestamptz, 'infinity') AND coalesce(until_at, 'infinity') >= %(since)s)
+        RETURNING incident_id
+        """,
+        asked,
     ).fetchall()
+    conn.execute(
+        "UPDATE incident_victim SET final = true, until_at = coalesce(until_at, %(end)s::timestamptz) WHERE job_pk = %(job)s AND NOT final",
+        asked,
+    )
     return [int(row[0]) for row in rows]
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from psycopg.sql import SQL
 
 from flitwatch_db.diagnosis import roots
+from flitwatch_db.incidents import shown
 from flitwatch_db.jobs import flow, onset_counters
 from flitwatch_db.jobs.as_of import job_at
 from flitwatch_db.jobs.onset_counters import rows_of
@@ -60,7 +61,10 @@ def explain(conn: Conn, job_id: str, cluster: str | None = None, now_s: float | 
 
 
 def explain_job(conn: Conn, job: Row, now_s: float, known: Row | None = None, rooted: bool = False) -> Explanation:
-    """The explanation of a job's row as `at_moment` gives it; `known` is a fabric that was read before. `rooted` also looks for the root of the congestion, which reads the ports of the whole machine."""
+    """The explanation of a job's row as `at_moment` gives it; `known` is a fabric that was read before.
+
+    `rooted` also looks for the root of the congestion, which reads the ports of the whole machine, and for what incidents say of the job.
+    """
     place = _place(conn, job["job_pk"])
     watched = _watched(conn, job, now_s)
     found = slowdown.of_steps(watched.steps) if watched.steps is not None else None
@@ -76,7 +80,12 @@ def explain_job(conn: Conn, job: Row, now_s: float, known: Row | None = None, ro
         if not on["snapshot"]:
             scene = _scene(conn, job, place, on, found, watched, now_s)
     root = _root(conn, job, scene, now_s) if rooted and scene is not None else None
-    return answer.explanation(job, watched, found, scene, now_s, root)
+    held = (
+        (shown.of_victim(conn, job["job_pk"], now_s), shown.slowed_by(conn, job["job_pk"], now_s))
+        if rooted
+        else (None, None)
+    )
+    return answer.explanation(job, watched, found, scene, now_s, root, *held)
 
 
 def _root(conn: Conn, job: Row, scene: OnsetContext, now_s: float) -> Row | None:
@@ -230,12 +239,12 @@ def _of_counters(
         return None
     end_s = min(now_s, job["end_s"] if job["end_s"] is not None else now_s)
     begin_s = max(job["start_s"], end_s - LONGEST_LIFE_S)
-    lost_s = (end_s - job["start_s"]) * (1 - 1 / factor)
+    lost_s, within_s = (end_s - job["start_s"]) * (1 - 1 / factor), slowdown.within_s(watched.past.elapsed_s)
     minutes = None if place is None else onset_counters.own_series(conn, place, begin_s, end_s, 60)
     at = None if minutes is None or len(minutes.at_s) < 6 else slowdown.rise(minutes, begin_s + 60, end_s - 60)
     if at is None:
-        return slowdown.Slowdown("counters", factor, lost_s, begin_s, begin_s, end_s, None, True)
-    return slowdown.Slowdown("counters", factor, lost_s, at - 60, at, at + 60, None, False)
+        return slowdown.Slowdown("counters", factor, lost_s, begin_s, begin_s, end_s, None, True, within_s=within_s)
+    return slowdown.Slowdown("counters", factor, lost_s, at - 60, at, at + 60, None, False, within_s=within_s)
 
 
 def _scene(

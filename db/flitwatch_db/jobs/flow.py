@@ -16,7 +16,7 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from flitwatch_db.core import packing
 from flitwatch_db.diagnosis import measured
-from flitwatch_domain.attribution import Moment, Places, attribute
+from flitwatch_domain.attribution import Moment, Places, attribute, users
 from flitwatch_domain.counters import COUNT_BYTES, LINK_CLASS_COLUMNS
 from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.fabric import CountedAt, Fabric
@@ -266,6 +266,36 @@ def _divided(
         sent,
         reason,
     )
+
+
+def waiting_by_minute(conn: Conn, place: Row, from_s: float, to_s: float) -> list[tuple[float, float]]:
+    """Minutes (epoch seconds) of a span that are counted, and stall cycles a flit in each on the way between routers: `place` is a fabric and the router of each node."""
+    way = counted_routes(conn, place["fabric_id"])
+    weight = None if way.routes.reason is not None else way.weight(np.array(place["router"], np.int64))
+    if weight is None or weight.sum() <= 0:
+        return []
+    at, waits = _series(conn, way, place["fabric_id"], weight, 60, from_s // 60 * 60, to_s)
+    return list(zip(at.tolist(), waits.tolist(), strict=True))
+
+
+def users_by_minute(conn: Conn, job: Row, place: Row, minutes_s: list[float]) -> list[dict[int, float] | None]:
+    """Parts of jobs, by job_pk, in the traffic where flits wait between the routers of a place, in some minutes; None where that is not known.
+
+    `job` says whether simulated jobs count, or measured ones.
+    """
+    way = counted_routes(conn, place["fabric_id"])
+    weight = way.weight(np.array(place["router"], np.int64))
+    jobs = _jobs(conn, job, place["fabric_id"], [(at, at + 60) for at in minutes_s])
+    routers = _routers_at(conn, way, place["fabric_id"], 60, minutes_s)
+    ends = _endpoints_at(conn, place["fabric_id"], 60, minutes_s)
+    made: list[dict[int, float] | None] = []
+    for number, at in enumerate(minutes_s):
+        moment = Moment(60.0, *routers[number], [_moved(one, ends[number], at, at + 60) for one in jobs])
+        part = users(way.routes, way.places, weight, moment, way.flit_bytes)
+        made.append(
+            None if part is None else {one["job_pk"]: share for one, share in zip(jobs, part.tolist(), strict=True)}
+        )
+    return made
 
 
 def _sent(moments: list[Moment], job: int) -> float | None:

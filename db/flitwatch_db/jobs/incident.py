@@ -1,4 +1,4 @@
-"""What an incident of a machine reads: explanations of its running jobs, and of those that ran before; the finding is the domain's."""
+"""What happens on a machine now: explanations of its running jobs, and the incidents that are stored; the finding is the domain's."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL
 
+from flitwatch_db.incidents import shown
 from flitwatch_db.jobs import as_of, explanation
 from flitwatch_domain.explanation import incident as finding
-from flitwatch_domain.explanation.result import Explanation, Incident, IncidentSummary
+from flitwatch_domain.explanation.result import Incident
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
 
 #: Running jobs that record steps and are looked at, those on most nodes first.
 MOST_RUNNING = 48
-#: Runs that ended and are looked at for the last incident, newest first, and how far back.
-MOST_ENDED, LONGEST_AGO_S = 40, 86_400.0
-#: Of those, so many slow ones are explained at most: each takes as long as a job's page.
-MOST_EXPLAINED = 12
+#: How far back the last incident is looked for, and how many of one moment are.
+LONGEST_AGO_S, MOST_PRESENT = 86_400.0, 20
 
 
 def incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident:
@@ -41,26 +40,33 @@ def incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident
         return finding.incident(fabric["name"], [], 0, now_s, snapshot=True)
     jobs = _running(conn, fabric_id, now_s)
     # Without steps only a job's elapsed time speaks, and jobs of one name and size differ in what they compute: home would be full of them.
-    told = [
-        explanation.explain_job(conn, job, now_s, fabric)
-        for job in [one for one in jobs if one["steps"]][:MOST_RUNNING]
-    ]
+    told = [explanation.explain_job(conn, job, now_s, fabric) for job in _most_with_steps(jobs)]
     made = finding.incident(fabric["name"], told, len(jobs), now_s)
-    return {**made, "last": None if made["verdict"] == "incident" else _last(conn, fabric, now_s)}
+    found = shown.heads(conn, shown.Asked(fabric_id, from_s=now_s, to_s=now_s), MOST_PRESENT)
+    present = [one for one in found if one["state"] != "withdrawn"]
+    if made["aggressor"] is not None:
+        who = made["aggressor"]["job_pk"]
+        held = [one for one in present if who in {cause["job_pk"] for cause in one["causes"]}]
+        return {**made, "incident_id": held[0]["incident_id"] if held else None}
+    if present:
+        # Whom it slowed has ended or recovered, and its cause still keeps the links busy.
+        story = shown.summary(conn, present[0])
+        return {**made, **story, "verdict": "incident", "reasons": [], "others": made["others"]}
+    before = shown.Asked(fabric_id, state="over", from_s=now_s - LONGEST_AGO_S, to_s=now_s)
+    last = shown.heads(conn, before, 1)
+    return {**made, "last": shown.summary(conn, last[0]) if last else None}
 
 
-def _last(conn: Conn, fabric: Row, now_s: float) -> IncidentSummary | None:
-    """The newest incident that is over: of jobs that were slow beside the job that is named for the newest of them."""
-    slow: list[Explanation] = []
-    for job in _with_runs(conn, fabric["fabric_id"], now_s):
-        if len(slow) == MOST_EXPLAINED:
-            break
-        if explanation.is_slow(conn, job, now_s):
-            slow.append(explanation.explain_job(conn, job, now_s, fabric))
-    return finding.last(slow)
+def running_with_steps(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:
+    """Running jobs that record steps, those on most nodes first, at most `MOST_RUNNING`."""
+    return _most_with_steps(_running(conn, fabric_id, now_s))
 
 
-_JOB = SQL("""
+def _most_with_steps(jobs: list[Row]) -> list[Row]:
+    return [one for one in jobs if one["steps"]][:MOST_RUNNING]
+
+
+JOB = SQL("""
     SELECT j.job_pk, j.cluster, j.job_id, j.user_name AS "user", j.account, j.name, j.state, j.nodes, j.simulated,
            extract(epoch FROM j.start_ts)::float8 AS start_s, extract(epoch FROM j.end_ts)::float8 AS end_s,
            EXISTS (SELECT FROM run r WHERE r.job_pk = j.job_pk) AS steps
@@ -77,28 +83,12 @@ def _running(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:
     """Jobs on the machine at the moment, those on most nodes first."""
     rows = _rows(
         conn,
-        _JOB
+        JOB
         + SQL("""
             WHERE j.start_ts <= to_timestamp(%(now)s) AND (j.end_ts > to_timestamp(%(now)s) OR j.end_ts IS NULL AND j.state = 'RUNNING')
               AND EXISTS (SELECT FROM job_node n WHERE n.job_pk = j.job_pk AND n.fabric_id = %(fabric)s)
             ORDER BY j.nodes DESC NULLS LAST, j.job_pk
         """),
         {"fabric": fabric_id, "now": now_s},
-    )
-    return [as_of.at_moment(row, now_s) for row in rows]
-
-
-def _with_runs(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:
-    """Jobs that recorded steps and began within the last day, newest first."""
-    rows = _rows(
-        conn,
-        _JOB
-        + SQL("""
-            WHERE j.start_ts <= to_timestamp(%(now)s) AND j.start_ts > to_timestamp(%(now)s - %(ago)s)
-              AND EXISTS (SELECT FROM run r WHERE r.job_pk = j.job_pk)
-              AND EXISTS (SELECT FROM job_node n WHERE n.job_pk = j.job_pk AND n.fabric_id = %(fabric)s)
-            ORDER BY j.start_ts DESC, j.job_pk DESC LIMIT %(most)s
-        """),
-        {"fabric": fabric_id, "now": now_s, "ago": LONGEST_AGO_S, "most": MOST_ENDED},
     )
     return [as_of.at_moment(row, now_s) for row in rows]

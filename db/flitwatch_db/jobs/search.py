@@ -1,4 +1,4 @@
-"""One box for jobs, routers, nodes, users and fabrics."""
+"""One box for jobs, incidents, routers, nodes, users and fabrics."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ _QUERIES = {
                strpos(lower(job_id), %(l)s) = 1 OR strpos(lower(name), %(l)s) = 1 AS begins
         FROM {} WHERE strpos(lower(job_id), %(l)s) > 0 OR strpos(lower(name), %(l)s) > 0
         ORDER BY exact DESC, begins DESC NULLS LAST, start_ts DESC NULLS FIRST, job_pk DESC LIMIT %(n)s
+    """),
+    "incident": SQL("""
+        SELECT 'incident' AS kind, i.incident_id::text AS id, 'incident ' || i.incident_id AS title,
+               concat_ws(', ', f.name, (SELECT 'job ' || string_agg(DISTINCT c.job_id, ' ') FROM incident_part p JOIN job c ON c.job_pk = p.cause_pk WHERE p.incident_id = i.incident_id)) AS detail,
+               NULL::text AS fabric, i.incident_id::text = %(q)s AS exact, strpos('incident ' || i.incident_id, %(l)s) = 1 AS begins
+        FROM incident i JOIN fabric f USING (fabric_id)
+        WHERE merged_into IS NULL AND (i.incident_id::text = %(q)s OR strpos('incident ' || i.incident_id, %(l)s) = 1 OR EXISTS (
+            SELECT FROM incident_part p JOIN job c ON c.job_pk IN (p.cause_pk, p.job_pk) WHERE p.incident_id = i.incident_id AND c.job_id = %(q)s))
+        ORDER BY exact DESC, begins DESC, i.began_at DESC, i.incident_id DESC LIMIT %(n)s
     """),
     "user": SQL("""
         SELECT 'user' AS kind, user_name AS id, user_name AS title, count(*) || CASE count(*) WHEN 1 THEN ' job' ELSE ' jobs' END AS detail,

@@ -17,6 +17,7 @@ from flitwatch_alerting.evaluate import announce, evaluate
 from flitwatch_db import connect
 from flitwatch_db.alerts import store as alerts
 from flitwatch_db.core.connection import clock_s
+from flitwatch_db.incidents import update as incidents
 from flitwatch_domain.errors import FlitwatchError
 from flitwatch_domain.heartbeat import Heartbeat
 
@@ -25,6 +26,8 @@ log = logging.getLogger(__name__)
 TICK_S = 2.0
 RETRY_S = 2.0
 TIDY_EVERY = 1800
+#: Jobs are looked at for incidents at most so often.
+INCIDENTS_EVERY_S = 10.0
 
 
 @dataclass
@@ -36,6 +39,7 @@ class Measures:
     delivered: int = 0
     problems: int = 0
     jobs_told: int = 0
+    incidents: int = 0
 
 
 class Engine:
@@ -64,6 +68,7 @@ class Engine:
         self.measures = Measures()
         self.job_ends = job_ends.JobEnds(webhook, self.heartbeat.beat) if webhook is not None else None
         self._said: dict[str, str] = {}
+        self._looked_s = 0.0
 
     def run(self) -> None:
         """Until stopped; a lost database is waited for."""
@@ -127,6 +132,10 @@ class Engine:
             self.measures.delivered += deliver.dispatch(conn, config, self.heartbeat)
         with self._apart(conn, "test mails"):
             send_tests(conn, config)
+        if now_s - self._looked_s >= INCIDENTS_EVERY_S:
+            self._looked_s = now_s
+            with self._apart(conn, "incidents"):
+                self.measures.incidents += len(incidents.update(conn, now_s, self.heartbeat.beat))
         if self.job_ends is not None:
             with self._apart(conn, "ends of jobs"):
                 self.measures.jobs_told += self.job_ends.round(conn)

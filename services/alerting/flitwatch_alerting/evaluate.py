@@ -138,13 +138,11 @@ def _take(
     fires = after.phase == "firing" and before.phase != "firing"
     evidence = seen.evidence(rule, sample) if fires or before.phase == "ok" else {}
     if fires:
-        evidence.update(explained(conn, dict(sample.labels).get("job")))
+        evidence.update(explained(conn, dict(sample.labels).get("job") or (sample.evidence or {}).get("job")))
     if before.phase == "ok":
         number = alerts.open_alert(conn, rule, sample, after, evidence)
     else:
-        alerts.move_alert(
-            conn, number, after, sample, fires, evidence, rule.described(dict(sample.labels), sample.value)
-        )
+        alerts.move_alert(conn, number, after, sample, fires, evidence, rule.described(sample))
     held[sample.labels] = number, after
     return [number] if fires else []
 
@@ -245,7 +243,7 @@ def replay(rule: Rule, samples: Iterable[Sample], from_s: float, to_s: float) ->
                 "value": sample.value,
                 "peak": after.peak,
                 "probability": sample.probability,
-                "summary": rule.described(dict(sample.labels), sample.value),
+                "summary": rule.described(sample),
             }
             fired.append(firing[sample.labels])
         elif before.phase == "firing" and after.phase == "ok":

@@ -35,6 +35,11 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "job": ("job", "job", "Say why a job is slow, since when, and what would help."),
     "noise": ("noise", "noise", "Compare the network noise of two sets of runs."),
     "evidence": ("evidence", "evidence", "Say whether an evidence page is as it was written."),
+    "incidents": (
+        "incidents",
+        "incidents",
+        "List incidents, or show one: who slowed whom, for how long, and what it cost.",
+    ),
     "top": ("top", "top", "Show a machine's hottest groups, links and jobs, live."),
     "mcp": ("mcp", "mcp", "Serve answers to an assistant over the Model Context Protocol."),
     "open": ("open", "open_", "Print the address of a job's page."),

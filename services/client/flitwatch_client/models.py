@@ -844,6 +844,7 @@ class IncidentHead(TypedDict):
     ended: str | None
     title: str
     causes: list[IncidentCause]
+    worst: str | None
     slowed: int
     slow_now: int
     lost_s: float
@@ -1235,6 +1236,7 @@ NewRule = TypedDict(
     'NewRule',
     {
         'signal': Literal[
+            'incident',
             'slowdown',
             'stall_ratio',
             'congested_routers',
@@ -1652,6 +1654,7 @@ Rule = TypedDict(
     {
         'name': str,
         'signal': Literal[
+            'incident',
             'slowdown',
             'stall_ratio',
             'congested_routers',
@@ -2732,6 +2735,7 @@ class IncidentDetail(TypedDict):
     ended: str | None
     title: str
     causes: list[IncidentCause]
+    worst: str | None
     slowed: int
     slow_now: int
     lost_s: float

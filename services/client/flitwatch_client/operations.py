@@ -330,7 +330,7 @@ class Operations:
         return self._call("POST", f"/api/v1/runs/{self._part(run_id)}/steps", {}, body)
 
     def search(self, *, q: str) -> models.Hits:
-        """GET /api/v1/search: Jobs, users, fabrics, routers and nodes by part of their name."""
+        """GET /api/v1/search: Jobs, incidents, users, fabrics, routers and nodes by part of their name."""
         return self._call("GET", "/api/v1/search", {"q": q})
 
     def log_out(self) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
@@ -15,6 +15,7 @@ from flitwatch_domain.errors import BadInput
 
 #: What a rule may watch; values and labels of each stand in docs/contracts/alerts.md.
 Signal = Literal[
+    "incident",
     "slowdown",
     "stall_ratio",
     "congested_routers",
@@ -53,6 +54,7 @@ Text = Annotated[str, StringConstraints(max_length=400, pattern=r"^[^\x00]*$")]
 #: Labels that every alert has beside those of its series.
 OWN = ("rule", "severity", "signal")
 _LABELS: dict[Signal, tuple[str, ...]] = {
+    "incident": ("fabric", "incident"),
     "slowdown": ("run", "job", "exe", "user"),
     "stall_ratio": ("fabric",),
     "congested_routers": ("fabric",),
@@ -121,7 +123,9 @@ class Rule(BaseModel):
         description="Stalls per flit from which a router counts as congested.",
     )
     severity: Severity = "warning"
-    summary: Text = Field(default="", description="May name labels in braces, and {value}.")
+    summary: Text = Field(
+        default="", description="May name labels in braces, and {value}; of signal incident {title} too."
+    )
     labels: dict[str, Text] = Field(default_factory=dict, description="Further labels of its alerts.")
     enabled: bool = True
 
@@ -164,10 +168,10 @@ class Rule(BaseModel):
         """The lower threshold."""
         return self.above if self.clear is None else self.clear
 
-    def described(self, labels: Mapping[str, str], value: float) -> str:
+    def described(self, sample: Sample) -> str:
         """The summary of one series."""
         text = self.summary or f"{self.signal} is {{value}} (at or above {self.above:g})"
-        for name, word in {**labels, "value": f"{value:.3g}"}.items():
+        for name, word in {**dict(sample.labels), **sample.words, "value": f"{sample.value:.3g}"}.items():
             text = text.replace(f"{{{name}}}", word)
         return text
 
@@ -195,6 +199,7 @@ class Sample:
     value : float
     probability : float or None  that the value is at or above the rule's threshold, where the signal predicts
     evidence : dict              what it rests on: numbers and places of the page
+    words : mapping              what a summary may say of it beside its labels
     """
 
     at_s: float
@@ -202,6 +207,7 @@ class Sample:
     value: float
     probability: float | None = None
     evidence: Any = None
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 Phase = Literal["ok", "pending", "firing"]

@@ -155,6 +155,23 @@ def attribute(
     return told(divided @ moments / divided.sum(), moments, waits)
 
 
+def users(routes: Routes, places: Places, weight: Floats, moment: Moment, flit_bytes: float | None) -> Floats | None:
+    """Parts (jobs,) that jobs have in the traffic where the flits of a way wait in a moment: all of it, not only what is new; None where that is not known.
+
+    `weight` float64 (places,) is the part of that way's traffic that each place sees.
+    """
+    held = weight * np.nan_to_num(moment.ratio)
+    if held.sum() <= 0:
+        return None
+    worst = _worst(held)
+    load, seen = _loads(routes, places, moment, worst, flit_bytes)
+    whole = load.sum(axis=1, keepdims=True)
+    if seen < LEAST_EXPLAINED or not whole.any():
+        return None
+    part: Floats = held[worst] @ np.divide(load, whole, out=np.zeros_like(load), where=whole > 0) / held[worst].sum()
+    return seen * part
+
+
 def _divided(rose: Floats, now: Floats, own: int) -> Floats:
     """Parts (places, jobs) by what rose; where nothing did, by what is there."""
     rose = np.where(rose.sum(axis=1, keepdims=True) > 0, rose, now)

@@ -50,7 +50,7 @@ class IncidentHead(TypedDict):
     ----------
     state : withdrawn where the whole run of the slowed job does not confirm what was said while it ran
     ended : None while it is open
-    causes : the largest part first
+    causes : the largest part first;  worst : the job that lost most; None where no job is left
     slowed, slow_now : jobs that it slowed so far, and slows now
     lost_s : seconds that these lost together;  node_hours : times the nodes of each, with the interval (95 %)
     """
@@ -63,6 +63,7 @@ class IncidentHead(TypedDict):
     ended: datetime | None
     title: str
     causes: list[IncidentCause]
+    worst: str | None
     slowed: int
     slow_now: int
     lost_s: float
@@ -157,7 +158,11 @@ def lasts(minutes: Sequence[Minute], quiet: float, began_s: float, until_s: floa
     inside = [one.waiting - quiet for one in minutes if began_s - MINUTE_S < one.at_s < until_s]
     least = max(STILL * max(inside, default=0.0), LEAST_WAITING)
     held = np.array(
-        [one.at_s for one in minutes if one.waiting - quiet >= least and one.part is not None and one.part >= LEAST_PART]
+        [
+            one.at_s
+            for one in minutes
+            if one.waiting - quiet >= least and one.part is not None and one.part >= LEAST_PART
+        ]
     )
     low, high = began_s, until_s
     for at in np.sort(held[held + MINUTE_S > until_s]).tolist():
@@ -189,9 +194,15 @@ def title(causes: Sequence[str], victims: Sequence[str], slow_now: int, began_s:
 
 def detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float]) -> str:
     """What the title rests on, and what it cost."""
-    parts = [f"{percent(part)} of the added waiting comes with the traffic of job {job}." for job, part in causes if part is not None]
+    parts = [
+        f"{percent(part)} of the added waiting comes with the traffic of job {job}."
+        for job, part in causes
+        if part is not None
+    ]
     total, low, high = node_hours_lost
-    parts.append(f"The slow jobs lost {total:.2g} node-hours (95 %: {low:.2g} to {high:.2g}). That is traffic and time, not proof.")
+    parts.append(
+        f"The slow jobs lost {total:.2g} node-hours (95 %: {low:.2g} to {high:.2g}). That is traffic and time, not proof."
+    )
     return " ".join(parts)
 
 

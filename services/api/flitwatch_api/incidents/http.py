@@ -71,7 +71,7 @@ async def export(
 ) -> Response:
     """Incidents as a table (CSV), the newest first: at most 10,000."""
     asked = await _asked(conn, names, fabric, job, user, None, from_, to)
-    rows = await platform.in_thread("reader", lambda conn: shown.heads(conn, asked, MOST_ROWS, None))
+    rows = await platform.in_thread("reader", lambda conn: shown.heads(conn, asked, MOST_ROWS))
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\n")
     table.writerow(COLUMNS)
@@ -103,7 +103,9 @@ async def detail(platform: ThePlatform, names: TheNames, incident_id: Id) -> Res
 @http.post("/{incident_id}/notes", response_model=schemas.IncidentNote, status_code=201, name="add_incident_note", openapi_extra=requires("user", "tasks"))  # fmt: skip
 async def add_note(request: Request, platform: ThePlatform, incident_id: Id, new: schemas.NewIncidentNote) -> Response:
     """Say what was done about an incident."""
-    made = await platform.in_thread("writer", lambda conn: store.add_note(conn, incident_id, made_by(request), new.text))
+    made = await platform.in_thread(
+        "writer", lambda conn: store.add_note(conn, incident_id, made_by(request), new.text)
+    )
     if made is None:
         raise NotFound(f"there is no incident {incident_id}", advice="/api/v1/incidents lists them.")
     told = answer(shape(schemas.IncidentNote, made))
@@ -122,7 +124,7 @@ async def _asked(
     to_s: float | None,
 ) -> shown.Asked:
     fabric_id = None if not fabric else (await fabrics.head(conn, fabric)).fabric_id
-    return shown.Asked(fabric_id, job or None, user or None, state, from_s, to_s, names.for_database())
+    return shown.Asked(fabric_id, None, job or None, user or None, state, from_s, to_s, names.for_database())
 
 
 def head(row: IncidentHead, names: Names) -> schemas.IncidentHead:

@@ -9,7 +9,9 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from flitwatch_api.explanation.schemas import CarryingLink, Remedy, SlowJob
 
-NoteText = Annotated[str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True, pattern=r"^[^\x00]*$")]
+NoteText = Annotated[
+    str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True, pattern=r"^[^\x00]*$")
+]
 
 
 class IncidentCause(BaseModel):
@@ -42,6 +44,7 @@ class IncidentHead(BaseModel):
     ended: datetime | None = Field(description="Null while it is open.")
     title: str
     causes: list[IncidentCause] = Field(description="The largest part first.")
+    worst: str | None = Field(description="The slowed job that lost most; null: none is left.")
     slowed: int = Field(description="Jobs that it slowed, those that ended or recovered among them.")
     slow_now: int = Field(description="Jobs that it slows now.")
     lost_s: float = Field(description="Seconds that the slowed jobs lost, all together.")
@@ -110,4 +113,3 @@ class IncidentDetail(IncidentHead):
     minutes: list[IncidentMinute]
     alerts: list[IncidentAlert]
     notes: list[IncidentNote]
-

@@ -27,6 +27,8 @@ def _href(hit: dict[str, Any]) -> str:
     match hit["kind"]:
         case "job":
             return f"/jobs/{name}"
+        case "incident":
+            return f"/incidents/{name}"
         case "user":
             return f"/jobs?user={name}"
         case "router":
@@ -43,7 +45,7 @@ async def search(
     names: TheNames,
     q: Annotated[str, Query(min_length=1, max_length=200, description="Part of a name or id.")],
 ) -> Response:
-    """Jobs, users, fabrics, routers and nodes by part of their name."""
+    """Jobs, incidents, users, fabrics, routers and nodes by part of their name."""
     hits = await find(conn, q.strip(), EACH, names.for_database()) if q.strip() else []
     if names.hides_jobs:
         hits = [hit for hit in hits if hit["kind"] not in HITS_OF_PEOPLE]

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 class Hit(BaseModel):
     """Something that was found."""
 
-    kind: str = Field(description="job, router, node, user or fabric")
+    kind: str = Field(description="job, incident, router, node, user or fabric")
     id: str
     title: str
     detail: str | None

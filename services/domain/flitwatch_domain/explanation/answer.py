@@ -25,6 +25,7 @@ from flitwatch_domain.explanation.result import (
     Finding,
     FlowWaiting,
     JobSlowdown,
+    SlowedTotal,
     Stalls,
     Verdict,
 )
@@ -92,8 +93,13 @@ def explanation(
     scene: OnsetContext | None,
     now_s: float,
     root: Row | None = None,
+    incident_id: int | None = None,
+    slowed: SlowedTotal | None = None,
 ) -> Explanation:
-    """The answer as docs/contracts/explanation.md describes it; times are datetimes. `root` is where the congestion on its links begins, if that was found."""
+    """The answer as docs/contracts/explanation.md describes it; times are datetimes.
+
+    `root` is where the congestion on its links begins, if that was found; `incident_id` and `slowed` are what stored incidents say of the job.
+    """
     links = [] if scene is None else carrying(scene.links)
     candidates = [] if scene is None or found is None else _candidates(scene, links)
     flow = None if scene is None or scene.flow is None or not scene.flow.known else scene.flow
@@ -126,7 +132,7 @@ def explanation(
         "flow": None if scene is None or scene.flow is None or not slow else _flow(scene.flow),
         "remedies": remedies.remedies(job, found, named, now_s, None if scene is None else scene.rose),
     }  # fmt: skip
-    return {**made, "chain": chain(made)}
+    return {**made, "incident_id": incident_id, "slowed": slowed, "chain": chain(made, slowed)}
 
 
 def _not_told(job: Row, watched: JobProgress, found: Slowdown | None, now_s: float) -> list[str]:
@@ -286,6 +292,8 @@ def _slowdown(found: Slowdown, scene: OnsetContext | None, onset_s: float) -> Jo
         "earlier_runs": found.runs,
         "factor": found.factor,
         "lost_s": found.lost_s,
+        "lost_low_s": found.lost_interval_s[0],
+        "lost_high_s": found.lost_interval_s[1],
         "since": _at(onset_s),
         "since_low": _at(low),
         "since_high": _at(high),

@@ -14,6 +14,7 @@ from flitwatch_domain.explanation.result import (
     JobSlowdown,
     Part,
     Remedy,
+    SlowedTotal,
 )
 from flitwatch_domain.explanation.words import counted, jobs, percent
 
@@ -23,15 +24,17 @@ MOST_LINKS, MOST_JOBS = 3, 3
 LEAST_SHARE = 0.01
 
 
-def chain(made: Finding) -> list[ChainSentence]:
-    """Sentences of a finding; they name jobs by number and nobody by name. Empty where the job is not slow.
+def chain(made: Finding, slowed: SlowedTotal | None = None) -> list[ChainSentence]:
+    """Sentences of a finding; they name jobs by number and nobody by name. Empty where the job is not slow and slowed nobody.
 
-    `part` is steps, links, jobs, since, certainty or help (one sentence a remedy).
+    `part` is slowed, steps, links, jobs, since, certainty or help (one sentence a remedy).
     """
     slow = made["slowdown"]
+    cost: list[tuple[Part, str]] = [] if slowed is None else [("slowed", slowed_text(slowed))]
     if slow is None:
-        return []
+        return [{"part": part, "text": text} for part, text in cost]
     told: list[tuple[Part, str]] = [
+        *cost,
         ("steps", _steps(slow, over=made["end"] is not None)),
         ("links", _links(made)),
         ("jobs", _jobs(made)),
@@ -48,6 +51,14 @@ def minutes_and_seconds(seconds: float) -> str:
     hours, rest = divmod(whole, 3600)
     minutes, left = divmod(rest, 60)
     return f"{hours}:{minutes:02}:{left:02} h" if hours else f"{minutes}:{left:02} min"
+
+
+def slowed_text(slowed: SlowedTotal) -> str:
+    """What a job cost others, as incidents say."""
+    lost, low, high = (minutes_and_seconds(slowed[name]) for name in ("lost_s", "lost_low_s", "lost_high_s"))
+    numbers = ", ".join(str(number) for number in slowed["incidents"][:MOST_JOBS])
+    where = f"incident{'' if len(slowed['incidents']) == 1 else 's'} {numbers}"
+    return f"Slowed {counted(slowed['jobs'], 'job')} by {lost} in total (95 %: {low} to {high}; {where})."
 
 
 def help_text(remedy: Remedy) -> str:

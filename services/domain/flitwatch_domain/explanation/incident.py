@@ -35,7 +35,7 @@ def incident(fabric: str, told: Sequence[Explanation], running: int, now_s: floa
     Returns
     -------
     Incident
-        `last` is left to the caller.
+        `last` and `incident_id` are left to the caller.
     """
     slow = [one for one in told if one["slowdown"] is not None and one["slowdown"]["until"] is None]
     at_speed = sum(one["verdict"] == "not slow" for one in told)
@@ -66,15 +66,6 @@ def incident(fabric: str, told: Sequence[Explanation], running: int, now_s: floa
         "since": since, "until": None, "aggressor": None, "links": _links(slow), "victims": [], "others": [_victim(one) for one in _worst(slow)],
         "remedies": _worst(slow)[0]["remedies"] if slow else [],
     }  # fmt: skip
-
-
-def last(told: Sequence[Explanation]) -> IncidentSummary | None:
-    """The newest incident among explanations of jobs that were slow; None where none of them names anybody."""
-    named = [one for one in told if one["named"] is not None]
-    if not named:
-        return None
-    newest = max(named, key=lambda one: _slowdown(one)["since"])
-    return _summary([one for one in named if one["named"] == newest["named"]], [])
 
 
 def _summary(named: Sequence[Explanation], slow: Sequence[Explanation]) -> IncidentSummary:

@@ -32,6 +32,11 @@ LEAST_RUNS = 3
 INTERVAL_DROP = 1.92
 #: Where counters say when a stretch began, they say so to within so many seconds.
 REFINED_S = 10.0
+#: Standard deviations that an interval of 95 % reaches to either side.
+Z95 = 1.96
+#: A normal distribution's standard deviation by the median of deviations from its median, the part of the values that this makes use of (Hampel 1974), and
+#: the variance of a median over that of a mean.
+TO_DEVIATION, EFFICIENCY, OF_MEDIAN = 1 / 0.6745, 0.37, math.pi / 2
 #: A shift of the mean of counters by so many standard errors is one.
 COUNTER_Z = 6.0
 
@@ -71,6 +76,7 @@ class Slowdown:
     first_step, last_step : int or None
     runs : int                  earlier runs compared with
     left_s : float or None      usual seconds of the steps to come
+    within_s : float            `lost_s` lies within so many seconds of it (95 %): what earlier runs took for the same steps differs by so much
     """
 
     basis: Basis
@@ -85,6 +91,12 @@ class Slowdown:
     last_step: int | None = None
     runs: int = 0
     left_s: float | None = None
+    within_s: float = 0.0
+
+    @property
+    def lost_interval_s(self) -> tuple[float, float]:
+        """The interval (95 %) of `lost_s`; nobody loses less than nothing."""
+        return max(0.0, self.lost_s - self.within_s), self.lost_s + self.within_s
 
 
 @dataclass(frozen=True)
@@ -128,8 +140,35 @@ def usual_steps(earlier_s: Floats) -> tuple[Floats, float]:
     with np.errstate(invalid="ignore", divide="ignore"):
         away = np.abs(np.log(earlier_s / usual))
     away = away[np.isfinite(away)]
-    # The median of deviations from the median, over 0.6745, is a normal distribution's standard deviation (Hampel 1974).
-    return usual, max(LEAST_SIGMA, float(np.median(away)) / 0.6745) if len(away) else LEAST_SIGMA
+    return usual, max(LEAST_SIGMA, float(np.median(away)) * TO_DEVIATION) if len(away) else LEAST_SIGMA
+
+
+def within_s(taken_s: Floats) -> float:
+    """Seconds about the median of some times within which the next one lies (95 %), robustly; 0 where fewer than two are known."""
+    known = taken_s[np.isfinite(taken_s)]
+    if len(known) < 2:
+        return 0.0
+    deviation = float(np.median(np.abs(known - np.median(known)))) * TO_DEVIATION
+    return _student(EFFICIENCY * (len(known) - 1)) * deviation * math.sqrt(1 + OF_MEDIAN / len(known))
+
+
+def _student(freedom: float) -> float:
+    """Student's quantile for 95 %, by its expansion about the normal one (Abramowitz and Stegun 26.7.5)."""
+    z = Z95
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+
+
+def _lost_within_s(steps: Steps, chosen: NDArray[np.int64], due_s: Floats, sigma: float, compared: bool) -> float:
+    """Seconds within which the usual time of some steps together lies (95 %), whether steps differ by themselves or runs as a whole."""
+    runs = max(1, len(steps.earlier_s)) if compared else len(steps.step)
+    alone = Z95 * sigma * float(np.sqrt((due_s**2).sum())) * math.sqrt(1 + OF_MEDIAN / runs)
+    if not compared:
+        return alone
+    earlier = steps.earlier_s[:, chosen]
+    known = np.isfinite(earlier)
+    share = np.where(known, due_s, 0.0).sum(axis=1) / due_s.sum()
+    whole = np.nansum(earlier, axis=1) / np.maximum(share, 1e-9)
+    return max(alone, within_s(whole[share > 0.5]))
 
 
 def elevated(log_ratio: Floats, sigma: float) -> tuple[int, int, float] | None:
@@ -205,7 +244,7 @@ def of_steps(steps: Steps) -> Slowdown | None:
     basis: Basis = "earlier runs"
     if np.isfinite(own).sum() < LEAST_STEPS:
         basis, own = "own steps", np.full(len(steps.step), float(np.median(steps.time_s)))
-        sigma = max(LEAST_SIGMA, float(np.median(np.abs(np.log(steps.time_s / own)))) / 0.6745)
+        sigma = max(LEAST_SIGMA, float(np.median(np.abs(np.log(steps.time_s / own)))) * TO_DEVIATION)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.log(steps.time_s / own)
     found = elevated(np.where(np.isfinite(ratio), ratio, np.nan), sigma)
@@ -235,6 +274,9 @@ def of_steps(steps: Steps) -> Slowdown | None:
         int(steps.step[last]),
         len(steps.earlier_s),
         float(np.nansum(to_come)) if basis == "earlier runs" else None,
+        _lost_within_s(
+            steps, steps.step[first : last + 1][known], own[first : last + 1][known], sigma, basis == "earlier runs"
+        ),
     )
 
 
@@ -267,7 +309,7 @@ def rise(series: Series, low_s: float, high_s: float) -> float | None:
     if not allowed.any():
         return None
     best = int(np.argmax(np.where(allowed, gain, -1)))
-    noise = float(np.median(np.abs(np.diff(value)))) / 0.6745 / math.sqrt(2)
+    noise = float(np.median(np.abs(np.diff(value)))) * TO_DEVIATION / math.sqrt(2)
     rest = np.concatenate((value[: best + 1] - before[best], value[best + 1 :] - after[best]))
     noise = max(noise, float(rest.std()), 0.02)
     shifted = (after[best] - before[best]) / (noise * math.sqrt(1 / count[best] + 1 / (len(at) - count[best])))

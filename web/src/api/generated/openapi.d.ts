@@ -1575,7 +1575,7 @@ export interface paths {
         };
         /**
          * Search
-         * @description Jobs, users, fabrics, routers and nodes by part of their name.
+         * @description Jobs, incidents, users, fabrics, routers and nodes by part of their name.
          */
         get: operations["search"];
         put?: never;
@@ -4934,7 +4934,7 @@ export interface components {
         Hit: {
             /**
              * Kind
-             * @description job, router, node, user or fabric
+             * @description job, incident, router, node, user or fabric
              */
             kind: string;
             /** Id */
@@ -5287,6 +5287,11 @@ export interface components {
              */
             causes: components["schemas"]["IncidentCause"][];
             /**
+             * Worst
+             * @description The slowed job that lost most; null: none is left.
+             */
+            worst: string | null;
+            /**
              * Slowed
              * @description Jobs that it slowed, those that ended or recovered among them.
              */
@@ -5376,6 +5381,11 @@ export interface components {
              * @description The largest part first.
              */
             causes: components["schemas"]["IncidentCause"][];
+            /**
+             * Worst
+             * @description The slowed job that lost most; null: none is left.
+             */
+            worst: string | null;
             /**
              * Slowed
              * @description Jobs that it slowed, those that ended or recovered among them.
@@ -6599,7 +6609,7 @@ export interface components {
              * Signal
              * @enum {string}
              */
-            signal: "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
+            signal: "incident" | "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
             /** Above */
             above: number;
             /** Clear */
@@ -8006,7 +8016,7 @@ export interface components {
              * Signal
              * @enum {string}
              */
-            signal: "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
+            signal: "incident" | "slowdown" | "stall_ratio" | "congested_routers" | "root" | "blamed_user" | "forecast_drift" | "ingest_gap" | "counter_silence";
             /**
              * Above
              * @description Fires at or above this value.
@@ -8068,7 +8078,7 @@ export interface components {
             severity: "info" | "warning" | "critical";
             /**
              * Summary
-             * @description May name labels in braces, and {value}.
+             * @description May name labels in braces, and {value}; of signal incident {title} too.
              * @default
              */
             summary: string;

@@ -1,0 +1,206 @@
+"""Incidents brought up to date: what the running jobs say now, what the whole runs of ended ones say, and how long the causes kept their links busy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg.sql import SQL
+
+from flitwatch_db.core.events import emit
+from flitwatch_db.incidents import shown, store
+from flitwatch_db.incidents.finding import of_explanation
+from flitwatch_db.jobs import explanation, flow
+from flitwatch_db.jobs.incident import running_with_steps
+from flitwatch_domain.errors import NotFound
+from flitwatch_domain.incidents import CALM_MINUTES, MINUTE_S, Minute, lasts
+
+Conn = psycopg.Connection[Any]
+Row = dict[str, Any]
+
+#: Seconds after which a minute's counters, and a job's last ones, are stored.
+SETTLED_S = 60.0
+#: Ended jobs are looked at for so many seconds in one round: the newest first, until all have been.
+LONGEST_ROUND_S = 3.0
+MOST_ENDED = 200
+#: Minutes whose traffic is laid on links in one round of an incident, and how far back from its slow jobs a cause is followed.
+MOST_MINUTES, LONGEST_S = 12, 6 * 3600.0
+
+
+def update(conn: Conn, now_s: float, beat: Callable[[], object] = lambda: None) -> list[int]:
+    """Bring all incidents up to date; return the numbers of those that changed.
+
+    Parameters
+    ----------
+    conn : psycopg.Connection
+        With role `writer`; commits by itself.
+    now_s : epoch seconds
+    beat : called between one job and the next
+    """
+    changed: set[int] = set()
+    for (fabric_id,) in conn.execute("SELECT fabric_id FROM fabric WHERE NOT timeless ORDER BY fabric_id").fetchall():
+        machine = explanation.fabric_of(conn, fabric_id)
+        for job in running_with_steps(conn, fabric_id, now_s):
+            beat()
+            with conn.transaction():
+                changed.update(_look(conn, job, machine, now_s, final=False))
+    begun = time.monotonic()
+    for job in _ended(conn, now_s):
+        beat()
+        with conn.transaction():
+            changed.update(_look(conn, job, explanation.fabric_of(conn, job["fabric_id"]), now_s, final=True))
+            store.judged(conn, job["job_pk"])
+        if time.monotonic() - begun > LONGEST_ROUND_S:
+            break
+    for incident_id in sorted(changed.union(_open(conn))):
+        beat()
+        with conn.transaction():
+            if _extend(conn, incident_id, now_s):
+                changed.add(incident_id)
+    _tell(conn, sorted(changed))
+    return sorted(changed)
+
+
+def _look(conn: Conn, job: Row, machine: Row, now_s: float, final: bool) -> list[int]:
+    """Keep what is found of one job; return the incidents that it is in, or was."""
+    made = explanation.explain_job(conn, job, now_s, machine)
+    found = of_explanation(made)
+    kept = (
+        [] if found is None else [store.keep(conn, machine["fabric_id"], job["job_pk"], job["simulated"], found, final)]
+    )
+    if final:
+        kept += store.withdraw(conn, job["job_pk"], kept[0] if kept else None, made["slowdown"], made["end"])
+    return kept
+
+
+def _ended(conn: Conn, now_s: float) -> list[Row]:
+    """Jobs with steps whose whole run nobody has looked at, the last to end first."""
+    return _rows(
+        conn,
+        SQL("""
+            SELECT j.job_pk, j.cluster, j.job_id, j.user_name AS "user", j.account, j.name, j.state, j.nodes, j.simulated,
+                   extract(epoch FROM j.start_ts)::float8 AS start_s, extract(epoch FROM j.end_ts)::float8 AS end_s, p.fabric_id
+            FROM job j JOIN LATERAL (SELECT fabric_id FROM job_node n WHERE n.job_pk = j.job_pk GROUP BY fabric_id ORDER BY count(*) DESC, fabric_id LIMIT 1) p ON true
+            JOIN fabric f ON f.fabric_id = p.fabric_id
+            WHERE j.job_pk IN (SELECT r.job_pk FROM run r WHERE NOT EXISTS (SELECT FROM incident_judged g WHERE g.job_pk = r.job_pk))
+              AND j.end_ts < to_timestamp(%(now)s) AND NOT f.timeless
+            ORDER BY j.end_ts DESC, j.job_pk DESC LIMIT %(most)s
+        """),
+        {"now": now_s - SETTLED_S, "most": MOST_ENDED},
+    )
+
+
+def _open(conn: Conn) -> list[int]:
+    return [
+        int(number)
+        for (number,) in conn.execute("SELECT incident_id FROM incident WHERE ended_at IS NULL AND merged_into IS NULL")
+    ]
+
+
+@dataclass(frozen=True)
+class _Span:
+    """An incident's slow stretch and the life of its causes, epoch seconds; `ongoing`: a job is slow now."""
+
+    began_s: float
+    until_s: float
+    first_s: float
+    last_s: float
+    ongoing: bool
+
+
+def _span(conn: Conn, incident_id: int, now_s: float) -> _Span | None:
+    """Of the slowed jobs and the causes; None where no job is left."""
+    row = _rows(
+        conn,
+        SQL("""
+            SELECT min(extract(epoch FROM v.since_at))::float8 AS began, max(extract(epoch FROM coalesce(v.until_at, j.end_ts)))::float8 AS until,
+                   coalesce(bool_or(v.until_at IS NULL AND j.end_ts IS NULL), false) AS ongoing,
+                   min(extract(epoch FROM c.start_ts))::float8 AS first, max(extract(epoch FROM coalesce(c.end_ts, 'infinity')))::float8 AS last
+            FROM incident_victim v JOIN job j USING (job_pk) LEFT JOIN incident_part p ON p.incident_id = v.incident_id AND p.job_pk = v.job_pk
+                 LEFT JOIN job c ON c.job_pk = p.cause_pk
+            WHERE v.incident_id = %(incident)s
+        """),
+        {"incident": incident_id},
+    )[0]
+    if row["began"] is None:
+        return None
+    until = now_s if row["ongoing"] or row["until"] is None else min(row["until"], now_s)
+    first, last = (row[name] if row[name] is not None else row["began"] for name in ("first", "last"))
+    return _Span(row["began"], max(until, row["began"]), first, min(last, now_s), row["ongoing"])
+
+
+def _extend(conn: Conn, incident_id: int, now_s: float) -> bool:
+    """Follow the causes of an incident for as long as they keep the links busy; return whether it begins or ends elsewhere now."""
+    span = _span(conn, incident_id, now_s)
+    if span is None:
+        return bool(
+            conn.execute(
+                "UPDATE incident SET ended_at = greatest(began_at, to_timestamp(%s)) WHERE incident_id = %s AND ended_at IS NULL AND merged_into IS NULL",
+                [now_s, incident_id],
+            ).rowcount
+        )
+    low_s, high_s, all_seen = _followed(conn, incident_id, span, now_s)
+    low_s, high_s = max(low_s, min(span.first_s, span.began_s)), min(high_s, max(span.last_s, span.until_s))
+    calm_s = now_s - high_s > CALM_MINUTES * MINUTE_S + SETTLED_S
+    gone = span.last_s < now_s - SETTLED_S
+    over = not span.ongoing and all_seen and (calm_s or gone)
+    return store.set_span(conn, incident_id, low_s, high_s if over else None)
+
+
+def _followed(conn: Conn, incident_id: int, span: _Span, now_s: float) -> tuple[float, float, bool]:
+    """From when until when causes kept links busy, as far as counters say, and whether all minutes of that have been looked at."""
+    incident = _rows(
+        conn,
+        SQL("""
+            SELECT quiet, probe_pk, simulated, (SELECT array_agg(router) FROM job_node n WHERE n.job_pk = i.probe_pk AND n.fabric_id = i.fabric_id AND n.router IS NOT NULL) AS router,
+                   fabric_id
+            FROM incident i WHERE incident_id = %(incident)s
+        """),
+        {"incident": incident_id},
+    )[0]
+    if incident["quiet"] is None or not incident["router"]:
+        return span.began_s, span.until_s, True
+    reach = max(span.first_s, span.began_s - LONGEST_S), min(span.last_s + MINUTE_S, span.until_s + LONGEST_S, now_s)
+    series = [one for one in flow.waiting_by_minute(conn, incident, min(reach[0], span.began_s), max(reach[1], span.until_s)) if one[0] + MINUTE_S + SETTLED_S / 3 <= now_s]  # fmt: skip
+    quiet = incident["quiet"]
+    likely = lasts([Minute(at, waiting, 1.0) for at, waiting in series], quiet, span.began_s, span.until_s)
+    around = CALM_MINUTES * MINUTE_S
+    wanted = [one for one in series if likely[0] - around <= one[0] <= likely[1] + around]
+    held = {one.at_s: one for one in shown.minutes(conn, incident_id)}
+    middle = (span.began_s + span.until_s) / 2
+    new = sorted((one for one in wanted if one[0] not in held), key=lambda one: abs(one[0] - middle))
+    asked = new[:MOST_MINUTES]
+    if asked:
+        causes = {
+            pk for (pk,) in conn.execute("SELECT cause_pk FROM incident_part WHERE incident_id = %s", [incident_id])
+        }
+        users = flow.users_by_minute(
+            conn, {**incident, "job_pk": incident["probe_pk"]}, incident, [at for at, _ in asked]
+        )
+        seen = [
+            Minute(at, waiting, None if part is None else sum(share for pk, share in part.items() if pk in causes))
+            for (at, waiting), part in zip(asked, users, strict=True)
+        ]
+        store.add_minutes(conn, incident_id, seen)
+        held |= {one.at_s: one for one in seen}
+    return (*lasts(list(held.values()), quiet, span.began_s, span.until_s), len(new) <= MOST_MINUTES)
+
+
+def _tell(conn: Conn, numbers: list[int]) -> None:
+    """Emit event `incident` for each that changed and is not part of another."""
+    for number in numbers:
+        try:
+            head = shown.head(conn, number)
+        except NotFound:
+            continue
+        told = {"incident_id": number, "fabric": head["fabric"], "state": head["state"], "slowed": head["slowed"]}
+        emit(conn, "incident", {**told, "jobs": [cause["job_id"] for cause in head["causes"]]})
+
+
+def _rows(conn: Conn, query: Any, parameters: Row) -> list[Row]:
+    with conn.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(query, parameters).fetchall()

@@ -1,0 +1,135 @@
+"""`flitwatch incidents`: what slowed jobs, in the same words as the page."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from flitwatch.console import Moment, database_options, emit, fail, json_option
+from flitwatch.rest import Place, api_options, asking, place
+
+if TYPE_CHECKING:
+    from flitwatch_client import models
+    from flitwatch_domain.incidents import IncidentDetail, IncidentHead
+
+    Head = IncidentHead | models.IncidentHead
+    Detail = IncidentDetail | models.IncidentDetail
+
+STATES = ("open", "over", "withdrawn")
+
+
+@click.command()
+@click.argument("incident_id", type=click.IntRange(0), required=False)
+@click.option("--fabric", help="Only of this machine, by name.")
+@click.option("--job", help="Only those that this job caused or that slowed it.")
+@click.option("--user", help="Only those that a job of this user caused.")
+@click.option("--state", type=click.Choice(STATES), help="Only those in this state.")
+@click.option("--from", "from_s", type=Moment(), help="Only those that were not over before this.")
+@click.option("--to", "to_s", type=Moment(), help="Only those that began before this.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="At most so many.")
+@api_options
+@database_options
+@json_option
+def incidents(
+    incident_id: int | None,
+    fabric: str | None,
+    job: str | None,
+    user: str | None,
+    state: Any,
+    from_s: float | None,
+    to_s: float | None,
+    limit: int,
+    api_url: str | None,
+    token_file: Path | None,
+    profile: str | None,
+    db_url: str | None,
+    ephemeral: bool,
+    as_json: bool,
+) -> None:
+    """List incidents, the newest first; with INCIDENT_ID show one.
+
+    With --url or a profile it asks the API; else it reads the database.
+    """
+    at_api = place(api_url, token_file, profile)
+    if incident_id is not None:
+        one = _read(db_url, ephemeral, incident_id) if at_api is None else _asked(at_api, incident_id)
+        emit(one, True) if as_json else click.echo("\n".join(detail_lines(one)))
+        return
+    asked = {"fabric": fabric, "job": job, "user": user, "state": state}
+    if at_api is None:
+        heads: list[Any] = _listed(db_url, ephemeral, asked, from_s, to_s, limit)
+    else:
+        with asking(at_api) as fw:
+            heads = fw.api.incidents(**asked, from_=from_s, to=to_s, limit=limit)["items"]
+    if as_json:
+        emit({"items": heads}, True)
+        return
+    for head in heads:
+        click.echo(line(head))
+    if not heads:
+        click.echo("No incident is stored for this.")
+
+
+def _asked(at_api: Place, incident_id: int) -> models.IncidentDetail:
+    with asking(at_api) as fw:
+        return fw.api.incident_detail(incident_id)
+
+
+def _listed(
+    db_url: str | None, ephemeral: bool, asked: dict[str, Any], from_s: float | None, to_s: float | None, limit: int
+) -> list[IncidentHead]:
+    from flitwatch_db import connect
+    from flitwatch_db.fabrics.store import get
+    from flitwatch_db.incidents import shown
+    from flitwatch_ops.platform import database
+
+    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        fabric = asked.pop("fabric")
+        fabric_id = None if fabric is None else get(conn, fabric).fabric_id
+        return shown.heads(conn, shown.Asked(fabric_id, from_s=from_s, to_s=to_s, **asked), limit)
+
+
+def _read(db_url: str | None, ephemeral: bool, incident_id: int) -> IncidentDetail:
+    from flitwatch_db import connect
+    from flitwatch_db.incidents import shown
+    from flitwatch_ops.platform import database
+
+    with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
+        found = shown.detail(conn, incident_id)
+        if isinstance(found, int):
+            found = shown.detail(conn, found)
+    if found is None or isinstance(found, int):
+        fail(f"there is no incident {incident_id}; `flitwatch incidents` lists them")
+    return found
+
+
+def line(head: Head) -> str:
+    """An incident as a line."""
+    simulated = " (simulated)" if head["simulated"] else ""
+    return f"{head['incident_id']}  {head['state']}  {head['fabric']}{simulated}: {head['title']}; {_hours(head)}"
+
+
+def detail_lines(one: Detail) -> list[str]:
+    """An incident for a person."""
+    told = [line(one), one["detail"]]
+    told += [f"cause: job {cause['job_id']}, {cause['user'] or 'unknown user'}, {cause['name'] or 'no name'}" for cause in one["causes"]]  # fmt: skip
+    for slowed in one["victims"]:
+        until = "now" if slowed["until"] is None else _clock(slowed["until"])
+        lost = f"{slowed['lost_s']:.0f} s lost (95 %: {slowed['lost_low_s']:.0f} to {slowed['lost_high_s']:.0f})"
+        told.append(f"slowed: job {slowed['job_id']}, {round((slowed['factor'] - 1) * 100)} % slower from {_clock(slowed['since'])} to {until}, {lost}")  # fmt: skip
+    told += [f"help: {remedy['text']}" for remedy in one["remedies"]]
+    told += [f"done: {note['text']} ({note['author']}, {_clock(note['at'])})" for note in one["notes"]]
+    return told
+
+
+def _hours(head: Head) -> str:
+    low, high = head["node_hours_low"], head["node_hours_high"]
+    return f"{head['node_hours']:.2g} node-hours lost (95 %: {low:.2g} to {high:.2g})"
+
+
+def _clock(moment: datetime | str) -> str:
+    at = moment if isinstance(moment, datetime) else datetime.fromisoformat(moment)
+    return at.astimezone(UTC).strftime("%H:%M:%S UTC")

@@ -1,0 +1,116 @@
+"""Incidents over REST, the search and the command line: the same ones everywhere, names as the caller may see them, and notes that stay."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from support.databases import Server
+from support.planted_machine import BEGIN_S, planted, run_of
+
+from api.conftest import Served, serving
+from flitwatch.main import cli
+from flitwatch_api.settings import Settings
+from flitwatch_db import connect
+from flitwatch_db.incidents.update import update
+from flitwatch_db.people import accounts as people
+
+HEADS = {"incident_id", "state", "fabric", "title", "causes", "node_hours", "slowed"}
+
+
+@pytest.fixture(scope="module")
+def told(_embedded_template: Server):
+    """A stored incident: job 2 of u1 slowed job 1 of u0."""
+    url = _embedded_template.create()
+    planted(url, (60, 360, -3600, 420), count=16, ends_s=(600, 840, None, None))
+    run_of(url, "1", [(355, 10_000)], 600)
+    with connect(url, role="writer", autocommit=True) as conn:
+        update(conn, BEGIN_S + 3000)
+    with serving(Settings(db=url)) as served:
+        yield served, url
+    _embedded_template.drop(url)
+
+
+def operator(url: str, name: str) -> dict[str, str]:
+    with connect(url, role="gate", autocommit=True) as conn:
+        people.add(conn, name, "operator")
+        token = people.add_token(conn, name, "names", ["read", "names", "tasks"])[1]
+    return {"Authorization": f"Bearer {token}"}
+
+
+def test_list_page_search_and_job_tell_the_same(told: tuple[Served, str]) -> None:
+    served, _ = told
+    (head,) = served.get("/incidents")["items"]
+    one = served.get(f"/incidents/{head['incident_id']}")
+    assert {name: one[name] for name in HEADS} == {name: head[name] for name in HEADS}
+    assert head["state"] == "over" and [cause["job_id"] for cause in head["causes"]] == ["2"]
+    assert [slowed["job_id"] for slowed in one["victims"]] == ["1"] and one["victims"][0]["named"] == ["2"]
+    assert one["minutes"] and one["remedies"] and one["notes"] == one["alerts"] == []
+    assert served.get("/jobs/2/explanation")["slowed"]["incidents"] == [head["incident_id"]]
+    assert served.get("/jobs/1/explanation")["incident_id"] == head["incident_id"]
+    last = served.get("/incident", fabric=head["fabric"], at=BEGIN_S + 3000)["last"]
+    assert (last["incident_id"], last["title"], last["detail"]) == (head["incident_id"], one["title"], one["detail"])
+    hits = [hit for hit in served.get("/search", q="incident")["items"] if hit["kind"] == "incident"]
+    assert hits[0]["href"] == f"/incidents/{head['incident_id']}" and "job 2" in hits[0]["detail"]
+
+
+@pytest.mark.parametrize(("asked", "found"), [({"job": "2"}, 1), ({"job": "1"}, 1), ({"job": "4"}, 0), ({"state": "open"}, 0), ({"from": BEGIN_S + 2000}, 0), ({"to": BEGIN_S + 700}, 1)])  # fmt: skip
+def test_a_list_is_narrowed(told: tuple[Served, str], asked: dict[str, Any], found: int) -> None:
+    served, _ = told
+    assert len(served.get("/incidents", **asked)["items"]) == found
+
+
+def test_names_are_those_that_the_caller_may_see_and_who_asks_by_a_hidden_one_finds_nothing(
+    told: tuple[Served, str],
+) -> None:
+    served, url = told
+    (head,) = served.get("/incidents")["items"]
+    shown = head["causes"][0]["user"]
+    assert shown.startswith("user-") and not served.get("/incidents", user="u1")["items"]
+    assert len(served.get("/incidents", user=shown)["items"]) == 1
+    seen = served.http.get("/api/v1/incidents", params={"user": "u1"}, headers=operator(url, "otto")).json()["items"]
+    assert seen[0]["causes"][0]["user"] == "u1"
+    victim = served.get(f"/incidents/{head['incident_id']}")["victims"][0]
+    assert victim["user"].startswith("user-")
+
+
+def test_the_table_file_has_a_row_an_incident(told: tuple[Served, str]) -> None:
+    served, _ = told
+    answered = served.http.get("/api/v1/incidents/export", params={"job": "2"})
+    assert answered.headers["content-type"].startswith("text/csv")
+    (row,) = csv.DictReader(io.StringIO(answered.text))
+    (head,) = served.get("/incidents")["items"]
+    assert (row["causes"], row["title"], float(row["node_hours"])) == ("2", head["title"], head["node_hours"])
+
+
+def test_a_note_stays_with_who_wrote_it_and_bad_ones_are_refused(told: tuple[Served, str]) -> None:
+    served, url = told
+    (head,) = served.get("/incidents")["items"]
+    path, key = f"/api/v1/incidents/{head['incident_id']}/notes", operator(url, "ada")
+    made = served.http.post(path, json={"text": " Held job 2. "}, headers=key)
+    assert made.status_code == 201 and made.json()["text"] == "Held job 2."
+    kept = served.http.get(f"/api/v1/incidents/{head['incident_id']}", headers=key).json()["notes"]
+    assert [(note["author"], note["text"]) for note in kept] == [("ada", "Held job 2.")]
+    assert served.get(f"/incidents/{head['incident_id']}")["notes"][0]["author"].startswith("user-")
+    for text in ("", "   ", "x" * 2001, "a\0b"):
+        assert served.http.post(path, json={"text": text}, headers=key).status_code == 422
+    assert served.http.post("/api/v1/incidents/999/notes", json={"text": "x"}, headers=key).status_code == 404
+    assert "there is no incident 999" in served.refused("/incidents/999", 404)["detail"]
+
+
+def test_the_command_prints_what_the_page_shows(told: tuple[Served, str]) -> None:
+    served, url = told
+    (head,) = served.get("/incidents")["items"]
+    one = served.get(f"/incidents/{head['incident_id']}")
+    for where in (["--db", url], ["--url", str(served.http.base_url)]):
+        listed = CliRunner().invoke(cli, ["incidents", "--fabric", head["fabric"], *where])
+        assert listed.exit_code == 0 and head["title"] in listed.output, listed.output
+        shown = CliRunner().invoke(cli, ["incidents", str(head["incident_id"]), *where])
+        assert one["detail"] in shown.output and "slowed: job 1, " in shown.output, shown.output
+    empty = CliRunner().invoke(cli, ["incidents", "--state", "open", "--db", url])
+    assert empty.output == "No incident is stored for this.\n"
+    missing = CliRunner().invoke(cli, ["incidents", "999", "--db", url])
+    assert missing.exit_code == 1

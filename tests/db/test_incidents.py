@@ -1,0 +1,217 @@
+"""Incidents in a real database: they live as long as their cause, live and afterwards alike, and nobody has one where nothing is planted."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from support.planted_machine import BEGIN_S, planted, run_of
+
+from flitwatch_db import connect
+from flitwatch_db.alerts import signals
+from flitwatch_db.incidents import shown, store
+from flitwatch_db.incidents.update import update
+from flitwatch_db.jobs.explanation import explain
+from flitwatch_db.jobs.incident import incident
+from flitwatch_domain.alerts import read_rule
+from flitwatch_domain.incidents import IncidentDetail
+
+#: The culprit runs from minute 6 to 14, the slow job until minute 10.
+CULPRIT_S, SLOW_END_S, CULPRIT_END_S = 360, 600, 840
+DAY_S = 86_400
+
+
+def day(url: str, slow: bool = True) -> None:
+    planted(url, (60, CULPRIT_S, -3600, 420), count=18, ends_s=(SLOW_END_S, CULPRIT_END_S, None, None))
+    run_of(url, "1", [(CULPRIT_S - 5, 10_000)] if slow else [], SLOW_END_S)
+
+
+def at(conn: Any, second: float) -> list[int]:
+    return update(conn, BEGIN_S + second)
+
+
+def only(conn: Any) -> IncidentDetail:
+    heads = shown.heads(conn, shown.Asked(), 10)
+    assert len(heads) == 1, heads
+    found = shown.detail(conn, heads[0]["incident_id"])
+    assert isinstance(found, dict)
+    return found
+
+
+def since(moment: datetime | None) -> float:
+    assert moment is not None
+    return moment.timestamp() - BEGIN_S
+
+
+def test_it_opens_while_the_job_is_slow_and_lasts_as_long_as_its_cause(embedded_db: str) -> None:
+    day(embedded_db)
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        with connect(embedded_db, role="owner") as owner:
+            # As the scheduler says while they run.
+            owner.execute("UPDATE job SET end_ts = NULL, state = 'RUNNING'")
+        assert at(conn, 300) == []
+        assert len(at(conn, 480)) == 1
+        found = only(conn)
+        assert (found["state"], found["ended"]) == ("open", None)
+        assert [cause["job_id"] for cause in found["causes"]] == ["2"]
+        assert found["causes"][0]["part"] is not None and found["causes"][0]["part"] > 0.6
+        assert [one["job_id"] for one in found["victims"]] == ["1"] and found["slow_now"] == 1
+        assert abs(since(found["began"]) - CULPRIT_S) <= 60
+        assert found["title"].startswith("Job 2 slows job 1 since ")
+        with connect(embedded_db, role="owner") as owner:
+            owner.execute("UPDATE job SET end_ts = to_timestamp(%s), state = 'COMPLETED' WHERE job_id = '1'", [BEGIN_S + SLOW_END_S])  # fmt: skip
+        at(conn, 780)
+        found = only(conn)
+        assert (found["state"], found["slow_now"]) == ("open", 0)
+        assert found["title"].startswith("Job 2 slowed job 1 and still keeps their links busy, since ")
+        with connect(embedded_db, role="owner") as owner:
+            owner.execute("UPDATE job SET end_ts = to_timestamp(%s), state = 'COMPLETED' WHERE job_id = '2'", [BEGIN_S + CULPRIT_END_S])  # fmt: skip
+        at(conn, 1000)
+        found = only(conn)
+    assert found["state"] == "over" and abs(since(found["ended"]) - CULPRIT_END_S) <= 60
+    # Six tenths more a step from minute 6 to 10.
+    true_s = (SLOW_END_S - CULPRIT_S) * 0.6 / 1.6
+    victim = found["victims"][0]
+    assert abs(victim["lost_s"] - true_s) <= 16 and victim["lost_low_s"] < victim["lost_s"] < victim["lost_high_s"]
+    assert found["node_hours"] == pytest.approx(victim["lost_s"] * 128 / 3600)
+    assert found["node_hours_low"] < found["node_hours"] < found["node_hours_high"]
+
+
+def test_history_says_what_was_said_live(embedded_db: str) -> None:
+    day(embedded_db)
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        at(conn, 3 * DAY_S)
+        found = only(conn)
+        assert at(conn, 3 * DAY_S + 60) == [], "what is over stays as it is"
+    assert found["state"] == "over" and [cause["job_id"] for cause in found["causes"]] == ["2"]
+    assert abs(since(found["began"]) - CULPRIT_S) <= 60 and abs(since(found["ended"]) - CULPRIT_END_S) <= 60
+    held = {round(since(one["at"])): one for one in found["minutes"]}
+    assert found["quiet"] is not None
+    for minute in range(CULPRIT_S + 60, CULPRIT_END_S - 60, 60):
+        assert held[minute]["part"] is not None and held[minute]["part"] > 0.5
+        assert held[minute]["waiting"] > 2 * found["quiet"]
+
+
+def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) -> None:
+    day(embedded_db)
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        at(conn, 2000)
+        found = only(conn)
+        culprit, victim, other = (explain(conn, job, now_s=BEGIN_S + 2000) for job in "214")
+        slowed = culprit["slowed"]
+        assert slowed is not None and slowed["jobs"] == 1 and slowed["incidents"] == [found["incident_id"]]
+        assert slowed["lost_s"] == pytest.approx(found["lost_s"])
+        assert culprit["chain"][0]["part"] == "slowed" and "Slowed 1 job by 1:" in culprit["chain"][0]["text"]
+        assert (victim["incident_id"], victim["slowed"]) == (found["incident_id"], None)
+        assert (other["incident_id"], other["slowed"]) == (None, None)
+        # Nothing of it is known before it begins.
+        assert explain(conn, "3", now_s=BEGIN_S + 300)["slowed"] is None
+        fabric_id = conn.execute("SELECT fabric_id FROM fabric").fetchone()[0]
+        during = incident(conn, fabric_id, BEGIN_S + 700)
+        assert (during["verdict"], during["incident_id"]) == ("incident", found["incident_id"])
+        assert during["aggressor"] is not None and during["aggressor"]["job_id"] == "2"
+        after = incident(conn, fabric_id, BEGIN_S + 2000)
+        assert after["verdict"] != "incident" and after["last"] is not None
+        assert (after["last"]["incident_id"], after["last"]["title"]) == (found["incident_id"], found["title"])
+
+
+def test_a_day_without_slow_jobs_has_none_and_so_has_slowness_that_no_network_carries(embedded_db: str) -> None:
+    day(embedded_db, slow=False)
+    # Slow, while nothing is in its way: the culprit is gone.
+    run_of(embedded_db, "4", [(900, 10_000)], 1080, start_s=420)
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        for second in (480, 1000, 1200, DAY_S):
+            at(conn, second)
+        assert shown.heads(conn, shown.Asked(), 10) == []
+
+
+def test_what_the_whole_run_does_not_confirm_is_withdrawn(embedded_db: str) -> None:
+    day(embedded_db)
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        with connect(embedded_db, role="owner") as owner:
+            owner.execute("UPDATE job SET end_ts = NULL, state = 'RUNNING' WHERE job_id = '1'")
+        at(conn, 480)
+        assert only(conn)["state"] == "open"
+        with connect(embedded_db, role="owner") as owner:
+            owner.execute("UPDATE job SET end_ts = to_timestamp(%s), state = 'COMPLETED' WHERE job_id = '1'", [BEGIN_S + SLOW_END_S])  # fmt: skip
+            # The clocks of its steps were wrong.
+            owner.execute(
+                "UPDATE run_step SET time_s = 10 WHERE run_id = (SELECT run_id FROM run WHERE run_key = 'own-1')"
+            )
+        at(conn, 1000)
+        found = only(conn)
+    assert (found["state"], found["slowed"], found["node_hours"]) == ("withdrawn", 0, 0)
+    assert found["title"] == found["detail"] and found["ended"] is not None
+
+
+def test_an_alert_opens_with_it_says_who_and_ends_with_it(embedded_db: str) -> None:
+    day(embedded_db)
+    rule = read_rule({"name": "incident", "signal": "incident", "above": 1, "every": 60, "summary": "{title}"})
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        at(conn, 2000)
+        found = only(conn)
+        samples = signals.samples(conn, rule, BEGIN_S, BEGIN_S + 2000)
+    assert {dict(one.labels)["incident"] for one in samples} == {str(found["incident_id"])}
+    by_second = {one.at_s - BEGIN_S: one for one in samples}
+    assert min(second for second, one in by_second.items() if one.value) == pytest.approx(CULPRIT_S, abs=60)
+    assert max(second for second, one in by_second.items() if one.value) == pytest.approx(CULPRIT_END_S, abs=60)
+    assert by_second[1980].value == 0
+    assert rule.described(by_second[480]) == found["title"] and by_second[480].evidence["causes"] == ["2"]
+
+
+def _finding(conn: Any, since_s: float, until_s: float | None, *causes: str) -> Any:
+    named = []
+    for job in causes:
+        row = conn.execute("SELECT job_pk FROM job WHERE job_id = %s", [job]).fetchone()
+        named.append({"job_pk": row[0], "job_id": job, "part": 0.9 / len(causes)})
+    low, until = (None if one is None else datetime.fromtimestamp(BEGIN_S + one, UTC) for one in (since_s, until_s))
+    slow = {"since": low, "since_low": low, "until": until, "factor": 1.5, "lost_s": 60.0, "lost_low_s": 50.0, "lost_high_s": 70.0}  # fmt: skip
+    return {"verdict": "named", "reasons": [], "slowdown": slow, "named": named, "links": [], "remedies": [], "quiet": None}  # fmt: skip
+
+
+def test_two_that_turn_out_to_be_one_become_one_and_the_number_of_the_later_still_leads_there(embedded_db: str) -> None:
+    day(embedded_db)
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        fabric_id = conn.execute("SELECT fabric_id FROM fabric").fetchone()[0]
+        pk = dict(conn.execute("SELECT job_id, job_pk FROM job").fetchall())
+
+        def keep(job: str, since_s: float, until_s: float | None, *causes: str) -> int:
+            with conn.transaction():
+                return store.keep(conn, fabric_id, pk[job], True, _finding(conn, since_s, until_s, *causes), False)
+
+        first, second = keep("1", 360, None, "2"), keep("3", 400, None, "4")
+        assert first != second
+        note = store.add_note(conn, second, "ada", "Asked the owner to wait.")
+        assert note is not None
+        # The second job's whole wait comes with job 2 too.
+        assert keep("3", 400, None, "4", "2") == first
+        assert shown.detail(conn, second) == first
+        found = only(conn)
+        assert {one["job_id"] for one in found["victims"]} == {"1", "3"}
+        assert [cause["job_id"] for cause in found["causes"]] == ["2", "4"]
+        assert [one["text"] for one in found["notes"]] == ["Asked the owner to wait."]
+        # Long after it is over, the same cause makes another.
+        conn.execute("UPDATE incident SET ended_at = to_timestamp(%s)", [BEGIN_S + 840])
+        assert keep("1", 5000, 5600, "2") not in (first, second)
+
+
+def test_a_list_can_be_narrowed_and_is_read_in_pages(embedded_db: str) -> None:
+    day(embedded_db)
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        fabric_id = conn.execute("SELECT fabric_id FROM fabric").fetchone()[0]
+        pk = dict(conn.execute("SELECT job_id, job_pk FROM job").fetchall())
+        kept = []
+        for number in range(4):
+            begin = -9000 * (number + 1)
+            with conn.transaction():
+                kept.append(store.keep(conn, fabric_id, pk["1"], True, _finding(conn, begin, begin + 100, "2" if number % 2 else "3"), True))  # fmt: skip
+        assert [one["incident_id"] for one in shown.heads(conn, shown.Asked(), 3)] == kept[:3], "the newest first"
+        assert [one["incident_id"] for one in shown.heads(conn, shown.Asked(), 3, kept[2])] == kept[3:]
+        numbers = [one["incident_id"] for one in shown.heads(conn, shown.Asked(user="u1"), 9)]
+        assert (
+            numbers == [kept[1], kept[3]] == [one["incident_id"] for one in shown.heads(conn, shown.Asked(job="2"), 9)]
+        )
+        assert shown.heads(conn, shown.Asked(user="u0"), 9) == [], "who is slowed has caused nothing"
+        span = shown.Asked(from_s=BEGIN_S - 20_000, to_s=BEGIN_S - 10_000, state="open")
+        assert [one["incident_id"] for one in shown.heads(conn, span, 9)] == kept[1:]
