@@ -100,7 +100,7 @@ class IncidentAlert(TypedDict):
 
 
 class IncidentNote(TypedDict):
-    """What somebody did about an incident."""
+    """What was done about an incident."""
 
     note_id: int
     at: datetime

@@ -88,7 +88,7 @@ class IncidentAlert(BaseModel):
 
 
 class IncidentNote(BaseModel):
-    """What somebody did about an incident."""
+    """What was done about an incident."""
 
     note_id: int
     at: datetime

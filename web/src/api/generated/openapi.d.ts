@@ -5448,7 +5448,7 @@ export interface components {
         };
         /**
          * IncidentNote
-         * @description What somebody did about an incident.
+         * @description What was done about an incident.
          */
         IncidentNote: {
             /** Note Id */
