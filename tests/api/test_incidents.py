@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ from support.databases import Server
 from support.planted_machine import BEGIN_S, planted, run_of
 
 from api.conftest import Served, serving
+from flitwatch.hottest import _there, hottest
 from flitwatch.main import cli
 from flitwatch_api.settings import Settings
+from flitwatch_client import Client
 from flitwatch_db import connect
 from flitwatch_db.incidents.update import update
 from flitwatch_db.people import accounts as people
@@ -25,7 +28,7 @@ HEADS = {"incident_id", "state", "fabric", "title", "causes", "node_hours", "slo
 def told(_embedded_template: Server):
     """A stored incident: job 2 of u1 slowed job 1 of u0."""
     url = _embedded_template.create()
-    planted(url, (60, 360, -3600, 420), count=16, ends_s=(600, 840, None, None))
+    planted(url, (60, 360, -3600, 420), count=13, ends_s=(600, 840, None, None))
     run_of(url, "1", [(355, 10_000)], 600)
     with connect(url, role="writer", autocommit=True) as conn:
         update(conn, BEGIN_S + 3000)
@@ -61,6 +64,21 @@ def test_list_page_search_and_job_tell_the_same(told: tuple[Served, str]) -> Non
 def test_a_list_is_narrowed(told: tuple[Served, str], asked: dict[str, Any], found: int) -> None:
     served, _ = told
     assert len(served.get("/incidents", **asked)["items"]) == found
+
+
+def test_top_says_what_home_says_and_nothing_of_a_job_that_began_within_its_window(told: tuple[Served, str]) -> None:
+    served, _ = told
+    (machine,) = served.get("/fabrics")["items"]
+    with Client(str(served.http.base_url)) as fw:
+        found = hottest(fw, machine["name"], "ratio", 10)
+    home = served.get("/incident", fabric=machine["name"], at=found["at"])
+    roles = {job["job_id"]: job["role"] for job in found["jobs"]}
+    assert found["incident"] == home["title"] and home["verdict"] == "incident", found
+    assert roles["2"] == "causes it" and roles["4"] is None
+    assert _there("2026-01-01T00:00:00Z", datetime(2026, 1, 1, tzinfo=UTC))
+    assert not _there("2026-01-01T00:00:01Z", datetime(2026, 1, 1, tzinfo=UTC))
+    held = served.get(f"/fabrics/{machine['name']}/occupancy", at=found["at"])
+    assert held["nodes_held"] == sum(job["nodes"] for job in held["jobs"])
 
 
 def test_names_are_those_that_the_caller_may_see_and_who_asks_by_a_hidden_one_finds_nothing(

@@ -117,7 +117,7 @@ def test_occupancy_at_a_moment(api: Served, world: World) -> None:
     assert datetime.fromisoformat(newest["at"]).timestamp() == THROUGH and {j["job_id"] for j in newest["jobs"]} == {
         "101"
     }
-    assert api.get("/fabrics/still/occupancy") == {"at": None, "jobs": []}
+    assert api.get("/fabrics/still/occupancy") == {"at": None, "nodes_held": 0, "jobs": []}
 
 
 def test_steps_stand_beside_other_runs_of_the_application(api: Served, world: World) -> None:

@@ -62,6 +62,8 @@ def test_top_lists_what_rest_says(api: Served, world: World, capfd) -> None:
     found = answered(capfd, "top", "--url", api.url, "--fabric", "small", "--most", "3")
     stalls = api.get("/fabrics/small/stalls")
     assert (found["at"], found["window_s"], found["simulated"]) == (stalls["at"], stalls["window_s"], True)
+    # The incident is what home says at the window's end.
+    assert found["incident"] == api.get("/incident", fabric="small", at=stalls["at"])["title"]
     links = api.get("/fabrics/small/links/hot", at=stalls["at"], limit=3)
     assert found["links"] == links["items"] and found["links_counted"] == links["links_counted"]
     routers = stalls["routers"]

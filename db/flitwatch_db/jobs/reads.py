@@ -262,13 +262,26 @@ async def holding(
     return await _rows(
         conn,
         SQL("""
-            SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, array_agg(DISTINCT n.router ORDER BY n.router) AS routers
+            SELECT j.job_pk, j.job_id, j.user_name AS "user", j.name, j.nodes, j.start_ts AS start, array_agg(DISTINCT n.router ORDER BY n.router) AS routers
             FROM job j JOIN job_node n USING (job_pk)
             WHERE n.fabric_id = %(fabric)s AND n.router IS NOT NULL AND (%(router)s::int IS NULL OR n.router = %(router)s) {then}
             GROUP BY j.job_pk ORDER BY count(*) DESC, j.job_pk LIMIT %(limit)s
         """).format(then=then),
         {"fabric": fabric_id, "at": at, "limit": limit, "router": router},
     )
+
+
+async def nodes_held(conn: Connection, fabric_id: int, at: datetime | None) -> int:
+    """Nodes of a fabric that jobs hold at a moment, each once: the end of one job may be known after the next has begun on its nodes."""
+    then = SQL("" if at is None else f"AND j.start_ts <= %(at)s AND {end_or(_INFINITY, 'j.')} > %(at)s")
+    rows = await _rows(
+        conn,
+        SQL(
+            "SELECT count(DISTINCT n.node) AS nodes FROM job j JOIN job_node n USING (job_pk) WHERE n.fabric_id = %(fabric)s {then}"
+        ).format(then=then),
+        {"fabric": fabric_id, "at": at},
+    )
+    return int(rows[0]["nodes"])
 
 
 async def starts(conn: Connection, fabric_id: int, from_: datetime, to: datetime, limit: int) -> list[Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from flitwatch.tables import UNKNOWN, clean, number, sparkline, text
@@ -39,16 +40,17 @@ class HotGroup(RouterSums):
 
 
 class HotJob(RouterSums):
-    """A job; its routers carry others' traffic too."""
+    """A job; its routers carry others' traffic too. `role` in the present incident: causes it, slowed, or none."""
 
     job_id: str
+    role: str | None
     user: str | None
     name: str | None
     nodes: int | None
 
 
 class HotLists(TypedDict):
-    """The window, and the hottest groups, links and jobs in it; `technology` says what `flits` and `stall_cycles` count."""
+    """The window, and the hottest groups, links and jobs in it; `technology` says what `flits` and `stall_cycles` count, `incident` what home says at its end."""
 
     fabric: str
     technology: str
@@ -59,6 +61,7 @@ class HotLists(TypedDict):
     snapshot: bool
     note: str | None
     sort: str
+    incident: str
     groups: list[HotGroup]
     links: list[models.HotLink]
     links_counted: int
@@ -103,14 +106,21 @@ def hottest(fw: Client, machine: str | None, sort: str, most: int) -> HotLists:
         {"group": group, **_sums(routers, known), "past_ratio": past.get(group, [])}
         for group, routers in groups.items()
     ]
+    present = fw.api.incident(fabric=str(chosen["id"]), at=at)
+    roles = {one["job_pk"]: "slowed" for one in present["victims"]}
+    if present["aggressor"] is not None and present["verdict"] == "incident":
+        roles[present["aggressor"]["job_pk"]] = "causes it"
     jobs = fw.api.occupancy(str(chosen["id"]), at=at)["jobs"] if at else []
+    begin = None if at is None else datetime.fromisoformat(at) - timedelta(seconds=stalls["window_s"] or 0)
     by_job: list[HotJob] = [
         {
             "job_id": job["job_id"],
+            "role": roles.get(job["job_pk"]),
             "user": job["user"],
             "name": job["name"],
             "nodes": job["nodes"],
-            **_sums(job["routers"], known),
+            # What its routers counted before it began is not of this job.
+            **_sums(job["routers"], known if _there(job["start"], begin) else {}),
         }
         for job in jobs
     ]
@@ -125,6 +135,7 @@ def hottest(fw: Client, machine: str | None, sort: str, most: int) -> HotLists:
         "snapshot": chosen["snapshot"],
         "note": stalls.get("note") or links["note"],
         "sort": sort,
+        "incident": present["title"],
         "groups": _first(by_group, sort, most),
         "links": _first(links["items"], sort, most),
         "links_counted": links["links_counted"],
@@ -144,6 +155,11 @@ def _chosen(machines: Sequence[Any], asked: str | None) -> Any:
     raise NotFound(
         f"the platform has no machine {asked}", advice=f"It has {', '.join(one['name'] for one in machines)}."
     )
+
+
+def _there(start: str | None, begin: datetime | None) -> bool:
+    """Whether a job ran since the window began."""
+    return start is None or begin is None or datetime.fromisoformat(start) <= begin
 
 
 def _sums(routers: Sequence[int], known: dict[int, tuple[float, float]]) -> RouterSums:
@@ -197,7 +213,7 @@ def headline(found: HotLists) -> str:
     simulated = " (simulated)" if found["simulated"] else ""
     order = _figure_names(found)[SORTS.index(found["sort"])]
     note = f"; {clean(found['note'])}" if found["note"] else ""
-    return f"{clean(found['fabric'])}{simulated}, {when}, by {order}{note}"
+    return f"{clean(found['fabric'])}{simulated}, {when}, by {order}{note}\n{clean(found['incident'])}"
 
 
 def lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], list[list[str]], list[str]]]:
@@ -212,13 +228,21 @@ def lists(found: HotLists, drawn: bool) -> list[tuple[str, list[str], list[list[
         for row in found["links"]
     ]
     jobs = [
-        [text(row["job_id"]), text(row["user"]), text(row["name"]), text(row["nodes"]), *_figures(row), _counted(row)]
+        [
+            text(row["job_id"]),
+            text(row["user"]),
+            text(row["name"]),
+            text(row["role"]) if row["role"] else "",
+            text(row["nodes"]),
+            *_figures(row),
+            _counted(row),
+        ]
         for row in found["jobs"]
     ]
     return [
         ("Groups", ["group", *figures, "routers counted", *past], groups, past),
         (f"Links (of {found['links_counted']} counted)", ["link", "class", *figures, "jobs"], links, ["link", "class", "jobs"]),
-        (f"Jobs ({found['jobs_running']} running), all traffic on their routers", ["job", "user", "name", "nodes", *figures, "routers counted"], jobs, ["job", "user", "name"]),
+        (f"Jobs ({found['jobs_running']} running), all traffic on their routers", ["job", "user", "name", "incident", "nodes", *figures, "routers counted"], jobs, ["job", "user", "name", "incident"]),
     ]  # fmt: skip
 
 

@@ -908,6 +908,7 @@ class JobOnFabric(TypedDict):
     user: str | None
     name: str | None
     nodes: int | None
+    start: str | None
     routers: list[int]
 
 
@@ -1378,6 +1379,7 @@ class Observed(TypedDict):
 
 class Occupancy(TypedDict):
     at: str | None
+    nodes_held: int
     jobs: list[JobOnFabric]
 
 

@@ -14,6 +14,7 @@ from flitwatch_api.parameters import Cluster, CursorText, FabricId, JobId, Limit
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.fabrics import reads as fabrics
+from flitwatch_db.jobs import reads
 from flitwatch_domain.errors import BadRequest
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
@@ -90,4 +91,6 @@ async def occupancy(
         complete = await platform.topologies.complete_s(conn, topology.head)
         at = None if complete is None else float(complete)
     shown = None if topology.head.snapshot else moment(at)
-    return answer({"at": shown, "jobs": await service.holders(conn, names, topology, at)})
+    jobs = await service.holders(conn, names, topology, at)
+    held = await reads.nodes_held(conn, topology.head.fabric_id, shown) if jobs else 0
+    return answer({"at": shown, "nodes_held": held, "jobs": jobs})

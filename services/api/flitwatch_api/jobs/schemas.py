@@ -110,6 +110,7 @@ class JobOnFabric(BaseModel):
     user: str | None
     name: str | None
     nodes: int | None
+    start: datetime | None
     routers: list[int]
 
 
@@ -117,4 +118,7 @@ class Occupancy(BaseModel):
     """Jobs that hold routers at a moment; of a snapshot those that its snapshot names."""
 
     at: datetime | None
+    nodes_held: int = Field(
+        description="Nodes that jobs hold, each once: two jobs of one node count both in `jobs`, as while the end of the first is on its way."
+    )
     jobs: list[JobOnFabric]

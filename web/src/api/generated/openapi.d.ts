@@ -5751,6 +5751,8 @@ export interface components {
             name: string | null;
             /** Nodes */
             nodes: number | null;
+            /** Start */
+            start: string | null;
             /** Routers */
             routers: number[];
         };
@@ -7028,6 +7030,11 @@ export interface components {
         Occupancy: {
             /** At */
             at: string | null;
+            /**
+             * Nodes Held
+             * @description Nodes that jobs hold, each once: two jobs of one node count both in `jobs`, as while the end of the first is on its way.
+             */
+            nodes_held: number;
             /** Jobs */
             jobs: components["schemas"]["JobOnFabric"][];
         };
