@@ -1,0 +1,142 @@
+"""Four planted incidents, and what REST, the command line, the alert and the exported evidence say of each: the same, and right.
+
+The aggressor starts beside a running job; goes on after its victim ended; was there before its victim started; and all of it is history, of which minutes are left.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from support.databases import Server
+from support.planted_machine import BEGIN_S, planted, run_of
+
+from api.conftest import Served, serving
+from flitwatch.main import cli
+from flitwatch_alerting.config import read_config
+from flitwatch_alerting.evaluate import dry_run
+from flitwatch_api.settings import Settings
+from flitwatch_db import connect
+from flitwatch_db.incidents.update import update
+from flitwatch_db.jobs import evidence
+
+CULPRIT_S, CULPRIT_END_S = 360, 840
+
+
+@dataclass(frozen=True)
+class Case:
+    """A planted incident: when the slow job runs, when the product is asked, and whether minutes are all that is left; seconds."""
+
+    start_s: int
+    end_s: int
+    asked_s: int
+    aged: bool = False
+
+    @property
+    def slow_s(self) -> float:
+        """When the job became slow."""
+        return max(self.start_s, CULPRIT_S)
+
+    @property
+    def job_is_over(self) -> bool:
+        return self.asked_s >= self.end_s
+
+    @property
+    def over(self) -> bool:
+        return self.asked_s >= CULPRIT_END_S
+
+
+CASES = {
+    "the aggressor starts": Case(60, 720, 600),
+    "the victim ended and the aggressor goes on": Case(60, 600, 780),
+    "the victim starts inside": Case(480, 960, 700),
+    "history by the minute": Case(60, 600, 3 * 86_400, aged=True),
+    "a victim inside, by the minute": Case(480, 820, 3 * 86_400, aged=True),
+}
+
+
+@pytest.fixture(scope="module", params=CASES.values(), ids=CASES.keys())
+def told(request: pytest.FixtureRequest, _embedded_template: Server) -> Iterator[tuple[Served, str, Case]]:
+    case = request.param
+    url = _embedded_template.create()
+    planted(url, (case.start_s, CULPRIT_S, -3600, 420), count=min(18, case.asked_s // 60), ends_s=(case.end_s, CULPRIT_END_S, None, None))  # fmt: skip
+    run_of(url, "1", [(CULPRIT_S - 5, 10_000)], min(case.end_s, case.asked_s), start_s=case.start_s)
+    with connect(url, role="owner") as owner:
+        owner.execute("UPDATE job SET end_ts = NULL, state = 'RUNNING' WHERE end_ts > to_timestamp(%s)", [BEGIN_S + case.asked_s])  # fmt: skip
+        if case.aged:
+            for table in ("router_1s", "endpoint_1s", "port_10s"):
+                owner.execute(f"DELETE FROM {table}")
+        owner.commit()
+    with connect(url, role="writer", autocommit=True) as conn:
+        # As the engine does, from when the job is slow until now; of history once.
+        for second in [*([] if case.aged else range(int(case.slow_s) + 60, case.asked_s, 60)), case.asked_s]:
+            update(conn, BEGIN_S + second)
+    with serving(Settings(db=url)) as served:
+        yield served, url, case
+    _embedded_template.drop(url)
+
+
+def test_rest_names_the_planted_job_on_home_its_own_page_its_victims_and_the_incidents(
+    told: tuple[Served, str, Case],
+) -> None:
+    served, _, case = told
+    at = BEGIN_S + case.asked_s
+    (head,) = served.get("/incidents")["items"]
+    assert [cause["job_id"] for cause in head["causes"]] == ["2"] and head["slowed"] == 1
+    assert head["state"] == ("over" if case.over else "open")
+    made = served.get("/jobs/1/explanation", at=at)
+    assert (made["verdict"], made["named"], made["incident_id"]) == ("named", "2", head["incident_id"])
+    assert served.get("/jobs/2/explanation", at=at)["slowed"]["incidents"] == [head["incident_id"]]
+    for other in ("3", "4"):
+        assert served.get(f"/jobs/{other}/explanation", at=at)["slowed"] is None
+    home = served.get("/incident", fabric=head["fabric"], at=at)
+    if case.over:
+        assert home["verdict"] != "incident"
+        home = served.get("/incident", fabric=head["fabric"], at=BEGIN_S + CULPRIT_END_S + 600)["last"]
+    else:
+        assert home["verdict"] == "incident"
+    assert (home["incident_id"], home["aggressor"]["job_id"]) == (head["incident_id"], "2")
+    assert "ob 2 slow" in home["title"] and "ob 2 slow" in head["title"]
+
+
+def test_the_command_line_says_so_too(told: tuple[Served, str, Case]) -> None:
+    served, url, case = told
+    (head,) = served.get("/incidents")["items"]
+    at = ["--at", str(BEGIN_S + case.asked_s)]
+    culprit = CliRunner().invoke(cli, ["job", "2", "--db", url, *at])
+    assert "slowed: Slowed 1 job by " in culprit.output and f"incident {head['incident_id']})" in culprit.output
+    victim = json.loads(CliRunner().invoke(cli, ["job", "1", "--db", url, "--json", *at]).output)
+    assert (victim["named"], victim["incident_id"]) == ("2", head["incident_id"])
+    assert head["title"] in CliRunner().invoke(cli, ["incidents", "--db", url]).output
+
+
+def test_the_alert_names_it_while_it_lasts(told: tuple[Served, str, Case]) -> None:
+    served, url, case = told
+    (head,) = served.get("/incidents")["items"]
+    rule = next(one for one in read_config().rules if one.signal == "incident")
+    with connect(url, role="reader") as conn:
+        (fired,) = dry_run(conn, rule, BEGIN_S, BEGIN_S + min(case.asked_s, 1800))["alerts"]
+    assert fired["labels"]["incident"] == str(head["incident_id"]) and fired["summary"] == head["title"]
+    assert abs(fired["fired_s"] - BEGIN_S - CULPRIT_S) <= 130, fired
+    if case.over:
+        assert fired["resolved_s"] is not None and abs(fired["resolved_s"] - BEGIN_S - CULPRIT_END_S) <= 90
+    else:
+        assert fired["resolved_s"] is None
+
+
+def test_what_is_exported_says_so_too(told: tuple[Served, str, Case], tmp_path: Path) -> None:
+    served, url, case = told
+    (head,) = served.get("/incidents")["items"]
+    page = served.http.get("/api/v1/jobs/1/case", params={"at": BEGIN_S + case.asked_s}).text
+    assert "job 2" in page
+    with connect(url, role="reader") as conn:
+        evidence.export(conn, "1", tmp_path / "case.zip")
+    with zipfile.ZipFile(tmp_path / "case.zip") as archive:
+        filed = json.loads(archive.read("explanation.json"))
+    assert (filed["named"], filed["incident_id"]) == ("2", head["incident_id"])
+    assert head["title"] in served.http.get("/api/v1/incidents/export").text
