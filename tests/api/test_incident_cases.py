@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from support.databases import Server
@@ -102,6 +103,30 @@ def test_rest_names_the_planted_job_on_home_its_own_page_its_victims_and_the_inc
         assert home["verdict"] == "incident"
     assert (home["incident_id"], home["aggressor"]["job_id"]) == (head["incident_id"], "2")
     assert "ob 2 slow" in home["title"] and "ob 2 slow" in head["title"]
+
+
+def test_home_and_the_jobs_pages_agree_at_every_moment(told: tuple[Served, str, Case]) -> None:
+    """Whom home names the slow jobs name, whom a slow job names home names, and nobody is there who does not run."""
+    served, _, case = told
+    (machine,) = served.get("/fabrics")["items"]
+    rng = np.random.default_rng(5)
+    for second in np.sort(rng.uniform(case.start_s + 20, min(case.asked_s, 1000), 12)).tolist():
+        at = BEGIN_S + second
+        home = served.get("/incident", fabric=machine["name"], at=at)
+        running = {job["job_id"] for job in served.get(f"/fabrics/{machine['name']}/occupancy", at=at)["jobs"]}
+        pages = {job: served.get(f"/jobs/{job}/explanation", at=at) for job in sorted(running)}
+        slow_now = {
+            job for job, page in pages.items() if page["slowdown"] is not None and page["slowdown"]["until"] is None
+        }
+        named_now = {pages[job]["named"] for job in slow_now if pages[job]["named"] is not None}
+        if named_now:
+            assert home["verdict"] == "incident" and home["aggressor"]["job_id"] in named_now, (second, home["title"])
+        if home["verdict"] == "incident":
+            who = home["aggressor"]["job_id"]
+            assert who == "2" and who in running, (second, home["title"])
+            for victim in home["victims"]:
+                assert served.get(f"/jobs/{victim['job_id']}/explanation", at=at)["named"] == who
+        assert {one["job_id"] for one in home["others"]} <= slow_now
 
 
 def test_the_command_line_says_so_too(told: tuple[Served, str, Case]) -> None:

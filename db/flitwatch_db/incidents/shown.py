@@ -79,9 +79,12 @@ def head(conn: Conn, incident_id: int) -> IncidentHead:
     return found[0]
 
 
-def summary(conn: Conn, found: IncidentHead) -> IncidentSummary:
-    """An incident as home shows it."""
-    victims = _victims(conn, [found["incident_id"]]).get(found["incident_id"], [])
+def summary(conn: Conn, found: IncidentHead, at_s: float) -> IncidentSummary | None:
+    """An incident as home shows it at a moment: with the jobs that it no longer slows then. None where there is none of them."""
+    held = _victims(conn, [found["incident_id"]]).get(found["incident_id"], [])
+    victims = [one for one in held if one.over_by(at_s)]
+    if not victims:
+        return None
     first = found["causes"][0] if found["causes"] else None
     told = [
         one
@@ -233,6 +236,11 @@ class Victim:
     def weight(self) -> float:
         """Node-seconds that it lost."""
         return float((self.row["nodes"] or 1) * self.row["lost_s"])
+
+    def over_by(self, at_s: float) -> bool:
+        """Whether it was no longer slow at a moment, or had ended."""
+        ends = [end for end in (self.row["until_at"], self.row["end"]) if end is not None]
+        return bool(ends) and min(ends).timestamp() <= at_s
 
     @property
     def slow_now(self) -> bool:

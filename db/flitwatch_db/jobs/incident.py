@@ -48,13 +48,13 @@ def incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident
         who = made["aggressor"]["job_pk"]
         held = [one for one in present if who in {cause["job_pk"] for cause in one["causes"]}]
         return {**made, "incident_id": held[0]["incident_id"] if held else None}
-    if present:
-        # Whom it slowed has ended or recovered, and its cause still keeps the links busy.
-        story = shown.summary(conn, present[0])
-        return {**made, **story, "verdict": "incident", "reasons": [], "others": made["others"]}
+    # Whom it slowed has ended or recovered, and its cause still keeps the links busy.
+    going_on = [story for one in present if (story := shown.summary(conn, one, now_s)) is not None]
+    if going_on:
+        return {**made, **going_on[0], "verdict": "incident", "reasons": [], "others": made["others"]}
     before = shown.Asked(fabric_id, state="over", from_s=now_s - LONGEST_AGO_S, to_s=now_s)
     last = shown.heads(conn, before, 1)
-    return {**made, "last": shown.summary(conn, last[0]) if last else None}
+    return {**made, "last": shown.summary(conn, last[0], now_s) if last else None}
 
 
 def running_with_steps(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:
