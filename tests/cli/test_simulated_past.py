@@ -47,6 +47,9 @@ def test_a_past_stands_in_minutes_hours_and_sums_of_the_fabric_and_in_no_second(
         assert conn.execute("SELECT count(*) FROM router_1s").fetchone() == (0,)
         cards = conn.execute("SELECT count(DISTINCT ts), sum(seconds) FROM endpoint_1h").fetchone()
         assert cards == (2, pytest.approx(5400 * len(cluster.fabric.endpoints)))
+        sums_of = "SELECT count(DISTINCT ts), sum(seconds), sum(tx_bytes), sum(rx_bytes) FROM"
+        hours, minutes = (conn.execute(f"{sums_of} {table}").fetchone() for table in ("endpoint_1h", "endpoint_1m"))
+        assert minutes is not None and minutes[0] == 90 and minutes[1:] == pytest.approx(hours[1:])
         newest = conn.execute("SELECT array_agg(DISTINCT extract(epoch FROM ts)::bigint) FROM router_1m").fetchone()
         assert newest is not None and sorted(newest[0]) == list(range(UNTIL_S - 5400, UNTIL_S, 60))
         told = conn.execute("SELECT payload FROM event WHERE kind = 'counters'").fetchone()

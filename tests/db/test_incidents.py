@@ -10,6 +10,7 @@ from support.planted_machine import BEGIN_S, planted, run_of
 
 from flitwatch_db import connect
 from flitwatch_db.alerts import signals
+from flitwatch_db.core.events import emit
 from flitwatch_db.incidents import shown, store
 from flitwatch_db.incidents.update import update
 from flitwatch_db.jobs.explanation import explain
@@ -114,6 +115,27 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
         after = incident(conn, fabric_id, BEGIN_S + 2000)
         assert after["verdict"] != "incident" and after["last"] is not None
         assert (after["last"]["incident_id"], after["last"]["title"]) == (found["incident_id"], found["title"])
+
+
+def test_jobs_are_looked_at_again_once_their_counters_come(embedded_db: str) -> None:
+    """An import brings the jobs first: nobody can be named, until it says that it has written counters of that time."""
+    day(embedded_db)
+    with connect(embedded_db, role="owner", autocommit=True) as owner:
+        for table in ("endpoint_1m", "endpoint_1h"):
+            owner.execute(f"CREATE TABLE away_{table} AS SELECT * FROM {table}")
+            owner.execute(f"DELETE FROM {table}")
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        at(conn, 3 * DAY_S)
+        assert shown.heads(conn, shown.Asked(), 10) == []
+        with connect(embedded_db, role="owner", autocommit=True) as owner:
+            for table in ("endpoint_1m", "endpoint_1h"):
+                owner.execute(f"INSERT INTO {table} SELECT * FROM away_{table}")
+        assert at(conn, 3 * DAY_S + 60) == [], "nobody has said so"
+        late = datetime.fromtimestamp(BEGIN_S, UTC).isoformat()
+        emit(conn, "counters", {"fabric_id": 1, "through": late, "routers": 1, "late_from": late})
+        assert len(at(conn, 3 * DAY_S + 120)) == 1
+        assert [cause["job_id"] for cause in only(conn)["causes"]] == ["2"]
+        assert at(conn, 3 * DAY_S + 180) == [], "once is enough"
 
 
 def test_a_day_without_slow_jobs_has_none_and_so_has_slowness_that_no_network_carries(embedded_db: str) -> None:

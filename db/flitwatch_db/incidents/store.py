@@ -132,6 +132,18 @@ def judged(conn: Conn, job_pk: int) -> None:
     conn.execute("INSERT INTO incident_judged (job_pk) VALUES (%s) ON CONFLICT DO NOTHING", [job_pk])
 
 
+def judge_again(conn: Conn, heard: int) -> int:
+    """Have jobs looked at anew whose counters came after they had been: as events later than `heard` tell. Return how many."""
+    return conn.execute(
+        """
+        DELETE FROM incident_judged g USING job j,
+            (SELECT min((payload ->> 'late_from')::timestamptz) AS late_from, max(at) AS at FROM event WHERE event_id > %s AND kind = 'counters' AND payload ? 'late_from') e
+        WHERE j.job_pk = g.job_pk AND j.end_ts >= e.late_from AND g.judged_at < e.at
+        """,
+        [heard],
+    ).rowcount
+
+
 def add_minutes(conn: Conn, incident_id: int, minutes: Sequence[Minute]) -> None:
     """Keep minutes that were looked at."""
     with conn.cursor() as cursor:

@@ -31,7 +31,7 @@ MOST_ENDED = 200
 MOST_MINUTES, LONGEST_S = 12, 6 * 3600.0
 
 
-def update(conn: Conn, now_s: float, beat: Callable[[], object] = lambda: None) -> list[int]:
+def update(conn: Conn, now_s: float, beat: Callable[[], object] = lambda: None, heard: int = 0) -> list[int]:
     """Bring all incidents up to date; return the numbers of those that changed.
 
     Parameters
@@ -40,8 +40,10 @@ def update(conn: Conn, now_s: float, beat: Callable[[], object] = lambda: None) 
         With role `writer`; commits by itself.
     now_s : epoch seconds
     beat : called between one job and the next
+    heard : events up to this one have been heard of
     """
     changed: set[int] = set()
+    store.judge_again(conn, heard)
     for (fabric_id,) in conn.execute("SELECT fabric_id FROM fabric WHERE NOT timeless ORDER BY fabric_id").fetchall():
         machine = explanation.fabric_of(conn, fabric_id)
         for job in running_with_steps(conn, fabric_id, now_s):

@@ -16,6 +16,7 @@ from flitwatch_alerting.contact_points import send_tests, with_contacts
 from flitwatch_alerting.evaluate import announce, evaluate
 from flitwatch_db import connect
 from flitwatch_db.alerts import store as alerts
+from flitwatch_db.core import events
 from flitwatch_db.core.connection import clock_s
 from flitwatch_db.incidents import update as incidents
 from flitwatch_domain.errors import FlitwatchError
@@ -68,7 +69,7 @@ class Engine:
         self.measures = Measures()
         self.job_ends = job_ends.JobEnds(webhook, self.heartbeat.beat) if webhook is not None else None
         self._said: dict[str, str] = {}
-        self._looked_s = 0.0
+        self._looked_s, self._heard = 0.0, 0
 
     def run(self) -> None:
         """Until stopped; a lost database is waited for."""
@@ -135,7 +136,9 @@ class Engine:
         if now_s - self._looked_s >= INCIDENTS_EVERY_S:
             self._looked_s = now_s
             with self._apart(conn, "incidents"):
-                self.measures.incidents += len(incidents.update(conn, now_s, self.heartbeat.beat))
+                heard = events.last_id(conn)
+                self.measures.incidents += len(incidents.update(conn, now_s, self.heartbeat.beat, self._heard))
+                self._heard = heard
         if self.job_ends is not None:
             with self._apart(conn, "ends of jobs"):
                 self.measures.jobs_told += self.job_ends.round(conn)

@@ -73,6 +73,13 @@ def store(
         if ldms.nic_every_s and sums.cards:
             rows = _rows(fabric_id, sums.cards, CARD_SUMS, ENDPOINT_COLUMNS, 1, 1 / ldms.nic_every_s)
             counters.write_batch(conn, counters.Batch(endpoints=rows), HOURS)
+            conn.commit()
+            minutes = list(sums.card_minutes)
+            for at in range(0, len(minutes), AT_ONCE):
+                part = minutes[at : at + AT_ONCE]
+                rows = _rows(fabric_id, part, CARD_SUMS, ENDPOINT_COLUMNS, 1, 1 / ldms.nic_every_s)
+                counters.write_batch(conn, counters.Batch(endpoints=rows), MINUTES)
+                conn.commit()
         # Readers keep what was there before: they are told as the writer tells of late samples.
         begin, end = (datetime.fromtimestamp(at, UTC).isoformat() for at in (sums.since_s, sums.until_s))
         late: CountersEvent = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +13,8 @@ from flitwatch_domain.fabric import Fabric
 from flitwatch_twin.counters import NETWORK_TILES, PROCESSOR_TILES, Counters
 
 MINUTE_S, HOUR_S = 60, 3600
+#: Minutes of network cards that are kept: those in which runs are recorded. Of a whole day they would take a quarter of a gigabyte.
+CARD_MINUTES = 250
 TILES = NETWORK_TILES + PROCESSOR_TILES
 #: Columns of the tables of routers that the samplers' metrics fill: packets are in none of them.
 ROUTER_SUMS = (
@@ -35,7 +38,7 @@ class SpanSums:
 
 @dataclass(eq=False)
 class MinuteSums:
-    """Sums of every router by the minute, and of every network card by the hour, in order of time.
+    """Sums of every router by the minute, and of every network card by the hour, of the newest hours by the minute too; in order of time.
 
     Parameters
     ----------
@@ -48,6 +51,7 @@ class MinuteSums:
     since_s: int
     routers: list[SpanSums] = field(default_factory=list)
     cards: list[SpanSums] = field(default_factory=list)
+    card_minutes: deque[SpanSums] = field(default_factory=lambda: deque(maxlen=CARD_MINUTES))
 
     def __post_init__(self) -> None:
         links = self.fabric.counted_links()[:, :NETWORK_TILES]
@@ -56,13 +60,16 @@ class MinuteSums:
         self._everyone = np.arange(len(self.fabric.routers), dtype=np.int32)
         self._minute_s = self._hour_s = self.since_s
         self._was, self._cards_were = self._read(self.counters), self.counters.nic.copy()
+        self._cards_minute = self._cards_were
 
     def take(self, counters: Counters, now_s: int, last: bool = False) -> None:
         """Close the minute and the hour that end at `now_s`; with `last`, what has begun of them."""
         if (last or now_s % MINUTE_S == 0) and now_s > self._minute_s:
             held = self._read(counters)
             self.routers.append(SpanSums(self._minute_s, now_s - self._minute_s, np.maximum(held - self._was, 0.0)))
-            self._minute_s, self._was = now_s, held
+            cards = counters.nic.copy()
+            self.card_minutes.append(SpanSums(self._minute_s, now_s - self._minute_s, (cards - self._cards_minute).T))
+            self._minute_s, self._was, self._cards_minute = now_s, held, cards
         if (last or now_s % HOUR_S == 0) and now_s > self._hour_s:
             cards = counters.nic.copy()
             self.cards.append(SpanSums(self._hour_s, now_s - self._hour_s, (cards - self._cards_were).T))
