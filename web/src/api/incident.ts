@@ -53,7 +53,7 @@ export const incidentShape = v.object({
   fabric: v.string(),
   as_of: v.string(),
   verdict: v.picklist(["incident", "none", "cannot tell"]),
-  judged: v.object({ running: v.number() }),
+  judged: v.object({ running: v.number(), not_slow: v.number() }),
   last: v.nullable(storyShape),
 });
 export type Incident = v.InferOutput<typeof incidentShape>;

@@ -125,8 +125,17 @@ export type Overview = v.InferOutput<typeof overviewShape>;
 
 export const occupancyShape = v.object({
   at: text,
+  nodes_held: v.number(),
   jobs: v.array(
-    v.object({ job_pk: v.number(), job_id: identifier, user: text, name: text, nodes: figure, routers: integers }),
+    v.object({
+      job_pk: v.number(),
+      job_id: identifier,
+      user: text,
+      name: text,
+      nodes: figure,
+      start: text,
+      routers: integers,
+    }),
   ),
 });
 export type Occupancy = v.InferOutput<typeof occupancyShape>;

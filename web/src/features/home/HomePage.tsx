@@ -34,7 +34,7 @@ import { Store, useStore } from "../../lib/store";
 import { themeStore } from "../../lib/theme";
 import { wallStore } from "../../lib/wall";
 import { sceneOf, type Values } from "../../machine/scene";
-import { attention, jobStalls, JOB_FACTOR, JOB_STALLS } from "./attention";
+import { attention, jobStalls } from "./attention";
 import { itemColumns, stallColumns } from "./columns";
 import { Coverage } from "./Coverage";
 import { Figures } from "./Figures";
@@ -168,8 +168,11 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
     if (values) store.set(values);
   }, [store, values]);
   const stalls = useMemo(
-    () => (values && occupancy ? jobStalls(occupancy.jobs, values.window) : []),
-    [values, occupancy],
+    () =>
+      values && occupancy
+        ? jobStalls(occupancy.jobs, values.window, fabric.snapshot || edge === null ? null : edge - WINDOW_MS)
+        : [],
+    [values, occupancy, fabric.snapshot, edge],
   );
   const words = useMemo(() => wordsOf(fabric), [fabric]);
   const items = useMemo(
@@ -180,7 +183,6 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
         noun: scene?.arrangement.noun ?? "group",
         words,
         window: values?.window ?? null,
-        jobs: stalls,
         incident: incident.data ?? null,
         ingest,
         forecasts,
@@ -194,7 +196,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               }))
             : [],
       }),
-    [fabric.name, words, when, scene, values, stalls, incident.data, ingest, forecasts, alerts],
+    [fabric.name, words, when, scene, values, incident.data, ingest, forecasts, alerts],
   );
   const [aside, setAside] = useState<ReadonlySet<string>>(new Set());
   const open = useMemo(() => items.filter((item) => !aside.has(item.id)), [items, aside]);
@@ -233,7 +235,7 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
   useKeys("Home", bindings);
 
   const listed = open.length > 0 && (answered(asked) || refused(asked));
-  const calm = !open.length && !empty && values !== null && occupancy !== null && answered(asked);
+  const calm = !open.length && !empty && values !== null && occupancy !== null && answered([...asked, incident]);
   const pairs = useMemo(
     () =>
       scene && congestion.data ? hottestPairs(pairsOf(scene.groups, congestion.data.groups)).slice(0, rows.pairs) : [],
@@ -358,8 +360,9 @@ function HomeOf({ fabric, chosen: past }: { fabric: Fabric; chosen: number | nul
               </Empty>
             ) : calm ? (
               <Empty title="Nothing needs attention">
-                No job is on links with {JOB_STALLS} {words.amount} or more and {JOB_FACTOR} times the machine’s mean;
-                no group is hot{past === null && "; all devices report"}.
+                {plural(incident.data?.judged.not_slow ?? 0, "running job")} of{" "}
+                {incident.data?.judged.running ?? "an unknown number"} can be judged and none of them is slow; no{" "}
+                {scene?.arrangement.noun ?? "group"} is hot{past === null && "; all devices report"}.
               </Empty>
             ) : (
               <Unanswered what={fabric.snapshot ? "the sample" : "the last ten minutes"} asked={asked} />

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { Alert } from "../../api/alertShapes";
 import type { Incident } from "../../api/incident";
 import type { IngestStatus } from "../../api/shapes";
-import { attention } from "./attention";
+import { attention, jobStalls } from "./attention";
 
 const alert = (alert_id: number, severity: string): Alert => ({
   alert_id,
@@ -29,7 +29,6 @@ const asked = (alerts: Alert[]) => ({
   words: wordsOf(null),
   window: null,
   panels: [],
-  jobs: [],
   incident: null,
   ingest: null,
   forecasts: [],
@@ -84,29 +83,59 @@ it("has one row for all topics that are behind: the latest, and how many records
   expect(told(topic("ldms", 41, 9), topic("slurm", 9, null))[0]?.[1]).toBe("how many records wait is unknown");
 });
 
-it("lists the job that causes an incident, and those it slows, in the card above alone", () => {
-  const stall = (job_pk: number) => ({
-    job: { job_pk, job_id: `${job_pk}`, user: null, name: null, nodes: 10, routers: [job_pk] },
-    ratio: 9,
-    factor: 3,
+it("lists slow jobs with what they lose and who is named, and no forecast of the same job", () => {
+  const slow = (job_pk: number, more: object) => ({
+    job_pk,
+    job_id: `${job_pk}`,
+    name: "amg",
+    nodes: 10,
+    factor: 1.4,
+    lost_s: 154,
+    since: "2026-03-02T11:45:00Z",
+    until: null,
+    verdict: "named",
+    ...more,
   });
-  const job = (job_pk: number) => ({ job_pk }) as never;
-  const incident = { verdict: "incident", aggressor: job(1), victims: [job(2)] } as unknown as Incident;
-  const titles = (told: Incident | null) =>
-    attention({
-      fabric: "m",
-      when: {},
-      noun: "group",
-      words: wordsOf(null),
-      window: null,
-      panels: [],
-      jobs: [1, 2, 3].map(stall),
-      incident: told,
-      ingest: null,
-      forecasts: [],
-      alerts: null,
-    }).map(({ id }) => id);
-  expect(titles(incident)).toEqual(["job 3"]);
-  expect(titles({ ...incident, verdict: "none", last: null })).toEqual(["job 1", "job 2", "job 3"]);
-  expect(titles(null)).toEqual(["job 1", "job 2", "job 3"]);
+  const incident = {
+    verdict: "incident",
+    aggressor: { job_pk: 1, job_id: "1" },
+    victims: [slow(2, {}), slow(3, { until: "2026-03-02T11:50:00Z" })],
+    others: [slow(4, { verdict: "slows itself", factor: 1.2 }), slow(5, { verdict: "cannot tell", factor: 1.1 })],
+  } as unknown as Incident;
+  const items = attention({ ...asked([]), incident });
+  expect(items.map(({ id }) => id)).toEqual(["slow 2", "slow 4", "slow 5"]);
+  expect(items[0]).toMatchObject({ title: "Job 2 amg is slow: +40 %", href: "/jobs/2", stake: "10 nodes" });
+  expect(items.map(({ detail }) => detail.replace(/^.*; /, ""))).toEqual([
+    "job 1 fills the links that it waits for",
+    "it slows itself",
+    "cannot tell who caused it",
+  ]);
+  const forecasts = [2, 9].map((job) => ({
+    job_id: `${job}`,
+    run_id: job,
+    exe: "x",
+    nodes: 4,
+    newest: { slowdown: 1.3, low_s: 12, usual_s: 10, high_s: 14, ahead: 3, made: "" },
+  }));
+  const ids = attention({ ...asked([]), incident, forecasts: forecasts as never }).map(({ id }) => id);
+  expect(ids).toContain("forecast 9");
+  expect(ids).not.toContain("forecast 2");
+  expect(attention({ ...asked([]), incident: null })).toEqual([]);
+});
+
+it("leaves out jobs that began within the window, whose routers counted before them too", () => {
+  const job = (job_pk: number, start: string) => ({
+    job_pk,
+    job_id: `${job_pk}`,
+    user: null,
+    name: null,
+    nodes: 1,
+    start,
+    routers: [job_pk],
+  });
+  const window = { flits: [1, 1, 1], stalls: [1, 4, 4], coverage: [1, 1, 1] } as never;
+  const jobs = [job(1, "2026-03-02T11:00:00Z"), job(2, "2026-03-02T11:45:00Z")];
+  const from = Date.parse("2026-03-02T11:40:00Z");
+  expect(jobStalls(jobs, window, from).map((one) => one.job.job_id)).toEqual(["1"]);
+  expect(jobStalls(jobs, window, null)).toHaveLength(2);
 });

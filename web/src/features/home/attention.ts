@@ -2,10 +2,10 @@
 import type { Words } from "../../machine/words";
 import type { AlertPage } from "../../api/alertShapes";
 import type { RunningRun } from "../../api/estimateShapes";
-import type { Incident } from "../../api/incident";
+import type { Incident, SlowJob } from "../../api/incident";
 import type { IngestStatus, Occupancy } from "../../api/shapes";
 import type { PanelFigures, RouterWindow } from "../../charts/window";
-import { change, count, duration, plural, ratio } from "../../lib/format";
+import { change, count, duration, minutesText, plural, ratio } from "../../lib/format";
 import { stringifySearch } from "../../lib/search";
 import { parseTime } from "../../lib/time";
 
@@ -25,9 +25,6 @@ export interface Item {
 /** Above this many stall cycles per flit a router is called hot: the dark half of the scale. */
 export const HOT = 8;
 const HOT_SHARE = 0.1;
-/** A job is on congested links at so many stall cycles per flit, if that is so many times the machine's. */
-export const JOB_STALLS = 2;
-export const JOB_FACTOR = 1.5;
 const FORECAST_FACTOR = 1.1;
 /** Records should be stored within so many seconds. */
 const LATE_S = 5;
@@ -38,8 +35,8 @@ export interface JobStall {
   factor: number;
 }
 
-/** Jobs by how much more their routers stall than the machine. */
-export function jobStalls(jobs: Occupancy["jobs"], window: RouterWindow): JobStall[] {
+/** Jobs by how much more their routers stall than the machine; one that began after `from` is left out: its routers counted before it too. */
+export function jobStalls(jobs: Occupancy["jobs"], window: RouterWindow, from: number | null): JobStall[] {
   const sum = (routers: Iterable<number>) => {
     let flits = 0,
       stalls = 0;
@@ -52,6 +49,7 @@ export function jobStalls(jobs: Occupancy["jobs"], window: RouterWindow): JobSta
   };
   const machine = sum(window.flits.keys());
   return jobs
+    .filter(({ start }) => from === null || (parseTime(start) ?? from) <= from)
     .map((job) => {
       const own = sum(job.routers);
       return { job, ratio: own, factor: own / machine };
@@ -68,8 +66,7 @@ interface Inputs {
   words: Words;
   window: RouterWindow | null;
   panels: { label: string; routers: number[]; figures: PanelFigures }[];
-  jobs: JobStall[];
-  /** What the card above the list tells already: its cause stands there, not among those that suffer. */
+  /** Who is slow now. */
   incident: Incident | null;
   ingest: IngestStatus | null;
   forecasts: RunningRun[];
@@ -84,34 +81,19 @@ export function attention({
   words,
   window,
   panels,
-  jobs,
   incident,
   ingest,
   forecasts,
   alerts,
 }: Inputs): Item[] {
-  const items: Item[] = [...forecastItems(forecasts), ...fired(alerts)];
+  const slow = slowItems(incident, when.to);
+  const listed = new Set(slow.map(({ href }) => href));
+  const items: Item[] = [
+    ...slow,
+    ...forecastItems(forecasts).filter(({ href }) => !listed.has(href)),
+    ...fired(alerts),
+  ];
   const fabricPath = `/fabric/${encodeURIComponent(fabric)}`;
-  const told = new Set(
-    incident?.verdict === "incident"
-      ? [incident.aggressor, ...incident.victims].flatMap((one) => (one ? [one.job_pk] : []))
-      : [],
-  );
-  for (const { job, ratio: own, factor } of jobs) {
-    if (told.has(job.job_pk)) continue;
-    if (factor < JOB_FACTOR || own < JOB_STALLS) continue;
-    items.push({
-      id: `job ${job.job_pk}`,
-      level: factor >= 2.5 ? "high" : "medium",
-      title: `Job ${job.job_id} ${job.name ?? ""} is on congested links`,
-      detail: `${ratio(own)} ${words.amount} on its ${words.routers}, ${change(factor)} as much as the machine: it may cause that or suffer from it`,
-      stake: plural(job.nodes ?? job.routers.length, "node"),
-      at: null,
-      href: `/jobs/${encodeURIComponent(job.job_id)}${stringifySearch({ at: when.to })}`,
-      action: "Details",
-      weight: (job.nodes ?? 1) * (factor - 1),
-    });
-  }
   if (window) {
     for (const { label, routers, figures } of panels) {
       const hot = routers.filter((router) => (window.ratio[router] ?? 0) > HOT);
@@ -187,6 +169,33 @@ function behind(ingest: IngestStatus | null): Item[] {
       action: "Data",
       weight: 0.6,
     },
+  ];
+}
+
+/** Jobs that are slow now, with what they have lost and who is named for it. */
+function slowItems(incident: Incident | null, at: string | undefined): Item[] {
+  const cause = incident?.aggressor?.job_id;
+  const item = (one: SlowJob, detail: string): Item[] =>
+    one.until === null
+      ? [
+          {
+            id: `slow ${one.job_pk}`,
+            level: one.factor >= 1.5 ? "high" : "medium",
+            title: `Job ${one.job_id} ${one.name ?? ""} is slow: ${change(one.factor)}`,
+            detail: `${minutesText(one.lost_s)} lost; ${detail}`,
+            stake: one.nodes === null ? "nodes unknown" : plural(one.nodes, "node"),
+            at: parseTime(one.since),
+            href: `/jobs/${encodeURIComponent(one.job_id)}${stringifySearch({ at })}`,
+            action: "Why slow",
+            weight: (one.nodes ?? 1) * (one.factor - 1),
+          },
+        ]
+      : [];
+  return [
+    ...(incident?.victims ?? []).flatMap((one) => item(one, `job ${cause} fills the links that it waits for`)),
+    ...(incident?.others ?? []).flatMap((one) =>
+      item(one, one.verdict === "slows itself" ? "it slows itself" : "cannot tell who caused it"),
+    ),
   ];
 }
 

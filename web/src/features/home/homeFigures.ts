@@ -12,7 +12,7 @@ interface FigureInputs {
   values: Values | null;
   overview: { p95: (number | null)[]; ratio: (number | null)[]; coverage: (number | null)[] } | null;
   congestion: { classes: Record<string, { ratio: number | null; p95: number | null }> } | null;
-  occupancy: { jobs: { nodes: number | null }[] } | null;
+  occupancy: { nodes_held: number; jobs: { nodes: number | null }[] } | null;
   /** Running jobs as the sentence on the incident counts them, so that both say the same. */
   judged: number | null;
   running: { nodes: number | null }[] | null;
@@ -36,7 +36,7 @@ export function homeFigures({
   loading,
 }: FigureInputs): HomeFigure[] {
   const jobs = occupancy?.jobs ?? running;
-  const nodes = jobs?.reduce((sum, job) => sum + (job.nodes ?? 0), 0) ?? null;
+  const nodes = occupancy?.nodes_held ?? jobs?.reduce((sum, job) => sum + (job.nodes ?? 0), 0) ?? null;
   const ratios = values ? [...values.window.ratio].filter((value) => !Number.isNaN(value)) : [];
   const hot = ratios.filter((value) => value > HOT).length;
   const flits = values?.figures.reduce((sum, f) => sum + (f.counted ? f.flits : 0), 0) ?? 0;

@@ -40,8 +40,11 @@ export async function home({ url, check, api, fabrics }) {
       assert.match(links, /g10 → g11.*9\.1/);
       assert.ok(slowed.includes(told.victims[0].job_id) && slowed.includes("+31 %"), slowed);
       assert.ok(remedy.includes(told.remedies[0].text), remedy);
-      // Who causes it is not listed among those that suffer.
-      assert.equal(await page.locator(".home-item", { hasText: `Job ${told.aggressor.job_id} ` }).count(), 0);
+      // Whom it slows needs attention, with what that costs; who causes it is not listed among those that suffer.
+      const item = page.locator(".home-item", { hasText: `Job ${told.victims[0].job_id} ` });
+      assert.match(await item.first().textContent(), new RegExp(`min lost; job ${told.aggressor.job_id} fills`));
+      const hrefs = await page.locator(".home-item a").evaluateAll((all) => all.map((one) => one.getAttribute("href")));
+      assert.ok(!hrefs.some((href) => href.startsWith(`/jobs/${told.aggressor.job_id}`)), hrefs.join(" "));
       const { items: firing } = await api("/alerts?phase=firing");
       assert.match(await page.locator(".nav-badge").textContent(), new RegExp(`^${firing.length} firing$`));
       // Beside hot links the jobs that have nodes at both of their ends.
