@@ -16,14 +16,16 @@ from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.jobs.moments import held_endpoints, injected_flits_per_s
+from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ROUTER_COLUMNS
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled, NotFound
 from flitwatch_domain.generators import dragonfly, torus
 from flitwatch_domain.jobs import Job
+from flitwatch_domain.runs import Run, RunStep
 from flitwatch_domain.task_models.machines import AS_IT_WAS
 from flitwatch_domain.task_models.simulations import WhatIf
 from flitwatch_simulation.tasks import HANDLERS
-from flitwatch_simulation.whatif import whatif
+from flitwatch_simulation.whatif import Simulated, _answer, _lost_elsewhere, whatif
 
 AT = int(time.time()) // 60 * 60
 FLITS_PER_S = 3e7
@@ -161,6 +163,57 @@ def test_a_load_beside_slows_the_job(conn: psycopg.Connection[Any], embedded_db:
     alone = whatif({**one, "at_s": AT - 200}, Context(embedded_db))
     assert alone["beside"]["gib_per_s"] == 0
     assert alone["variants"][0]["mean_latency_ns"][0] < beside
+
+
+def test_what_the_job_lost_then_is_read_and_said_in_one_sentence(
+    conn: psycopg.Connection[Any], embedded_db: str
+) -> None:
+    for number in range(4):
+        run = Run(
+            run_key=f"earlier-{number}", exe="app", start_s=AT - 90_000.0 + 1000 * number, ranks=(0,), simulated=True
+        )
+        steps = [RunStep(n, np.array([10_000_000_000 + number], np.int64)) for n in range(40)]
+        runs.upsert_steps(conn, runs.upsert_run(conn, run), steps)
+    taken = [10.0] * 30 + [15.0] * 10
+    own = runs.upsert_run(
+        conn, Run(run_key="own", exe="app", job_id="1", start_s=AT - sum(taken), ranks=(0,), simulated=True)
+    )
+    runs.upsert_steps(conn, own, [RunStep(n, np.array([round(one * 1e9)], np.int64)) for n, one in enumerate(taken)])
+    conn.commit()
+    result = whatif(ASKED, Context(embedded_db))
+    assert result["lost_s"] == pytest.approx(50, abs=1) and len(result["alone_s"]) == 2
+    # Long before it was slow nothing was lost.
+    early = whatif({**ASKED, "at_s": AT - 400}, Context(embedded_db))
+    assert early["lost_s"] is None and early["answer"] == "The job was not slow at that moment, so nothing was lost."
+    assert all(one["lost"] is None for one in early["variants"])
+
+
+def simulated(*times_s: float) -> list[Simulated]:
+    return [Simulated(one, None, np.zeros(0)) for one in times_s]
+
+
+def test_what_is_lost_elsewhere_is_scaled_by_how_much_longer_than_alone_it_takes() -> None:
+    asked = WhatIf.of({**ASKED, "routings": ["adaptive0"], "seeds": 3})
+    chosen = [(AS_IT_WAS, "adaptive0"), ("random-group", "adaptive0")]
+    there, here = _lost_elsewhere(asked, chosen, [simulated(3, 3, 3), simulated(1.2, 1.2, 1.4)], [1, 1, 1], 100.0)
+    assert there is not None and here is not None
+    assert (there["median_s"], here["median_s"]) == pytest.approx((100, 10))
+    assert here["low_s"] == pytest.approx(10) and 15 < here["high_s"] <= 20
+    variants: list[Any] = [{"placement": placement, "routing": routing, "lost": lost} for (placement, routing), lost in zip(chosen, (there, here), strict=True)]  # fmt: skip
+    assert _answer(variants, 100.0) == (
+        "Placed by random-group, with routing adaptive0, it would have lost 0:10 min instead of 1:40 min (90 %: 0:10 min to 0:19 min)."
+    )
+    assert (
+        _answer(variants[:1], 100.0)
+        == "No placement or routing that was simulated would have lost less than the 1:40 min that it lost."
+    )
+    # Where the others hardly slow it, or its own place was not asked about, nobody can tell.
+    assert _lost_elsewhere(asked, chosen, [simulated(1.01, 1.02, 1), simulated(1, 1, 1)], [1, 1, 1], 100.0) == [
+        None,
+        None,
+    ]
+    assert _lost_elsewhere(asked, chosen[1:], [simulated(1, 1, 1)], [1, 1, 1], 100.0) == [None]
+    assert _answer([{**variants[0], "lost": None}], 100.0).startswith("The other jobs hardly slow it in the simulation")
 
 
 def test_it_stops_when_told_to(conn: psycopg.Connection[Any], embedded_db: str) -> None:

@@ -2,26 +2,34 @@
 
 Who held which nodes, and how much the other jobs' nodes sent, are read from the tables. What the moved job sends is not recorded anywhere:
 its pattern and bytes are the asker's. Other jobs send to random nodes of their own at their measured mean rates (Poisson).
+
+The job is also simulated without the others. What it lost then, by its steps, is scaled: by how much longer it takes elsewhere than alone, over how much longer
+it takes as it was than alone.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
+import psycopg
 from numpy.typing import NDArray
 
 from flitwatch_core import packet
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs.as_of import at_moment, one_job
+from flitwatch_db.jobs.explanation import explain_job
 from flitwatch_db.jobs.moments import HeldEndpoints, held_endpoints, injected_flits_per_s
 from flitwatch_db.tasks import TaskContext
 from flitwatch_db.tasks.executors import open_executor
 from flitwatch_domain.cray import BYTES_PER_FLIT
 from flitwatch_domain.errors import BadRequest, NotFound
+from flitwatch_domain.explanation.chain import minutes_and_seconds
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.task_models.machines import AS_IT_WAS
 from flitwatch_domain.task_models.simulations import WhatIf
@@ -34,16 +42,29 @@ from flitwatch_simulation.workloads.placement import place
 
 #: Messages of the other jobs.
 BESIDE_BYTES = 16384
+#: The others must lengthen the simulated job by this part before anything is said of what another placement saves.
+LEAST_SLOWER = 0.05
+#: The interval of what would have been lost, 90 % of the pairs of seeds.
+INTERVAL = (0.05, 0.95)
+
+
+class LostElsewhere(TypedDict):
+    """Seconds that the job would have lost: the median of the seeds, and the interval (90 %)."""
+
+    median_s: float
+    low_s: float
+    high_s: float
 
 
 class Alternative(TypedDict):
-    """Times and latencies of a placement and a routing mode by seed."""
+    """Times and latencies of a placement and a routing mode by seed; `lost` is None where nothing was lost then, or the simulation cannot tell."""
 
     label: str
     placement: str
     routing: str
     time_s: list[float]
     mean_latency_ns: list[float | None]
+    lost: LostElsewhere | None
 
 
 class BackgroundLoad(TypedDict):
@@ -64,7 +85,14 @@ class RouterStalls(TypedDict):
 
 
 class AlternativesResult(TypedDict):
-    """What a job's time would have been elsewhere or with another routing mode."""
+    """What a job's time would have been elsewhere or with another routing mode.
+
+    Attributes
+    ----------
+    answer : the same in one sentence
+    lost_s : seconds that the job lost in the slow stretch that holds the moment; None: it was not slow then
+    alone_s : by seed, as it was and without the other jobs
+    """
 
     fabric: str
     job: str
@@ -76,6 +104,9 @@ class AlternativesResult(TypedDict):
     beside: BackgroundLoad
     variants: list[Alternative]
     best: str
+    answer: str
+    lost_s: float | None
+    alone_s: list[float]
     simulated: bool
     routers: RouterStalls
 
@@ -158,6 +189,7 @@ def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
         flits_per_s = injected_flits_per_s(
             conn, fabric_id, len(fabric.routers), asked.at_s - asked.window_s, asked.at_s
         )
+        lost_s = _lost_s(conn, asked, held)
     mine = next((one for one in held if one.job_id == asked.job), None)
     if mine is None:
         raise NotFound(
@@ -173,6 +205,8 @@ def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
     moment = Moment(fabric, asked, mine.endpoints, tuple(one.endpoints for one in others), tuple(beside))
     chosen = [(placement, routing) for placement in asked.placements for routing in asked.routings]
     simulated = _simulated(moment, chosen, context)
+    alone_s = [one.time_s for one in _alone(moment, context)]
+    lost = _lost_elsewhere(asked, chosen, simulated, alone_s, lost_s)
     variants: list[Alternative] = [
         {
             "label": f"{placement}, {routing}",
@@ -180,17 +214,79 @@ def whatif(args: dict[str, Any], context: TaskContext) -> AlternativesResult:
             "routing": routing,
             "time_s": [one.time_s for one in runs],
             "mean_latency_ns": [one.latency_ns for one in runs],
+            "lost": would,
         }
-        for (placement, routing), runs in zip(chosen, simulated, strict=True)
+        for (placement, routing), runs, would in zip(chosen, simulated, lost, strict=True)
     ]
     routers = [runs[0].stalls for runs in simulated]
     best = int(np.argmin([np.median(one["time_s"]) for one in variants]))
     return {
         "fabric": fabric.name, "job": asked.job, "at_s": asked.at_s, "window_s": asked.window_s, "pattern": asked.pattern, "bytes": asked.bytes,
         "ranks": int(mine.endpoints.size), "beside": {"jobs": len(others), "counted": counted, "gib_per_s": _load(beside)},
-        "variants": variants, "best": variants[best]["label"], "simulated": True,
+        "variants": variants, "best": variants[best]["label"], "answer": _answer(variants, lost_s), "lost_s": lost_s, "alone_s": alone_s, "simulated": True,
         "routers": {"first": variants[0]["label"], "best": variants[best]["label"], "stalls_first": _known(routers[0]), "stalls_best": _known(routers[best])},
     }  # fmt: skip
+
+
+def _lost_s(conn: psycopg.Connection[Any], asked: WhatIf, held: Sequence[HeldEndpoints]) -> float | None:
+    """Seconds that the job lost in the slow stretch that holds the window's end; None where it was not slow then."""
+    mine = next((one for one in held if one.job_id == asked.job), None)
+    if mine is None:
+        return None
+    now_s = time.time()
+    slow = explain_job(conn, at_moment(one_job(conn, mine.job_pk), now_s), now_s)["slowdown"]
+    if slow is None or slow["since_low"].timestamp() > asked.at_s:
+        return None
+    until = slow["until"]
+    return slow["lost_s"] if until is None or until.timestamp() >= asked.at_s - asked.window_s else None
+
+
+def _alone(moment: Moment, context: TaskContext) -> list[Simulated]:
+    """The job as it was, without the others, by seed."""
+    runs = []
+    for k in range(moment.asked.seeds):
+        context.check()
+        quiet = replace(moment, beside=())
+        runs.append(quiet.run(AS_IT_WAS, moment.asked.routings[0], moment.asked.seed + k, context.cancelled))
+    return runs
+
+
+def _lost_elsewhere(
+    asked: WhatIf,
+    chosen: Sequence[tuple[str, str]],
+    simulated: Sequence[Sequence[Simulated]],
+    alone_s: Sequence[float],
+    lost_s: float | None,
+) -> list[LostElsewhere | None]:
+    """What each variant would have lost, by seeds."""
+    first = (AS_IT_WAS, asked.routings[0])
+    if lost_s is None or first not in chosen:
+        return [None] * len(chosen)
+    alone = np.array(alone_s)
+    there = np.array([one.time_s for one in simulated[chosen.index(first)]]) - alone
+    if np.median(there) < LEAST_SLOWER * np.median(alone):
+        return [None] * len(chosen)
+    made: list[LostElsewhere | None] = []
+    for runs in simulated:
+        share = np.maximum(np.array([one.time_s for one in runs]) - alone, 0.0) / np.median(there)
+        low, median, high = (float(lost_s * np.quantile(share, q)) for q in (INTERVAL[0], 0.5, INTERVAL[1]))
+        made.append({"median_s": median, "low_s": low, "high_s": high})
+    return made
+
+
+def _answer(variants: Sequence[Alternative], lost_s: float | None) -> str:
+    """The result in one sentence."""
+    if lost_s is None:
+        return "The job was not slow at that moment, so nothing was lost."
+    known = [(one["lost"], one) for one in variants if one["lost"] is not None]
+    if not known:
+        return "The other jobs hardly slow it in the simulation, so that cannot tell what another placement would have saved."
+    would, best = min(known, key=lambda one: one[0]["median_s"])
+    interval = f"90 %: {minutes_and_seconds(would['low_s'])} to {minutes_and_seconds(would['high_s'])}"
+    if would["median_s"] >= lost_s * (1 - LEAST_SLOWER):
+        return f"No placement or routing that was simulated would have lost less than the {minutes_and_seconds(lost_s)} that it lost."
+    where = "As it was placed" if best["placement"] == AS_IT_WAS else f"Placed by {best['placement']}"
+    return f"{where}, with routing {best['routing']}, it would have lost {minutes_and_seconds(would['median_s'])} instead of {minutes_and_seconds(lost_s)} ({interval})."
 
 
 def _simulated(moment: Moment, chosen: Sequence[tuple[str, str]], context: TaskContext) -> list[list[Simulated]]:
