@@ -331,7 +331,7 @@ function AlertsSent({ alerts, now }: { alerts: Alert[]; now: number }) {
       {alerts.length ? (
         <ul className="incident-list">
           {alerts.map((one) => (
-            <li key={one.alert_id}>
+            <li key={one.alert_id} className="incident-alert">
               <Link to="/alerts" search={{ alert: one.alert_id }}>
                 {one.rule}
               </Link>{" "}
