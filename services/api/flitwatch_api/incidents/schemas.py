@@ -85,7 +85,7 @@ class IncidentAlert(BaseModel):
 
 
 class IncidentNote(BaseModel):
-    """What somebody did about an incident."""
+    """A note on what was done about an incident."""
 
     note_id: int
     at: datetime
