@@ -17,7 +17,11 @@ from support.databases import server_folder
 
 from e2e.beat import Beat
 from e2e.site import PAGE, ROOT, fill, served
+from flitwatch_db import connect
+from flitwatch_db.incidents import store
+from flitwatch_db.incidents.finding import of_explanation
 from flitwatch_db.migrations import migrate
+from flitwatch_domain.incidents import Minute
 from flitwatch_ops.embedded import Embedded
 from flitwatch_research.studies import registry
 
@@ -57,6 +61,33 @@ def test_the_page_names_who_was_planted(embedded_db: str, browser: dict[str, str
     with served(embedded_db) as url:
         names = {"FLITWATCH_URL": url, "FLITWATCH_JOB": told.answer["job_id"], "FLITWATCH_PLANTED": told.planted}
         run("explanation.mjs", {**browser, **names}, timeout_s=300)
+
+
+@pytest.mark.system("browser")
+def test_a_stored_incident_has_a_page(embedded_db: str, browser: dict[str, str]) -> None:
+    """What was found of a planted job, as it is stored: the list, the page, its notes and its file; and a second incident that turned out to be the same."""
+    seed = 1
+    draw = next(one for one in draws(seed, 40, quiet=False) if is_felt(one, seed))
+    world = World(embedded_db, seed)
+    told = world.day(draw)[-1]
+    found = of_explanation(told.answer)
+    assert told.planted is not None and found is not None
+    found["slowdown"] |= {"lost_s": 348.0, "lost_low_s": 310.0, "lost_high_s": 390.0}
+    began, job = found["slowdown"]["since"].timestamp(), told.answer["job_pk"]
+    minutes = [Minute(60 * (began // 60 + at), 4.0 - at, 0.9 if at else None) for at in range(3)]
+    with connect(embedded_db, role="writer") as conn:
+        incident = store.keep(conn, world.fabric_id, job, True, found, final=True)
+        store.add_minutes(conn, incident, minutes)
+        store.set_span(conn, incident, began, began + 300)
+        merged = conn.execute(
+            "INSERT INTO incident (fabric_id, simulated, began_at, merged_into) VALUES (%s, true, now(), %s) RETURNING incident_id",
+            [world.fabric_id, incident],
+        ).fetchone()
+    assert merged is not None
+    names = {"INCIDENT": incident, "MERGED": merged[0], "JOB": told.answer["job_id"], "PLANTED": told.planted}
+    with served(embedded_db) as url:
+        known = {f"FLITWATCH_{name}": str(value) for name, value in names.items()}
+        run("incident.mjs", {**browser, **known, "FLITWATCH_URL": url}, timeout_s=300)
 
 
 @pytest.mark.system("browser")
@@ -152,7 +183,6 @@ def test_spans_of_a_month_and_of_a_year(embedded_db: str, browser: dict[str, str
     from support.planted_year import END_S, SHIFT_S, START_S
     from support.planted_year import fill as plant_a_year
 
-    from flitwatch_db import connect
     from flitwatch_db.counters.rollups import roll
 
     plant_a_year(embedded_db)

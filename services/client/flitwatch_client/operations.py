@@ -209,9 +209,9 @@ class Operations:
         """GET /api/v1/incidents: Incidents, the newest first."""
         return self._call("GET", "/api/v1/incidents", {"fabric": fabric, "job": job, "user": user, "state": state, "from": from_, "to": to, "limit": limit, "cursor": cursor})
 
-    def incidents_export(self, *, fabric: Any | None = None, job: Any | None = None, user: Any | None = None, from_: Any | None = None, to: Any | None = None) -> Any:
+    def incidents_export(self, *, fabric: Any | None = None, job: Any | None = None, user: Any | None = None, state: Any | None = None, from_: Any | None = None, to: Any | None = None) -> Any:
         """GET /api/v1/incidents/export: Incidents as a table (CSV), the newest first: at most 10,000."""
-        return self._call("GET", "/api/v1/incidents/export", {"fabric": fabric, "job": job, "user": user, "from": from_, "to": to})
+        return self._call("GET", "/api/v1/incidents/export", {"fabric": fabric, "job": job, "user": user, "state": state, "from": from_, "to": to})
 
     def incident_detail(self, incident_id: int) -> models.IncidentDetail:
         """GET /api/v1/incidents/{incident_id}: One incident: causes, links, slowed jobs, minutes, alerts, and what was done. One that was found to be part of another leads there (308)."""

@@ -407,6 +407,16 @@ export const explanationShape = v.object({
   root_from: text,
   root_to: text,
   remedies: v.array(remedyShape),
+  incident_id: figure,
+  slowed: v.nullable(
+    v.object({
+      jobs: v.number(),
+      lost_s: v.number(),
+      lost_low_s: v.number(),
+      lost_high_s: v.number(),
+      incidents: v.array(v.number()),
+    }),
+  ),
   chain: v.array(v.object({ part: v.string(), text: v.string() })),
 });
 export type Explanation = v.InferOutput<typeof explanationShape>;

@@ -54,6 +54,7 @@ const INVALIDATES: Record<string, string[]> = {
   estimate: ["estimates"],
   forecast: ["forecasts"],
   alert: ["alerts"],
+  incident: ["incidents", "incident"],
 };
 const QUIET_MS = 2000;
 

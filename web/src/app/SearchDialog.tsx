@@ -16,14 +16,19 @@ const KINDS: Record<string, string> = {
   router: "Routers",
   node: "Nodes",
   user: "Users",
+  incident: "Incidents",
   fabric: "Machines",
 };
 
 /** Where a hit leads. An address of the server is followed only within this page's own paths. */
 export function targetOf(hit: SearchHit, fabric: Fabric | null): string {
-  if (hit.href && /^\/(fabric|jobs|blame|drivers|forecast|lab|recommendations|alerts|health)(\/|\?|$)/.test(hit.href))
+  if (
+    hit.href &&
+    /^\/(fabric|jobs|incidents|blame|drivers|forecast|lab|recommendations|alerts|health)(\/|\?|$)/.test(hit.href)
+  )
     return hit.href;
   if (hit.kind === "job") return `/jobs/${encodeURIComponent(hit.id)}`;
+  if (hit.kind === "incident") return `/incidents/${encodeURIComponent(hit.id)}`;
   if (hit.kind === "user") return `/jobs?user=${encodeURIComponent(hit.id)}`;
   if (hit.kind === "fabric") return `/fabric/${encodeURIComponent(hit.title)}`;
   if (hit.kind === "router" && fabric)

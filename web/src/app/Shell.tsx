@@ -24,7 +24,7 @@ const Tour = lazy(() => import("./Tour"));
 
 export function Shell() {
   const navigate = useNavigate();
-  const { fabric: inAddress, job } = useParams({ strict: false }) as { fabric?: string; job?: string };
+  const { fabric: inAddress, job, incident } = useParams({ strict: false }) as Record<string, string | undefined>;
   const path = useRouterState({ select: (state) => state.location.pathname });
   const machines = useQuery(fabricsQuery());
   const fabrics = machines.data?.items;
@@ -42,8 +42,8 @@ export function Shell() {
 
   useMachineOfExports(machine?.name ?? null, machine?.simulated ?? false);
   useEffect(() => {
-    document.title = titleOf(path, { fabric: inAddress, job });
-  }, [path, inAddress, job]);
+    document.title = titleOf(path, { fabric: inAddress, job, incident });
+  }, [path, inAddress, job, incident]);
 
   const wall = useStore(wallStore);
   useLayoutEffect(() => {
@@ -85,6 +85,7 @@ export function Shell() {
             : navigate({ to: "/fabric" })),
       },
       { keys: "g j", label: "Jobs", run: () => void navigate({ to: "/jobs" }) },
+      { keys: "g c", label: "Incidents", run: () => void navigate({ to: "/incidents" }) },
       { keys: "g b", label: "Blame", run: () => void navigate({ to: "/blame" }) },
       { keys: "g d", label: "Drivers", run: () => void navigate({ to: "/drivers" }) },
       { keys: "g n", label: "Forecast", run: () => void navigate({ to: "/forecast" }) },

@@ -54,6 +54,9 @@ export function TopBar({ machine, machines, onOpen, onTour }: Props) {
         <Link to="/jobs" activeOptions={{ includeSearch: false }}>
           Jobs
         </Link>
+        <Link to="/incidents" activeOptions={{ includeSearch: false }}>
+          Incidents
+        </Link>
         <Link to="/blame" activeOptions={{ includeSearch: false }}>
           Blame
         </Link>

@@ -8,6 +8,7 @@ import { driversSearch } from "../features/drivers/address";
 import { fabricSearch } from "../features/fabric/address";
 import { forecastSearch } from "../features/forecast/address";
 import { homeSearch } from "../features/home/address";
+import { incidentsSearch } from "../features/incidents/address";
 import { jobSearch } from "../features/job/address";
 import { jobsSearch } from "../features/jobs/address";
 import { loginSearch } from "../features/login/address";
@@ -47,6 +48,17 @@ const job = createRoute({
   path: "/jobs/$job",
   validateSearch: jobSearch,
   component: lazyRouteComponent(() => import("../features/job/JobPage"), "JobPage"),
+});
+const incidents = createRoute({
+  getParentRoute: () => root,
+  path: "/incidents",
+  validateSearch: incidentsSearch,
+  component: lazyRouteComponent(() => import("../features/incidents/IncidentsPage"), "IncidentsPage"),
+});
+const incident = createRoute({
+  getParentRoute: () => root,
+  path: "/incidents/$incident",
+  component: lazyRouteComponent(() => import("../features/incidents/IncidentPage"), "IncidentPage"),
 });
 const blame = createRoute({
   getParentRoute: () => root,
@@ -122,6 +134,8 @@ export function makeRouter() {
       fabric,
       jobs,
       job,
+      incidents,
+      incident,
       blame,
       drivers,
       forecast,

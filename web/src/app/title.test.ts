@@ -6,6 +6,7 @@ describe("titleOf", () => {
     expect(titleOf("/", {})).toBe("Now · Flitwatch");
     expect(titleOf("/jobs/", {})).toBe("Jobs · Flitwatch");
     expect(titleOf("/jobs/3609441", { job: "3609441" })).toBe("Job 3609441 · Flitwatch");
+    expect(titleOf("/incidents/12", { incident: "12" })).toBe("Incident 12 · Flitwatch");
     expect(titleOf("/fabric/edison", { fabric: "edison" })).toBe("edison, fabric · Flitwatch");
     expect(titleOf("/nowhere/at/all", {})).toBe("No such page · Flitwatch");
   });

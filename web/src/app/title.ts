@@ -3,6 +3,7 @@ const NAMES: Record<string, string> = {
   "": "Now",
   fabric: "Fabric",
   jobs: "Jobs",
+  incidents: "Incidents",
   blame: "Blame",
   drivers: "Drivers",
   forecast: "Forecast",
@@ -15,8 +16,15 @@ const NAMES: Record<string, string> = {
   login: "Sign in",
 };
 
-export function titleOf(path: string, { fabric, job }: { fabric?: string; job?: string }): string {
+interface Subject {
+  fabric?: string;
+  job?: string;
+  incident?: string;
+}
+
+export function titleOf(path: string, { fabric, job, incident }: Subject): string {
   const name = NAMES[path.split("/")[1] ?? ""] ?? "No such page";
+  if (incident !== undefined) return `Incident ${incident} · Flitwatch`;
   const subject = job !== undefined ? `Job ${job}` : fabric !== undefined ? `${fabric}, ${name.toLowerCase()}` : name;
   return `${subject} · Flitwatch`;
 }

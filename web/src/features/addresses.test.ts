@@ -7,6 +7,7 @@ import { blameSearch } from "./blame/address";
 import { driversSearch } from "./drivers/address";
 import { fabricSearch } from "./fabric/address";
 import { forecastSearch } from "./forecast/address";
+import { incidentsSearch } from "./incidents/address";
 import { jobSearch } from "./job/address";
 import { jobsSearch } from "./jobs/address";
 import { labSearch } from "./lab/address";
@@ -20,6 +21,7 @@ const PAGES = {
   drivers: driversSearch,
   fabric: fabricSearch,
   forecast: forecastSearch,
+  incidents: incidentsSearch,
   job: jobSearch,
   jobs: jobsSearch,
   lab: labSearch,
@@ -65,12 +67,18 @@ describe("what was typed into an address", () => {
     ["/drivers?set=x", "set"],
     ["/admin?view=x", "view"],
     ["/jobs?state=banana", "state"],
+    ["/incidents?state=closed", "state"],
+    ["/incidents?from=yesterday", "from"],
   ])("%s does not reach the page", async (address, key) => expect((await seen(address))[key]).toBeUndefined());
   it.each([
     ["/fabric?view=ring&router=7", { view: "ring", router: 7 }],
     ["/login?to=/jobs", { to: "/jobs" }],
     ["/jobs?state=NODE_FAIL", { state: "NODE_FAIL" }],
     ["/job?cluster=perlmutter&run=3", { cluster: "perlmutter", run: 3 }],
+    [
+      "/incidents?state=withdrawn&job=12&user=u1&fabric=perlis&from=2023-11-14T22:13:20Z",
+      { state: "withdrawn", job: "12", user: "u1", fabric: "perlis", from: "2023-11-14T22:13:20Z" },
+    ],
     ["/jobs?q=amg&sort=-nodes", { q: "amg", sort: "-nodes" }],
   ])("%s reaches it", async (address, all) => expect(await seen(address)).toMatchObject(all));
 });

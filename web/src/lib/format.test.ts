@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { axisText, bytes, change, duration, fraction, minutesText, plural, ratio, si } from "./format";
+import { axisText, bytes, change, duration, fraction, lostTime, minutesText, plural, ratio, si } from "./format";
 import { intervalText, parseTime, timeTicks } from "./time";
 import { csv } from "./csv";
 import { stringifySearch, wholeNumber } from "./search";
@@ -21,6 +21,16 @@ describe("numbers", () => {
     [Infinity, "–"],
   ])("ratio %s is %s", (value, text) => {
     expect(ratio(value)).toBe(text);
+  });
+  it.each([
+    [36.6, "37 s"],
+    [59.7, "1 min"],
+    [348, "5 min 48 s"],
+    [485, "8 min 05 s"],
+    [3841, "1 h 04 min"],
+    [null, "–"],
+  ])("a loss of %s seconds is %s", (value, text) => {
+    expect(lostTime(value)).toBe(text);
   });
   it.each([
     [2.9, "×2.9"],

@@ -116,6 +116,15 @@ export function minutesText(seconds: number): string {
   return hours ? `${hours}:${two(minutes)}:${two(rest)} h` : `${minutes}:${two(rest)} min`;
 }
 
+/** Seconds lost, to the second below an hour: 37 s, 5 min 48 s, 1 h 04 min. */
+export function lostTime(seconds: number | null | undefined): string {
+  if (!known(seconds)) return UNKNOWN;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole >= 3600) return duration(whole);
+  return whole % 60 ? `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s` : `${whole / 60} min`;
+}
+
 /** "1 router", "12 routers"; irregular plurals are given. */
 export function plural(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;

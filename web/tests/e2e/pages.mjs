@@ -4,6 +4,7 @@
 const FIXED = [
   "/",
   "/jobs",
+  "/incidents",
   "/blame",
   "/drivers",
   "/forecast",
@@ -32,6 +33,7 @@ export async function pagesOf({ api, timed, fabrics }) {
   const alike = own ? (await api(`/runs?exe=${encodeURIComponent(own.exe)}&limit=50`)).items : [];
   const beside = alike.filter((run) => run.run_id !== own.run_id && run.ranks === own.ranks).slice(0, 2);
   const alert = (await api("/alerts?limit=1")).items[0];
+  const stored = (await api("/incidents?limit=3")).items;
   const others = [
     ...fabrics.filter((one) => one.kind === "fat_tree").slice(0, 2),
     ...fabrics.filter((one) => one.kind === "torus").slice(0, 1),
@@ -45,6 +47,7 @@ export async function pagesOf({ api, timed, fabrics }) {
     ...(beside.length
       ? [`/jobs/${encodeURIComponent(job.job_id)}?compare=${beside.map((run) => run.run_id).join(",")}`]
       : []),
+    ...stored.map((one) => `/incidents/${one.incident_id}`),
     ...(alert ? [`/alerts?alert=${alert.alert_id}`] : []),
     "/no-such-page",
   ];

@@ -9,6 +9,7 @@ import { estimates } from "./checks/estimates.mjs";
 import { exports } from "./checks/exports.mjs";
 import { fabricPage } from "./checks/fabric.mjs";
 import { home } from "./checks/home.mjs";
+import { incidents } from "./checks/incidents.mjs";
 import { jobPage } from "./checks/job.mjs";
 import { hotLinks } from "./checks/links.mjs";
 import { layout } from "./checks/layout.mjs";
@@ -42,5 +43,5 @@ await Promise.all([
   inTurn([fabricPage, exports, estimates, hotLinks, layout, dates, home, connect]),
   inTurn([switches, timelapse, moments, refusals, ways, access, search, tour, wall]),
 ]);
-await inTurn([jobPage, alerts, people, recommendations, ownRuns, stale, visits]);
+await inTurn([jobPage, incidents, alerts, people, recommendations, ownRuns, stale, visits]);
 await suite.finish();

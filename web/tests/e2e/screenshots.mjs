@@ -43,6 +43,7 @@ async function watched() {
   const pages = [
     ["home", "/"],
     ["jobs", "/jobs"],
+    ["incidents", "/incidents"],
     ["blame", "/blame"],
     ["drivers", "/drivers"],
     ["forecast", "/forecast"],
@@ -78,6 +79,8 @@ async function watched() {
     ]);
   const torus = fabrics.find((f) => f.kind === "torus");
   if (torus) pages.push(["torus", at(torus, "?axis=x")]);
+  const incident = (await api("/incidents?state=over&limit=1")).items[0] ?? (await api("/incidents?limit=1")).items[0];
+  if (incident) pages.push(["incident", `/incidents/${incident.incident_id}`]);
   if (job) pages.push(["job", jobAt(job)]);
   const [own] = (job?.runs ?? 0) > 0 ? (await api(jobAt(job))).runs : [];
   const others = own

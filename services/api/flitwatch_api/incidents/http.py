@@ -66,11 +66,12 @@ async def export(
     fabric: Text = None,
     job: Annotated[str | None, Query(max_length=60, description="Those that it caused or that slowed it.")] = None,
     user: Annotated[str | None, Query(max_length=200, description="Those that a job of this user caused.")] = None,
+    state: Annotated[Literal["open", "over", "withdrawn"] | None, Query()] = None,
     from_: Annotated[Time | None, Query(alias="from", description="Not over before this.")] = None,
     to: Annotated[Time | None, Query(description="Begun before this.")] = None,
 ) -> Response:
     """Incidents as a table (CSV), the newest first: at most 10,000."""
-    asked = await _asked(conn, names, fabric, job, user, None, from_, to)
+    asked = await _asked(conn, names, fabric, job, user, state, from_, to)
     rows = await platform.in_thread("reader", lambda conn: shown.heads(conn, asked, MOST_ROWS))
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\n")

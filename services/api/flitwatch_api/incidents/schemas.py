@@ -88,7 +88,7 @@ class IncidentAlert(BaseModel):
 
 
 class IncidentNote(BaseModel):
-    """What was done about an incident."""
+    """A note on what was done about an incident."""
 
     note_id: int
     at: datetime

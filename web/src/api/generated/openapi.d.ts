@@ -5448,7 +5448,7 @@ export interface components {
         };
         /**
          * IncidentNote
-         * @description What was done about an incident.
+         * @description A note on what was done about an incident.
          */
         IncidentNote: {
             /** Note Id */
@@ -13336,6 +13336,7 @@ export interface operations {
                 job?: string | null;
                 /** @description Those that a job of this user caused. */
                 user?: string | null;
+                state?: ("open" | "over" | "withdrawn") | null;
                 /** @description Not over before this. */
                 from?: string | null;
                 /** @description Begun before this. */

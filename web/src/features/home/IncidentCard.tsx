@@ -6,11 +6,11 @@ import type { Incident, SlowJob, Story } from "../../api/incident";
 import type { Overview } from "../../api/shapes";
 import { Sparkline } from "../../charts/Sparkline";
 import { AlertMe } from "../alerts/AlertMe";
+import { CarryingLinks } from "./CarryingLinks";
 import { SeverityMark } from "../../components/Icon";
 import { refused, Unanswered } from "../../components/Notice";
 import { change, count, minutesText, plural, ratio } from "../../lib/format";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
-import { linkBundles } from "./linkBundles";
 import { savedText } from "./saved";
 
 interface Props {
@@ -28,7 +28,6 @@ interface Props {
 type Trend = Pick<Overview, "ts" | "ratio">;
 
 const SHOWN = 3;
-const AROUND_MS = 120_000;
 
 export function IncidentCard({ fabric, ratioWord, answer, trend, at, now }: Props) {
   const told = answer.data;
@@ -44,24 +43,27 @@ export function IncidentCard({ fabric, ratioWord, answer, trend, at, now }: Prop
       {refused([answer]) ? (
         <Unanswered line what="the incident" asked={[answer]} />
       ) : !told || !shown ? (
-        <Placeholder />
+        <Placeholder fabric={fabric} />
       ) : (
         <>
           <div className="incident-head">
             <SeverityMark level={level} />
             <div>
-              <h2>{told.title}</h2>
+              <h2>
+                <Stored story={told} />
+              </h2>
               <p className="muted">{told.detail}</p>
             </div>
+            <AllIncidents fabric={fabric} />
           </div>
           {over && (
             <p className="incident-last">
-              <b>Last incident</b> {shown.title}
+              <b>Last incident</b> <Stored story={shown} />
             </p>
           )}
           {told.verdict === "cannot tell" && told.last && (
             <p className="incident-last">
-              <b>Last incident</b> {told.last.title}{" "}
+              <b>Last incident</b> <Stored story={told.last} />{" "}
               {told.last.victims[0] && <JobLink job={told.last.victims[0]} at={told.last.until ?? at} />}
             </p>
           )}
@@ -82,8 +84,24 @@ export function IncidentCard({ fabric, ratioWord, answer, trend, at, now }: Prop
   );
 }
 
+/** An incident's title, which leads to its page once it is stored. */
+const Stored = ({ story }: { story: Story }) =>
+  story.incident_id === null ? (
+    story.title
+  ) : (
+    <Link to="/incidents/$incident" params={{ incident: String(story.incident_id) }}>
+      {story.title}
+    </Link>
+  );
+
+const AllIncidents = ({ fabric }: { fabric: string }) => (
+  <Link className="incident-all" to="/incidents" search={{ fabric }}>
+    All incidents
+  </Link>
+);
+
 /** As high as an answer, so that nothing moves when it comes. */
-function Placeholder() {
+function Placeholder({ fabric }: { fabric: string }) {
   return (
     <div className="incident-head" role="status">
       <SeverityMark level="info" />
@@ -91,6 +109,7 @@ function Placeholder() {
         <h2 className="muted">Loading the incident…</h2>
         <p className="muted">Comparing running jobs with their earlier runs.</p>
       </div>
+      <AllIncidents fabric={fabric} />
     </div>
   );
 }
@@ -137,8 +156,7 @@ function Chain({ fabric, ratioWord, story, over, at, now }: ChainProps) {
   const slow = story.victims.length ? story.victims : story.others;
   if (!slow.length && !story.aggressor) return null;
   const since = parseTime(story.since);
-  const when = since === null ? {} : { from: isoTime(since - AROUND_MS), to: isoTime(since + AROUND_MS) };
-  const jobs = [story.aggressor, slow[0]].flatMap((one) => (one ? [one.job_id] : [])).join(",");
+  const jobs = [story.aggressor, slow[0]].flatMap((one) => (one ? [one.job_id] : []));
   return (
     <ol className="incident-chain">
       <Step title="Cause">
@@ -161,23 +179,7 @@ function Chain({ fabric, ratioWord, story, over, at, now }: ChainProps) {
         )}
       </Step>
       <Step title={`Links, ${ratioWord}`}>
-        {linkBundles(story.links)
-          .slice(0, SHOWN)
-          .map(({ label, names, worst }) => (
-            <Link
-              key={label}
-              className="incident-link"
-              to="/fabric/$fabric"
-              params={{ fabric }}
-              search={{ ...when, job: jobs || undefined, router: worst.to_router }}
-              title={names.join("\n")}
-            >
-              <span className="ellipsis">{label}</span>
-              <span className="numeric">
-                {ratio(worst.stall_ratio_before)} → {ratio(worst.stall_ratio_after)}
-              </span>
-            </Link>
-          ))}
+        <CarryingLinks fabric={fabric} links={story.links} since={since} jobs={jobs} most={SHOWN} />
         {!story.links.length && <span className="muted">No link of the slow jobs stalls more than before.</span>}
       </Step>
       <Step title={over ? "Jobs it slowed" : "Slower jobs"}>

@@ -1,8 +1,6 @@
-/** The links of an incident as home lists them: those of one kind between the same groups are one line. */
-import type { Story } from "../../api/incident";
+/** The links of an incident as the pages list them: those of one kind between the same groups are one line. */
+import type { CarryingLink } from "../../api/incident";
 import { count } from "../../lib/format";
-
-type CarryingLink = Story["links"][number];
 
 export interface LinkBundle {
   label: string;

@@ -5,6 +5,7 @@ import { DownloadButton } from "../../components/DownloadButton";
 import { PrintButton } from "../../components/PrintButton";
 
 const PARTS: Record<string, string> = {
+  slowed: "Cost to others",
   steps: "How slow",
   links: "What carries it",
   jobs: "Who feeds it",

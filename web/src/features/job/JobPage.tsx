@@ -3,6 +3,7 @@ import { wordsOf } from "../../machine/words";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
+import type { Explanation } from "../../api/estimateShapes";
 import { explanationQuery, outlookQuery, runForecastQuery } from "../../api/estimates";
 import { congestionQuery, fabricsQuery, jobQuery, runStepsQuery } from "../../api/queries";
 import type { Fabric, JobDetail, Run } from "../../api/shapes";
@@ -10,11 +11,13 @@ import { NARROW, WIDE } from "../../charts/parts";
 import { useMedia } from "../../lib/media";
 import { paceOf, runVerdict, stepEnds, type StepClock, type StepSeries } from "../../charts/steps";
 import { CopyMoment } from "../../components/CopyMoment";
+import { Figure } from "../../components/Figure";
 import { Failure, refused, Unanswered } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { rememberMachine } from "../../lib/machine";
 import { change, exactDuration, inWords, plural, ratio } from "../../lib/format";
 import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
+import { slowedText } from "../incidents/words";
 import "./job.css";
 import { fabricTime, lastMinutes, lifeOf } from "./life";
 import { Chain, Help } from "./Chain";
@@ -238,12 +241,21 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
       </div>
       <section className="card job-verdict" aria-label="Verdict">
         <div>
+          {explained.data?.slowed && <Slowed slowed={explained.data.slowed} job={job.job_id} />}
           {refused([explained]) ? (
             <Unanswered line what="what changed" asked={[explained]} />
           ) : (
             <>
               <h2>{explained.data?.title ?? "Looking for what changed"}</h2>
-              <p className="muted">{explained.data?.detail ?? " "}</p>
+              <p className="muted">
+                {explained.data?.detail ?? " "}
+                {explained.data?.incident_id != null && (
+                  <>
+                    {" "}
+                    <IncidentLink incident={explained.data.incident_id} />
+                  </>
+                )}
+              </p>
             </>
           )}
           {refused([congestion]) && routers.length > 0 && <Unanswered line what="the counters" asked={[congestion]} />}
@@ -366,6 +378,36 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
   );
 }
 
+const IncidentLink = ({ incident }: { incident: number }) => (
+  <Link to="/incidents/$incident" params={{ incident: String(incident) }}>
+    Incident {incident}
+  </Link>
+);
+
+/** Incidents that a verdict names before it counts the rest. */
+const NAMED = 3;
+
+/** What a job cost others: the first that its page says of it. */
+function Slowed({ slowed, job }: { slowed: NonNullable<Explanation["slowed"]>; job: string }) {
+  const more = slowed.incidents.length - NAMED;
+  return (
+    <div className="job-slowed">
+      <h2>{slowedText(slowed)}</h2>
+      <p className="job-incidents">
+        {slowed.incidents.slice(0, NAMED).map((incident) => (
+          <IncidentLink key={incident} incident={incident} />
+        ))}
+        {more > 0 && (
+          <Link to="/incidents" search={{ job }}>
+            {plural(more, "more", "more")}
+          </Link>
+        )}
+        <span className="muted">Based on traffic and timing; not proof of cause</span>
+      </p>
+    </div>
+  );
+}
+
 function placementNote(job: JobDetail, fabric: Fabric | null): string {
   if (!fabric) return "None of this job's nodes belongs to a known machine, so its routers and stalls are unknown.";
   if (!(job.routers ?? []).length)
@@ -373,18 +415,3 @@ function placementNote(job: JobDetail, fabric: Fabric | null): string {
   if (fabric.snapshot) return `${fabric.name} has one sample without time: stalls over time are unknown.`;
   return "The job has no start time, or ran before the first counters: its stalls over time are unknown.";
 }
-
-interface FigureProps {
-  value: string;
-  label: string;
-  bad?: boolean;
-  /** Still asked for: its place is kept, so that the verdict does not wrap when it comes. */
-  pending?: boolean;
-}
-
-const Figure = ({ value, label, bad = false, pending = false }: FigureProps) => (
-  <div className={pending ? "pending" : undefined} aria-hidden={pending || undefined}>
-    <div className={`figure-value${bad ? " alarm" : ""}`}>{value}</div>
-    <div className="subtitle">{label}</div>
-  </div>
-);

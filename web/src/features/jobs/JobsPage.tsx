@@ -2,17 +2,19 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useEffect, useMemo, useState } from "react";
+import { incidentsQuery } from "../../api/incident";
 import { jobsQuery } from "../../api/queries";
 import type { Job } from "../../api/shapes";
 import { useAddressOrder } from "../../components/addressSort";
 import { TableExport } from "../../components/TableExport";
 import { OrderedTable, type Column } from "../../components/DataTable";
-import { Empty, Failure, Waiting } from "../../components/Notice";
+import { Empty, Failure, refused, Unanswered, Waiting } from "../../components/Notice";
 import { Segmented } from "../../components/Segmented";
 import { count, duration } from "../../lib/format";
 import { useKeys } from "../../lib/keys";
 import { moment, parseTime, ZONE } from "../../lib/time";
 import { useTyped } from "../../lib/typed";
+import { costText } from "../incidents/words";
 import { COMMON_STATES, type JobState } from "./address";
 import "./jobs.css";
 import { address } from "../../api/client";
@@ -134,6 +136,10 @@ export function JobsPage() {
   const jobs = useInfiniteQuery(
     jobsQuery({ q: search.q, user: search.user, state: search.state, fabric: search.fabric }, 500),
   );
+  const { user, fabric } = search;
+  const incidents = useInfiniteQuery({ ...incidentsQuery({ user, fabric }, 1000), enabled: user !== undefined });
+  const [named] = incidents.data?.pages ?? [];
+  const cost = user !== undefined && named ? costText(named.items, named.next_cursor !== null) : null;
   const columns = useMemo(columnsOf, []);
   const all = useMemo(() => jobs.data?.pages.flatMap((page) => page.items) ?? [], [jobs.data]);
   const order = useAddressOrder(all, columns);
@@ -213,10 +219,21 @@ export function JobsPage() {
           columns={columns}
         />
       </div>
+      {user !== undefined && refused([incidents]) && (
+        <Unanswered line what="the user's incidents" asked={[incidents]} />
+      )}
+      {cost && (
+        <p className="jobs-cost">
+          <Link to="/incidents" search={{ user, fabric }}>
+            {cost}
+          </Link>
+          <span className="muted"> · based on traffic and timing, not proof of cause</span>
+        </p>
+      )}
       <section className="card jobs-card" aria-label="Jobs">
         {jobs.error && !jobs.data ? (
           <Failure error={jobs.error} retry={() => void jobs.refetch()} />
-        ) : !jobs.data ? (
+        ) : !jobs.data || incidents.isLoading ? (
           <Waiting what="the jobs" />
         ) : !rows.length ? (
           search.q || search.user || search.state ? (

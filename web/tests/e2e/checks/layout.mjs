@@ -150,7 +150,9 @@ export async function layout(site) {
       const wrong = {};
       try {
         await setAhead(page.context(), ahead);
-        for (const path of pages.filter((one) => /^\/($|jobs|fabric|forecast|health|alerts\?alert)/.test(one))) {
+        for (const path of pages.filter((one) =>
+          /^\/($|jobs|incidents|fabric|forecast|health|alerts\?alert)/.test(one),
+        )) {
           await opened(page, night.url + path);
           const found = await hiddenAtRest(page);
           if (found.length) wrong[path] = found;

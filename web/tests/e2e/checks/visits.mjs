@@ -36,6 +36,8 @@ export async function visits({ url, check, api, timed }) {
     async (page) => {
       for (const path of [
         "/jobs",
+        "/incidents",
+        "/incidents/139",
         "/",
         `/fabric/${timed.name}`,
         "/blame?who=2",

@@ -128,7 +128,7 @@ export async function ways({ url, check, api, timed, fabricUrl }) {
       await tab.waitForSelector(".incident-chain");
       const tabs = await byTabs(tab, 12, "Skip to the page");
       await tab.keyboard.press("Enter");
-      await byTabs(tab, 12 - tabs, aggressor.job_id);
+      await byTabs(tab, 12 - tabs, `${aggressor.job_id} ${aggressor.name}`);
       await tab.keyboard.press("Enter");
       await tab.waitForURL(new RegExp(`/jobs/${aggressor.job_id}`));
       await tab.locator("h1", { hasText: `Job ${aggressor.job_id}` }).waitFor();
