@@ -10,7 +10,8 @@ import { CarryingLinks } from "./CarryingLinks";
 import { SeverityMark } from "../../components/Icon";
 import { refused, Unanswered } from "../../components/Notice";
 import { change, count, minutesText, plural, ratio } from "../../lib/format";
-import { isoTime, moment as momentText, parseTime, ZONE } from "../../lib/time";
+import { moment as momentText, parseTime, ZONE } from "../../lib/time";
+import { slowWindow } from "../lab/slowWindow";
 import { savedText } from "./saved";
 
 interface Props {
@@ -201,7 +202,15 @@ function Chain({ fabric, ratioWord, story, over, at, now }: ChainProps) {
           </span>
         ))}
         {slow[0] && (
-          <Link to="/lab" search={{ replay: "on", fabric, job: slow[0].job_id, at: story.until ?? at ?? isoTime(now) }}>
+          <Link
+            to="/lab"
+            search={{
+              replay: "on",
+              fabric,
+              job: slow[0].job_id,
+              ...slowWindow(slow[0].since, slow[0].until ?? at ?? null, now),
+            }}
+          >
             Replay with another placement
           </Link>
         )}

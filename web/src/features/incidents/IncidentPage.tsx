@@ -10,7 +10,8 @@ import { SeverityMark } from "../../components/Icon";
 import { Failure, Unanswered } from "../../components/Notice";
 import { change, count, lostTime, percent, plural, ratio } from "../../lib/format";
 import { useOrigin } from "../../lib/origin";
-import { isoTime, moment, parseTime, ZONE } from "../../lib/time";
+import { moment, parseTime, ZONE } from "../../lib/time";
+import { slowWindow } from "../lab/slowWindow";
 import { wordsOf } from "../../machine/words";
 import { aroundOnset, CarryingLinks } from "../home/CarryingLinks";
 import { savedText } from "../home/saved";
@@ -59,7 +60,7 @@ function Body({ told, ratioWord, now }: { told: IncidentDetail; ratioWord: strin
   const replay = first && {
     fabric: told.fabric,
     job: first.job_id,
-    at: first.until ?? told.ended ?? isoTime(now),
+    ...slowWindow(first.since, first.until ?? told.ended, now),
   };
   return (
     <div className="job-page incident-page">

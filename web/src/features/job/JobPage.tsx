@@ -1,5 +1,6 @@
 /** Why was this job slow: the verdict, its evidence over time, its neighbours and its place. */
 import { wordsOf } from "../../machine/words";
+import { slowWindow } from "../lab/slowWindow";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useParams, useSearch } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
@@ -168,9 +169,14 @@ function JobBody({ job, fabric }: { job: JobDetail; fabric: Fabric | null }) {
     search: () => ({ at: isoTime(until) }),
   });
   const span = useMemo(() => time?.span ?? { from: start ?? until - 1, to: until }, [time, start, until]);
+  const slow = explained.data?.slowdown;
   const replay =
     fabric && placed && routers.length > 1
-      ? { fabric: fabric.name, job: job.job_id, at: isoTime(moment.at ?? until) }
+      ? {
+          fabric: fabric.name,
+          job: job.job_id,
+          ...(slow ? slowWindow(slow.since, slow.until, until) : { at: isoTime(moment.at ?? until) }),
+        }
       : null;
   const groups = job.groups ?? [];
   const facts = [

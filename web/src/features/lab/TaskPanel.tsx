@@ -96,16 +96,21 @@ const MOST_PLOTS = 4;
 function Result({ task }: { task: Task }) {
   const { facts, tables } = useMemo(() => resultTables(task.result), [task.result]);
   const series = useMemo(() => boxSeries(task.result), [task.result]);
+  const answer = facts.find(([name]) => name === "answer")?.[1];
   return (
     <>
+      {answer && <p className="lab-answer">{answer}</p>}
       {series.slice(0, MOST_PLOTS).map((one) => (
         <BoxPlots key={one.name} series={one} task={task.task_id} />
       ))}
       {task.name === "sim.whatif" && <WhatIfMap result={task.result} task={task.task_id} />}
       <dl className="facts">
-        {facts.slice(0, 12).map(([name, value]) => (
-          <Fact key={name} name={name} value={value} />
-        ))}
+        {facts
+          .filter(([name]) => name !== "answer")
+          .slice(0, 12)
+          .map(([name, value]) => (
+            <Fact key={name} name={name} value={value} />
+          ))}
       </dl>
       {tables.slice(0, 3).map((table) => {
         const numeric = (name: string) => table.rows.some((row) => typeof row[name] === "number");

@@ -6,7 +6,7 @@ import { startTask } from "../../api/tasks";
 import { AccessButton } from "../../components/AccessButton";
 import { Dialog, DialogEnd } from "../../components/Dialog";
 import { Unanswered } from "../../components/Notice";
-import { plural } from "../../lib/format";
+import { duration, plural } from "../../lib/format";
 import { isoTime, parseTime } from "../../lib/time";
 import type { LabSearch } from "./address";
 import { PATTERNS, PLACEMENTS, ROUTINGS } from "./whatIfChoices";
@@ -23,6 +23,7 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
   const machines = useQuery(fabricsQuery());
   const fabrics = machines.data?.items.filter((f) => !f.snapshot && f.last_ts !== null && ROUTINGS[f.kind]) ?? [];
   const [chosen, setChosen] = useState(search.fabric ?? "");
+  const windowS = Math.min(3600, Math.max(1, search.window ?? 300));
   const named = fabrics.find((f) => f.name === chosen || String(f.id) === chosen);
   const fabric = named ?? (chosen ? undefined : fabrics[0]);
   const [time, setTime] = useState(search.at ?? "");
@@ -56,6 +57,7 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
         fabric: fabric?.name,
         at_s: (at ?? 0) / 1000,
         job: moved,
+        window_s: windowS,
         pattern,
         bytes: Math.round(Number(kib) * 1024),
         placements: PLACEMENTS.filter((p) => placements.includes(p)),
@@ -98,7 +100,7 @@ export function WhatIfDialog({ search, onStarted, onClose }: Props) {
           </select>
         </label>
         <label>
-          <span>End of the window of 5 minutes, UTC</span>
+          <span>End of the window of {duration(windowS)}, UTC</span>
           <input
             className="field"
             value={time}

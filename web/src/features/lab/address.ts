@@ -8,6 +8,8 @@ export interface LabSearch {
   fabric?: string;
   at?: string;
   job?: string;
+  /** Seconds of the window that ends at `at`. */
+  window?: number;
 }
 
 export function labSearch(raw: Record<string, unknown>): LabSearch {
@@ -18,6 +20,7 @@ export function labSearch(raw: Record<string, unknown>): LabSearch {
     fabric: text(raw.fabric),
     at: text(raw.at),
     job: text(raw.job),
+    window: wholeNumber(raw.window),
   };
   return all;
 }

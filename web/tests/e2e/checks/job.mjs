@@ -54,6 +54,10 @@ export async function jobPage({ url, check, api }) {
       await page.waitForURL(/\/lab\?/);
       const asked = new URL(page.url()).searchParams;
       assert.deepEqual([asked.get("replay"), asked.get("job")?.replaceAll('"', "")], ["on", job.job_id]);
+      // It is of the minutes in which the job was slow.
+      const { slowdown } = await api(`/jobs/${job.job_id}/explanation`);
+      const end = Date.parse(asked.get("at"));
+      assert.ok(Math.abs(end - 1000 * asked.get("window") - Date.parse(slowdown.since)) < 60_000, page.url());
     },
     { fixtureOnly: true },
   );
