@@ -26,6 +26,7 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
+from support.endless_head import BEGINNINGS, SOCKETS_BYTES, peak_bytes, sent_until_closed
 from support.ports import free_port
 from support.prometheus import Exporter, Prometheus
 from support.waiting import eventually
@@ -186,6 +187,20 @@ def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Pa
         assert f'flitwatch_collector_requests_total{{door="remote_write",result="{reason}"}} {count}.0' in page
     # Samples that say nothing are dead letters; no request became a counter.
     assert {topic for topic, *_ in logged(embedded_db)} == {"flitwatch.rejected.v1"}
+
+
+def test_endless_heads_are_cut_off_at_both_ports(embedded_db: str, tmp_path: Path) -> None:
+    metrics = free_port()
+    door = Collector(embedded_db, tmp_path, "--metrics-port", str(metrics)).start()
+    try:
+        before = peak_bytes(door.pid)
+        for port in (door.port, metrics):
+            for beginning, part in BEGINNINGS.values():
+                assert sent_until_closed("127.0.0.1", port, beginning, part) <= SOCKETS_BYTES
+        assert peak_bytes(door.pid) - before <= 16 << 20
+        assert httpx.get(f"http://127.0.0.1:{metrics}/livez").status_code == 200
+    finally:
+        door.kill()
 
 
 def test_a_site_maps_a_counter_of_its_own_without_code(embedded_db: str, tmp_path: Path) -> None:

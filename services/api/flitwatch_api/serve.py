@@ -11,10 +11,10 @@ import uvicorn
 from fastapi import FastAPI
 
 from flitwatch_api.app import create_app
-from flitwatch_api.protocol import Protocol
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import Unavailable
 from flitwatch_domain.heartbeat import Heartbeat
+from flitwatch_domain.http_protocol import HttpProtocol
 
 KEEP_ALIVE_S = 75
 #: What a page holds: a browser keeps up to six connections to a server, one of them the stream of events.
@@ -65,7 +65,7 @@ def server(
         host=host,
         port=port,
         loop="uvloop",
-        http=Protocol,
+        http=HttpProtocol,
         ws="none",
         access_log=access_log,
         server_header=False,
