@@ -10,13 +10,13 @@ from typing import Annotated, Any, TypeVar
 
 import psycopg
 from fastapi import Depends, Request
-from psycopg.conninfo import make_conninfo
 
 from flitwatch_api.advice.parts import Parts
 from flitwatch_api.advice.state import AdviceState
 from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.events.hub import Hub
 from flitwatch_api.fabric.topologies import Topologies
+from flitwatch_api.health.readiness import Readiness
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.jobs.links import JobLink
 from flitwatch_api.remotes import address as remote_addresses
@@ -61,17 +61,26 @@ class Platform:
             remote.name: RemoteMachines(RemoteClient(remote, settings.api_remotes_ca))
             for remote in remote_addresses.read_all(settings.api_remotes)
         }
-        try:
-            bounded = make_conninfo(url, options=f"-c statement_timeout={settings.api_statement_timeout_ms}")
-        except psycopg.ProgrammingError:
-            raise Unavailable("this is not a PostgreSQL URL", advice="Write postgresql://user@host/database.") from None
+        self._statement_s = settings.api_statement_timeout_ms / 1000
         self.pool = async_pool(
-            bounded, role="reader", min_size=1, max_size=settings.api_pool_max, application="flitwatch api"
+            url,
+            role="reader",
+            min_size=1,
+            max_size=settings.api_pool_max,
+            application="flitwatch api",
+            statement_s=self._statement_s,
         )
         # One connection asks about all callers; without logins there is none.
         self.gate = async_pool(
-            bounded, role="gate", min_size=0, max_size=1, application="flitwatch api callers", reconnect_s=RECONNECT_S
+            url,
+            role="gate",
+            min_size=0,
+            max_size=1,
+            application="flitwatch api callers",
+            reconnect_s=RECONNECT_S,
+            statement_s=self._statement_s,
         )
+        self.readiness = Readiness(self.reading)
         self.log_ends = LogEnds(settings.log.get_secret_value())
         self.hub = Hub(url, settings.api_streams_max, settings.api_streams_each)
         self.topologies = Topologies(self.hub, self.in_thread)
@@ -93,6 +102,7 @@ class Platform:
         """End the streams and close the connections."""
         await self.advice.stop()
         await self.hub.stop()
+        await self.readiness.stop()
         for remote in self.remotes.values():
             await remote.client.close()
         await self.pool.close(timeout=5)
@@ -111,11 +121,23 @@ class Platform:
             yield conn
 
     async def in_thread(self, role: Any, work: Callable[[psycopg.Connection[Any]], T]) -> T:
-        """Run blocking work on a connection of its own, committed at the end; Unavailable."""
+        """Run blocking work on a connection of its own, committed at the end.
+
+        Raises
+        ------
+        Unavailable, psycopg.OperationalError
+            The database does not answer, or no more.
+        """
 
         def run() -> T:
             try:
-                conn = connect(self.url, role=role, application="flitwatch api")
+                conn = connect(
+                    self.url,
+                    role=role,
+                    application="flitwatch api",
+                    statement_s=self._statement_s,
+                    connect_s=self.settings.api_connect_timeout_s,
+                )
             except Unavailable as problem:
                 # Where the database is, and what to do about it, is for who runs this.
                 log.warning("%s; %s", problem.message, problem.advice)
