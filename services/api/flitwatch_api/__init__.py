@@ -9,7 +9,7 @@ What happens, in order: `serve` runs uvicorn with the domain's `http_protocol`; 
 
 Open
 
-- `app` for the order of middleware and routers; `settings` for environment variables; `platform` for what one process holds;
+- `app` for the order of middleware and routers; `settings` for environment variables; `platform` for what one process holds, `worker_threads` for its threads;
 - `<word>/http.py` for a route, `<word>/schemas.py` for the shape of its answer;
 - `shared_answers` for what many viewers ask at once;
 - `parameters` for windows, times and cursors; `answers` for JSON and entity tags; `columnar` for Arrow and Parquet;

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -24,6 +23,7 @@ from flitwatch_api.remotes.client import RemoteClient
 from flitwatch_api.remotes.listing import RemoteMachines
 from flitwatch_api.settings import Settings
 from flitwatch_api.shared_answers import SharedAnswers
+from flitwatch_api.worker_threads import WorkerThreads
 from flitwatch_db import async_pool, connect
 from flitwatch_db.core.columns import Connection
 from flitwatch_domain.errors import Unavailable
@@ -31,6 +31,8 @@ from flitwatch_domain.errors import Unavailable
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
+#: Threads, and jobs that wait for one. A check of a password takes 64 MiB and a third of a second of several cores.
+DATABASE_THREADS, PASSWORD_THREADS, KNOWN_PASSWORD_THREADS = (8, 256), (2, 16), (1, 8)
 #: Memory for answers that viewers share.
 ANSWERS_BYTES = 64 << 20
 #: How long a lost connection about callers is tried again before the next caller begins anew: beyond, the pauses would outlast the outage.
@@ -80,6 +82,10 @@ class Platform:
             reconnect_s=RECONNECT_S,
             statement_s=self._statement_s,
         )
+        self._threads = WorkerThreads("the database", *DATABASE_THREADS)
+        self.passwords = WorkerThreads("a check of passwords", *PASSWORD_THREADS)
+        #: Of browsers and sessions that the account's owner was in before, which a flood of others does not hold up.
+        self.known_passwords = WorkerThreads("a check of passwords", *KNOWN_PASSWORD_THREADS)
         self.readiness = Readiness(self.reading)
         self.log_ends = LogEnds(settings.log.get_secret_value())
         self.hub = Hub(url, settings.api_streams_max, settings.api_streams_each)
@@ -105,6 +111,8 @@ class Platform:
         await self.readiness.stop()
         for remote in self.remotes.values():
             await remote.client.close()
+        for threads in (self._threads, self.passwords, self.known_passwords):
+            threads.stop()
         await self.pool.close(timeout=5)
         await self.gate.close(timeout=5)
 
@@ -120,11 +128,20 @@ class Platform:
         async with self.gate.connection(timeout=self.settings.api_connect_timeout_s) as conn:
             yield conn
 
-    async def in_thread(self, role: Any, work: Callable[[psycopg.Connection[Any]], T]) -> T:
+    async def in_thread(
+        self, role: Any, work: Callable[[psycopg.Connection[Any]], T], threads: WorkerThreads | None = None
+    ) -> T:
         """Run blocking work on a connection of its own, committed at the end.
+
+        Parameters
+        ----------
+        threads : WorkerThreads, optional
+            Other ones than those of the database: `passwords`, `known_passwords`.
 
         Raises
         ------
+        TooMany
+            As many of these threads' jobs wait as may.
         Unavailable, psycopg.OperationalError
             The database does not answer, or no more.
         """
@@ -145,7 +162,7 @@ class Platform:
             with conn:
                 return work(conn)
 
-        return await asyncio.to_thread(run)
+        return await (threads or self._threads).run(run)
 
 
 async def get_platform(request: Request) -> Platform:

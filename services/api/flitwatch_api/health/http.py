@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from flitwatch_api.answers import answer
 from flitwatch_api.health.metrics import Metrics
 from flitwatch_api.people.access import check, requirement_of
-from flitwatch_api.people.browsers import address_of
+from flitwatch_api.people.browsers import network_of
 from flitwatch_api.people.job_privacy import hides_jobs
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import MEDIA_TYPE as PROBLEM
@@ -44,7 +44,7 @@ async def healthz() -> Response:
 
 async def _counted(request: Request) -> None:
     """Whoever asks for what costs a query takes from the bucket of their address, as everywhere."""
-    request.app.state.callers.count(None, address_of(request))
+    request.app.state.callers.count(None, network_of(request))
 
 
 @http.get("/readyz", response_model=Health, responses=_UNREADY, dependencies=[Depends(_counted)])
