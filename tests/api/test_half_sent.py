@@ -43,9 +43,9 @@ def api_site(embedded_db: str) -> Iterator[Served]:
         yield made
 
 
-def connected(site: Served, stack: ExitStack) -> socket.socket:
-    parts = urlsplit(site.url)
-    return stack.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=60))
+def connected(site: Served, stack: ExitStack, source: str = "") -> socket.socket:
+    parts, of = urlsplit(site.url), (source, 0) if source else None
+    return stack.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=60, source_address=of))
 
 
 @pytest.mark.parametrize("half", HALVES)
@@ -131,6 +131,26 @@ def test_more_connections_than_the_limit_are_answered_at_once(
         for _ in range(30):
             connected(site, stack)
         assert get(f"{site.url}/healthz").status_code == 503
+
+
+@pytest.mark.parametrize("proxies", [(), ("127.0.0.3/32",)], ids=["a host", "a proxy"])
+def test_one_address_has_a_share_of_the_connections(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch, proxies: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(serve, "CONNECTIONS_EACH", 4)
+    settings = Settings(db=embedded_db, web=None, api_streams_each=1, api_trusted_proxies=proxies)
+    with serving(settings) as site, ExitStack() as stack:
+        share = [connected(site, stack, "127.0.0.3") for _ in range(4 + 6)]
+        more = connected(site, stack, "127.0.0.3")
+        if proxies:
+            more.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert more.recv(12) == (b"HTTP/1.1 200" if proxies else b"HTTP/1.1 503")
+        assert get(f"{site.url}/healthz").status_code == 200
+        for one in [*share, more]:
+            one.close()
+        again = connected(site, stack, "127.0.0.3")
+        again.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert again.recv(12) == b"HTTP/1.1 200"
 
 
 def test_pages_keep_the_connections_of_their_browsers(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:

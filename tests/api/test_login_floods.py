@@ -12,12 +12,12 @@ from support.waiting import eventually
 
 from api.conftest import guess_passwords, serving
 from flitwatch_api import platform
-from flitwatch_api.people.browsers import network
 from flitwatch_api.people.buckets import Buckets
 from flitwatch_api.people.login_limiter import PAIR_BURST, LoginLimiter
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
+from flitwatch_domain.addresses import network
 from flitwatch_domain.errors import TooMany
 
 #: Names that took a limited one's place before, and log-ins beyond those that may wait.

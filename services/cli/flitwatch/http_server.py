@@ -36,6 +36,7 @@ class HttpServer:
     app : ASGI application
     listening : socket.socket    closed at the end
     connections : int            open ones beyond it are answered 503
+    connections_each : int       the share of one address
     ended : function             called from the thread when the server ends, also by itself
     """
 
@@ -44,24 +45,23 @@ class HttpServer:
         app: Callable[..., Any],
         listening: socket.socket,
         connections: int,
+        connections_each: int,
         ended: Callable[[], object] = lambda: None,
     ) -> None:
         # Only processes that listen need it.
         import uvicorn
 
-        from flitwatch_domain.http_protocol import HttpProtocol
+        from flitwatch_domain.http_protocol import HttpConfig
 
         self._listening, self._ended = listening, ended
         self._server = uvicorn.Server(
-            uvicorn.Config(
+            HttpConfig(
                 app,
-                http=HttpProtocol,
-                ws="none",
+                connections,
+                connections_each,
                 lifespan="off",
                 log_config=None,
                 access_log=False,
-                server_header=False,
-                limit_concurrency=connections,
                 timeout_graceful_shutdown=GRACE_S,
             )
         )

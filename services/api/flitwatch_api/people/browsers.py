@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address, ip_address, ip_network
-
 from fastapi import Request
 from fastapi.responses import Response
 
-#: Of a text that a proxy sent in place of an address so much counts.
-MOST_LETTERS = 64
+from flitwatch_domain.addresses import network
+
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -24,19 +22,6 @@ def address_of(request: Request) -> str:
 def network_of(request: Request) -> str:
     """What stands for a request's address where requests are counted: the /64 of an IPv6 address, which one host has all of."""
     return network(address_of(request))
-
-
-def network(address: str) -> str:
-    """The /64 of an IPv6 address, an IPv4 address, or the beginning of what is none."""
-    try:
-        one = ip_address(address)
-    except ValueError:
-        return address[:MOST_LETTERS]
-    if isinstance(one, IPv4Address):
-        return str(one)
-    if one.ipv4_mapped is not None:
-        return str(one.ipv4_mapped)
-    return str(ip_network((int(one) >> 64 << 64, 64)))
 
 
 def _is_local(request: Request) -> bool:
