@@ -96,6 +96,7 @@ def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> Rete
         steps |= {"log": partial(log_keep.trim, conn)}
         steps |= {name: partial(_delete_rows, conn, name) for name in KEEP_ROWS}
         steps |= {"task_file of visitors": partial(delete_visitors_files, conn)}
+        steps |= {"audit": partial(_count, conn, "SELECT drop_old_audit()")}
         steps |= {"task": partial(_delete_tasks, conn)}
         # Last, because it may take minutes: rows that retention needs gone do not wait for it.
         steps |= {"rollup_due": partial(rollups.roll, conn)}
