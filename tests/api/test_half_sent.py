@@ -10,10 +10,12 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from support.endless_head import BEGINNINGS, SOCKETS_BYTES, peak_bytes, sent_until_closed
 
 from api.conftest import Served, serving
-from flitwatch_api import protocol, serve
+from flitwatch_api import serve
 from flitwatch_api.settings import Settings
+from flitwatch_domain import http_protocol
 
 HALVES = {
     "nothing": b"",
@@ -29,15 +31,21 @@ get = partial(httpx.get, timeout=60)
 
 @pytest.fixture
 def site(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    monkeypatch.setattr(protocol, "HEAD_S", 0.5)
-    monkeypatch.setattr(protocol, "BODY_S", 0.5)
+    monkeypatch.setattr(http_protocol, "HEAD_S", 0.5)
+    monkeypatch.setattr(http_protocol, "BODY_S", 0.5)
     with serving(Settings(db=embedded_db, web=None)) as made:
         yield made
 
 
-def connected(site: Served, stack: ExitStack) -> socket.socket:
-    parts = urlsplit(site.url)
-    return stack.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=60))
+@pytest.fixture
+def api_site(embedded_db: str) -> Iterator[Served]:
+    with serving(Settings(db=embedded_db, web=None)) as made:
+        yield made
+
+
+def connected(site: Served, stack: ExitStack, source: str = "") -> socket.socket:
+    parts, of = urlsplit(site.url), (source, 0) if source else None
+    return stack.enter_context(socket.create_connection((parts.hostname, parts.port), timeout=60, source_address=of))
 
 
 @pytest.mark.parametrize("half", HALVES)
@@ -54,6 +62,32 @@ def test_half_sent_requests_are_not_kept(site: Served, half: str) -> None:
             except ConnectionResetError:
                 pass
     assert get(f"{site.url}/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("kind", BEGINNINGS)
+def test_an_endless_head_is_cut_off(api_site: Served, kind: str) -> None:
+    parts = urlsplit(api_site.url)
+    before = peak_bytes()
+    assert sent_until_closed(parts.hostname or "", parts.port or 0, *BEGINNINGS[kind]) <= SOCKETS_BYTES
+    # The server runs in this process.
+    assert peak_bytes() - before <= 16 << 20
+    assert get(f"{api_site.url}/healthz").status_code == 200
+
+
+@pytest.mark.parametrize("sizes", [[80_000], [100] * 100, [8_000] * 10], ids=["one", "many", "together"])
+def test_a_large_head_is_answered_431(api_site: Served, sizes: list[int]) -> None:
+    headers = {f"X-{number}": "a" * size for number, size in enumerate(sizes)}
+    assert get(f"{api_site.url}/healthz", headers=headers).status_code == 431
+    assert get(f"{api_site.url}/healthz", headers={"X-1": "a" * 50_000}).status_code == 200
+
+
+def test_an_empty_line_on_an_idle_connection_keeps_nothing_open(site: Served) -> None:
+    with ExitStack() as stack:
+        one = connected(site, stack)
+        one.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert one.recv(65536)
+        one.sendall(b"\r\n")
+        assert one.recv(1) == b""
 
 
 def test_dripping_bytes_keep_nothing_open(site: Served) -> None:
@@ -97,6 +131,26 @@ def test_more_connections_than_the_limit_are_answered_at_once(
         for _ in range(30):
             connected(site, stack)
         assert get(f"{site.url}/healthz").status_code == 503
+
+
+@pytest.mark.parametrize("proxies", [(), ("127.0.0.3/32",)], ids=["a host", "a proxy"])
+def test_one_address_has_a_share_of_the_connections(
+    embedded_db: str, monkeypatch: pytest.MonkeyPatch, proxies: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(serve, "CONNECTIONS_EACH", 4)
+    settings = Settings(db=embedded_db, web=None, api_streams_each=1, api_trusted_proxies=proxies)
+    with serving(settings) as site, ExitStack() as stack:
+        share = [connected(site, stack, "127.0.0.3") for _ in range(4 + 6)]
+        more = connected(site, stack, "127.0.0.3")
+        if proxies:
+            more.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert more.recv(12) == (b"HTTP/1.1 200" if proxies else b"HTTP/1.1 503")
+        assert get(f"{site.url}/healthz").status_code == 200
+        for one in [*share, more]:
+            one.close()
+        again = connected(site, stack, "127.0.0.3")
+        again.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert again.recv(12) == b"HTTP/1.1 200"
 
 
 def test_pages_keep_the_connections_of_their_browsers(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -294,6 +294,40 @@ def test_the_name_of_a_recorded_application_is_refused(site: Site) -> None:
     assert isinstance(failed, FlitwatchError) and "another name" in str(failed) and "eve" not in str(failed)
 
 
+def test_callers_without_a_login_share_the_places_and_keep_nobody_out(site: Site) -> None:
+    """Four addresses took all places for a day before."""
+    hosts = [f"127.0.0.{number}" for number in range(10, 24)]
+    for host in hosts[:3]:
+        statuses = [uploaded_from(site, host) for _ in range(files.WAITING_ADDRESS + 1)]
+        assert statuses == [201] * files.WAITING_ADDRESS + [429]
+    # All places are taken: the next host gets as many as the others are left with.
+    assert [uploaded_from(site, hosts[3]) for _ in range(4)] == [201, 201, 201, 429]
+    # Further hosts get a place as long as some host has more than one.
+    assert [uploaded_from(site, host) for host in hosts[4:]] == [201] * 8 + [429] * 2
+    assert site.held() == 2 * files.WAITING_VISITS
+    assert site.upload("una", b"x")
+
+
+def test_files_of_callers_without_a_login_are_deleted_after_an_hour(site: Site) -> None:
+    with connect(site.url, role="owner", autocommit=True) as conn:
+        for _ in range(2):
+            kept = site.upload("una", b"x")
+            assert uploaded_from(site, "127.0.0.10") == 201
+            conn.execute("UPDATE task_file SET created_at = now() - interval '61 minutes'")
+            # By whoever uploads next, and by maintenance.
+            assert uploaded_from(site, "127.0.0.11") == 201
+            assert conn.execute("SELECT count(*) FROM task_file WHERE created_by <> 'una'").fetchall() == [(1,)]
+            conn.execute("UPDATE task_file SET created_at = now() - interval '61 minutes'")
+            assert maintain(site.url)["dropped"]["task_file of visitors"] == 1
+            assert conn.execute("SELECT max(file_id) FROM task_file").fetchall() == [(kept,)]
+
+
+def uploaded_from(site: Site, address: str) -> int:
+    """The status of an upload without a login from an address of this machine."""
+    with httpx.Client(transport=httpx.HTTPTransport(local_address=address), base_url=site.http["una"].base_url) as one:
+        return one.post(FILES, content=b"x").status_code
+
+
 def test_too_many_files_and_too_long_ones_are_refused_with_advice(site: Site, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     waiting = [site.upload("una", b"x") for _ in range(files.WAITING_EACH)]
     refused = site.http["una"].post(FILES, content=b"x")
@@ -304,7 +338,7 @@ def test_too_many_files_and_too_long_ones_are_refused_with_advice(site: Site, mo
     )
     assert int(refused.headers["Retry-After"]) > 0
     # Visits that bring no cookie are of one address.
-    for _ in range(files.WAITING_EACH):
+    for _ in range(files.WAITING_ADDRESS):
         assert httpx.post(site.http["una"].base_url.join(FILES), content=b"x").status_code == 201
     assert httpx.post(site.http["una"].base_url.join(FILES), content=b"x").status_code == 429
     before = site.held()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import json
 import threading
 from collections.abc import Iterator
@@ -12,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 from support.databases import Server
+from support.endless_head import SOCKETS_BYTES, peak_bytes
 from support.remotes import token_file
 
 from api.conftest import Served, bearer, serving
@@ -20,7 +23,7 @@ from api.world import World
 from flitwatch_api.events import stream_access
 from flitwatch_api.people import callers
 from flitwatch_api.remotes import client as remote_client
-from flitwatch_api.remotes import listing
+from flitwatch_api.remotes import listing, relay
 from flitwatch_api.remotes.address import RemoteAddress
 from flitwatch_api.settings import Settings
 from flitwatch_db import connect
@@ -246,6 +249,9 @@ class Hostile:
     url: str
     answers: dict[str, tuple[int, dict[str, str], bytes]] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    #: How often a body is sent where that is not once, and how many bytes were taken.
+    times: dict[str, int] = field(default_factory=dict)
+    sent: int = 0
 
 
 READS = {"scopes": ["read"], "via": "anonymous", "pseudonyms": True}
@@ -262,9 +268,12 @@ def hostile_server(_embedded_template: Server) -> Iterator[tuple[Hostile, Served
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Content-Length", str(len(body) * held.times.get(self.path, 1)))
             self.end_headers()
-            self.wfile.write(body)
+            with contextlib.suppress(OSError):
+                for _ in range(held.times.get(self.path, 1)):
+                    self.wfile.write(body)
+                    held.sent += len(body)
 
         def log_message(self, *_: object) -> None:
             pass
@@ -289,6 +298,8 @@ def hostile(hostile_server: tuple[Hostile, Served, str], monkeypatch: pytest.Mon
     held = hostile_server[0]
     held.asked.clear()
     held.answers.clear()
+    held.times.clear()
+    held.sent = 0
     held.answers["/api/v1/session"] = (200, {"Content-Type": "application/json"}, json.dumps(READS).encode())
     return held
 
@@ -311,6 +322,56 @@ def test_who_asks_here_stays_here(hostile: Hostile, here: Served, hostile_server
     assert answer.headers["cache-control"] == "private, max-age=60"
     _, headers = hostile.asked[-1]
     assert not headers.keys() & {"authorization", "cookie", "x-csrf-token", "referer", "x-forwarded-for"}
+
+
+def test_a_remote_s_cookies_are_not_sent_back(hostile: Hostile, here: Served) -> None:
+    kind = {"Content-Type": "application/json", "Set-Cookie": "theirs=1; Path=/"}
+    hostile.answers["/api/v1/session"] = (200, kind, json.dumps(READS).encode())
+    hostile.answers["/api/v1/jobs"] = (200, kind, b"{}")
+    for _ in range(2):
+        assert here.http.get("/api/v1/remotes/theta/jobs").status_code == 200
+    assert not any("cookie" in headers for _, headers in hostile.asked)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/session", "/api/v1/fabrics"])
+def test_an_answer_that_is_too_long_is_not_read(hostile: Hostile, here: Served, path: str) -> None:
+    hostile.answers[path] = (200, {"Content-Type": "application/json"}, b" " * (1 << 20))
+    before, hostile.times[path] = peak_bytes(), 700
+    assert here.get("/remotes")["items"][0]["problem"] == "theta does not answer"
+    assert hostile.sent <= remote_client.ANSWER_BYTES + SOCKETS_BYTES
+    assert peak_bytes() - before <= 64 << 20
+
+
+@pytest.mark.parametrize(
+    ("headers", "body"),
+    [({"Content-Encoding": "gzip"}, gzip.compress(bytes(64 << 20))), ({}, b"[" * (1 << 20))],
+    ids=["compressed", "nested"],
+)
+def test_an_answer_that_unpacks_to_far_more_is_not_unpacked(
+    hostile: Hostile, here: Served, headers: dict[str, str], body: bytes
+) -> None:
+    before = peak_bytes()
+    hostile.answers["/api/v1/session"] = (200, {"Content-Type": "application/json", **headers}, body)
+    assert here.get("/remotes")["items"][0]["problem"] == "theta does not answer as Flitwatch does"
+    assert peak_bytes() - before <= 32 << 20
+
+
+def test_a_long_answer_is_handed_on_in_parts_up_to_a_limit(
+    hostile: Hostile, here: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hostile.answers["/api/v1/jobs"] = (200, {"Content-Type": "application/octet-stream"}, bytes(1 << 20))
+    before, hostile.times["/api/v1/jobs"] = peak_bytes(), 300
+    monkeypatch.setattr(relay, "MOST_BYTES", 200 << 20)
+    taken = 0
+    plain = {"Accept-Encoding": "identity"}
+    with (
+        here.http.stream("GET", "/api/v1/remotes/theta/jobs", headers=plain) as answer,
+        pytest.raises(httpx.RemoteProtocolError),
+    ):
+        for part in answer.iter_raw():
+            taken += len(part)
+    assert 190 << 20 <= taken <= 200 << 20
+    assert peak_bytes() - before <= 64 << 20
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,12 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
 from api.conftest import Served, serving
 from api.world import HOSTILE, World
 from flitwatch_api import security
+from flitwatch_api.security import SecurityMiddleware
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import BadRequest
 
@@ -157,6 +159,64 @@ def test_a_rebuilt_page_is_served_without_a_restart(world: World, tmp_path: Path
         assert served.http.get("/jobs").text == "one"
         (tmp_path / "dist" / "index.html").write_text("number two")
         assert served.http.get("/jobs").text == "number two"
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example@localhost",
+        "localhost@evil.example",
+        "localhost/evil.example",
+        "localhost?",
+        "localhost#",
+        "local host",
+        "localhost:80:80",
+        "localhost:http",
+        "localhost:123456",
+        "[::1",
+        "::1",
+        "[localhost]",
+        "[::1]evil.example",
+        "a\r\n b",
+        "localh\u00f6st",
+    ],
+)
+@pytest.mark.parametrize("hosts", [("localhost", "::1"), ()], ids=["restricted", "any"])
+async def test_a_host_that_is_none_is_refused(host: str, hosts: tuple[str, ...]) -> None:
+    for sent in ([host], ["localhost", host], ["localhost", "localhost"]):
+        assert await statuses_of(hosts, sent) == [400]
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:8765", "127.0.0.1:1", "[::1]", "[::1]:8765", "localhost:"])
+async def test_a_host_is_a_name_or_an_address_and_perhaps_a_port(host: str) -> None:
+    assert await statuses_of(("localhost", "127.0.0.1", "[::1]"), [host]) == [200]
+
+
+async def statuses_of(hosts: tuple[str, ...], sent: list[str]) -> list[int]:
+    """The status that a request with these Host headers gets."""
+    found: list[int] = []
+
+    async def served(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Message) -> None:
+        found.extend([message["status"]] if message["type"] == "http.response.start" else [])
+
+    headers = [(b"host", one.encode("latin-1")) for one in sent]
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": "/healthz",
+        "headers": headers,
+        "query_string": b"",
+        "server": ("x", 1),
+    }
+    scope |= {"http_version": "1.1", "scheme": "http", "root_path": ""}
+    await SecurityMiddleware(served, hosts)(scope, receive, send)
+    return found
 
 
 def test_host_names_can_be_restricted(world: World) -> None:

@@ -50,7 +50,7 @@ NO_NOUNS = {
 #: Plain words in the names of classes: they mean what they mean in any text.
 PLAIN = {
     *("after", "before", "beside", "few", "enough", "finite", "id", "kept", "known", "ended", "local", "named", "new", "no", "of", "on", "own"),
-    *("placed", "recent", "response", "slow", "start", "stored", "taken", "written", "adaptive", "answered", "assigned", "carrying"),
+    *("placed", "recent", "response", "slow", "start", "stored", "taken", "written", "adaptive", "answered", "assigned", "async", "carrying"),
     *("checked", "counted", "diagnosed", "diving", "exported", "instrumented", "invalid", "lazy", "offered", "op", "out", "sim"),
     *("signed", "staged", "static", "unmapped", "unstored", "co", "comparable", "created", "examined", "resolved", "seeded", "with", "left", "logged", "polled", "relayed"),
     # Parts of names that the glossary writes as one: ClusterCockpit, DeSensi, LightGBM, MiniGhost, OpenConfig.

@@ -67,6 +67,16 @@ def test_db_commands(embedded_db: str) -> None:
     assert "no limit" in shown.stdout
 
 
+def test_how_long_the_audit_log_is_kept_is_audited(embedded_db: str) -> None:
+    run("db", "maintain", "--db", embedded_db, "--keep", "audit=365")
+    refused = CliRunner().invoke(cli, ["db", "maintain", "--db", embedded_db, "--keep", "audit=7"])
+    assert refused.exit_code != 0 and "at least 30 days" in str(refused.exception)
+    with connect(embedded_db) as conn:
+        assert conn.execute("SELECT value FROM setting WHERE key = 'audit_keep_days'").fetchall() == [(365,)]
+        rows = conn.execute("SELECT action, target, details FROM audit").fetchall()
+    assert rows == [("db maintain", "audit", {"keep_days": 365})]
+
+
 def test_the_embedded_log_keeps_what_is_asked_for(embedded_db: str) -> None:
     assert run("db", "status", "--db", embedded_db)["log"] == {
         "segments": 0,

@@ -47,6 +47,12 @@ class Collector:
         )
         return self
 
+    @property
+    def pid(self) -> int:
+        """The process that runs."""
+        assert self._process is not None
+        return self._process.pid
+
     def kill(self) -> None:
         """kill -9."""
         if self._process is not None:
@@ -62,9 +68,10 @@ class Collector:
         self._process = None
         return status
 
-    def post(self, path: str, body: bytes, **headers: str) -> httpx.Response:
+    def post(self, path: str, body: bytes, source: str | None = None, **headers: str) -> httpx.Response:
+        """Send a body, from an address of this machine where `source` names one."""
         named = {key.replace("_", "-"): value for key, value in headers.items()}
-        with httpx.Client() as client:
+        with httpx.Client(transport=httpx.HTTPTransport(local_address=source)) as client:
             return client.post(
                 f"http://127.0.0.1:{self.port}{path}",
                 content=body,
@@ -72,12 +79,13 @@ class Collector:
                 timeout=60,
             )
 
-    def write(self, series: Iterable[Written], proto: str = V1) -> httpx.Response:
+    def write(self, series: Iterable[Written], proto: str = V1, source: str | None = None) -> httpx.Response:
         """Remote write."""
         body = first(series) if proto == V1 else second(series)
         return self.post(
             "/api/v1/write",
             bytes(cramjam.snappy.compress_raw(body)),
+            source,
             Content_Type=f"application/x-protobuf;proto={proto}",
             Content_Encoding="snappy",
         )

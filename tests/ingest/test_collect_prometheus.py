@@ -7,11 +7,13 @@ import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import cramjam
@@ -26,11 +28,17 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
+from starlette.requests import Request
+from support.endless_head import BEGINNINGS, SOCKETS_BYTES, peak_bytes, sent_until_closed
 from support.ports import free_port
 from support.prometheus import Exporter, Prometheus
 from support.waiting import eventually
 
+from flitwatch.commands.collect_prometheus import CONNECTIONS_EACH
 from flitwatch_db import connect
+from flitwatch_ingest.exporters.held_bodies import HeldBodies
+from flitwatch_ingest.exporters.http import AT_A_TIME
+from flitwatch_ingest.exporters.limits import MOST_BYTES, Refused
 from flitwatch_ingest.writer.drain import drain
 
 pytestmark = pytest.mark.integration
@@ -38,6 +46,8 @@ pytestmark = pytest.mark.integration
 N1 = {"instance": "n1:9100", "device": "mlx5_1", "port": "1"}
 LEAF = {"guid": "0xa1", "port": "4"}
 B1 = "ib n1 b1"
+#: Connections that silenced the door before.
+IDLE = 260
 
 
 @pytest.fixture
@@ -186,6 +196,78 @@ def test_hostile_requests_are_refused_and_counted(embedded_db: str, tmp_path: Pa
         assert f'flitwatch_collector_requests_total{{door="remote_write",result="{reason}"}} {count}.0' in page
     # Samples that say nothing are dead letters; no request became a counter.
     assert {topic for topic, *_ in logged(embedded_db)} == {"flitwatch.rejected.v1"}
+
+
+def test_endless_heads_are_cut_off_at_both_ports(embedded_db: str, tmp_path: Path) -> None:
+    metrics = free_port()
+    door = Collector(embedded_db, tmp_path, "--metrics-port", str(metrics)).start()
+    try:
+        before = peak_bytes(door.pid)
+        for port in (door.port, metrics):
+            for beginning, part in BEGINNINGS.values():
+                assert sent_until_closed("127.0.0.1", port, beginning, part) <= SOCKETS_BYTES
+        assert peak_bytes(door.pid) - before <= 16 << 20
+        assert httpx.get(f"http://127.0.0.1:{metrics}/livez").status_code == 200
+    finally:
+        door.kill()
+
+
+def test_idle_connections_of_one_address_keep_no_other_out(door: Collector) -> None:
+    with ExitStack() as stack:
+        idle = [
+            stack.enter_context(socket.create_connection(("127.0.0.1", door.port), source_address=("127.0.0.3", 0)))
+            for _ in range(IDLE)
+        ]
+        for one in idle[CONNECTIONS_EACH:]:
+            assert one.recv(12) == b"HTTP/1.1 503"
+        assert door.write([grown("up", {}, 1)], source="127.0.0.2").status_code == 204
+        # A place is free again when its connection has ended.
+        for one in idle:
+            one.close()
+        eventually(
+            lambda: door.write([grown("up", {}, 1)], source="127.0.0.3").status_code == 204,
+            what="the address to be let in again",
+            retry=(httpx.HTTPError,),
+        )
+
+
+def test_slow_bodies_hold_no_other_request_up(door: Collector) -> None:
+    head = f"POST /api/v1/write HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\nContent-Encoding: snappy\r\n"
+    head += "Content-Type: application/x-protobuf\r\nContent-Length: 1000\r\n\r\n"
+    with ExitStack() as stack:
+        slow = [stack.enter_context(socket.create_connection(("127.0.0.1", door.port))) for _ in range(4 * AT_A_TIME)]
+        for one in slow:
+            one.sendall(head.encode() + b"a")
+        assert door.write([grown("up", {}, 1)]).status_code == 204
+        # None of them has been given up: the request did not wait until they were.
+        for one in slow:
+            one.setblocking(False)
+            with pytest.raises(BlockingIOError):
+                one.recv(1)
+
+
+async def test_bodies_share_a_bounded_memory() -> None:
+    held = HeldBodies(most=4 * MOST_BYTES, most_each=2 * MOST_BYTES)
+
+    def sent_by(address: str) -> Request:
+        return Request({"type": "http", "client": (address, 1), "headers": []})
+
+    with ExitStack() as stack:
+        first, second, third = (stack.enter_context(held.of(sent_by(a))) for a in ("::1", "::1", "::2"))
+        first.add(MOST_BYTES)
+        with pytest.raises(Refused, match="has more than"):
+            first.add(1)
+        second.add(MOST_BYTES)
+        with pytest.raises(Refused, match="send the request again"):
+            third.add(1)
+        other = stack.enter_context(held.of(sent_by("192.0.2.1")))
+        other.add(MOST_BYTES)
+        more = stack.enter_context(held.of(sent_by("192.0.2.2")))
+        more.add(MOST_BYTES)
+        with pytest.raises(Refused, match="send the request again"):
+            stack.enter_context(held.of(sent_by("192.0.2.3"))).add(1)
+    with held.of(sent_by("::1")) as later:
+        later.add(MOST_BYTES)
 
 
 def test_a_site_maps_a_counter_of_its_own_without_code(embedded_db: str, tmp_path: Path) -> None:

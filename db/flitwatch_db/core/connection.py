@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
+from flitwatch_db.core.deadlines import GRACE_S, AsyncDeadlineConnection, DeadlineConnection, check
 from flitwatch_domain import liveness, logins
 from flitwatch_domain.errors import Unavailable
 
@@ -24,12 +26,16 @@ def conninfo(
     durable: bool = True,
     application: str = "flitwatch",
     schema: str = "flitwatch",
+    statement_s: float | None = None,
+    connect_s: float = CONNECT_TIMEOUT_S,
 ) -> str:
     """Return `url` completed with login, search path, time zone, role and commit policy.
 
     Which login works as `role`, and where its password is: `flitwatch_domain.logins`. The settings travel in the startup packet, so they cost no round trip and `RESET ALL` returns to them.
     """
     settings = {"search_path": f"{schema},public", "timezone": "UTC", **liveness.SERVER}
+    if statement_s is not None:
+        settings["statement_timeout"] = f"{math.ceil(statement_s * 1000)}"
     if not durable:
         settings["synchronous_commit"] = "off"
     try:
@@ -43,7 +49,7 @@ def conninfo(
     options = " ".join(
         [*([str(given["options"])] if given.get("options") else []), *(f"-c {k}={v}" for k, v in settings.items())]
     )
-    given = {**liveness.CLIENT, "connect_timeout": str(CONNECT_TIMEOUT_S), **given}
+    given = {**liveness.CLIENT, "connect_timeout": str(math.ceil(connect_s)), **given}
     given["client_encoding"] = "utf8"
     given.update(options=options, application_name=application)
     return make_conninfo("", **{key: value for key, value in given.items() if value is not None})
@@ -69,6 +75,8 @@ def connect(
     durable: bool = True,
     application: str = "flitwatch",
     autocommit: bool = False,
+    statement_s: float | None = None,
+    connect_s: float = CONNECT_TIMEOUT_S,
 ) -> psycopg.Connection[Any]:
     """Open a connection with Flitwatch's search path, UTC and, if named, a role.
 
@@ -82,6 +90,10 @@ def connect(
     durable : bool
         False switches `synchronous_commit` off: a crash may take back the last fraction of a second, but always whole transactions.
         Right for whoever can repeat the work, as the writer does from the log.
+    statement_s : float, optional
+        The server ends a statement that takes longer. If the server does not answer GRACE_S later either, the connection is closed.
+    connect_s : float
+        How long each server is waited for.
 
     Raises
     ------
@@ -89,13 +101,37 @@ def connect(
         The server does not answer, or does not let the user in.
     """
     try:
-        return psycopg.connect(
-            conninfo(url, role=role, durable=durable, application=application), autocommit=autocommit
+        conn = DeadlineConnection.connect(
+            conninfo(
+                url,
+                role=role,
+                durable=durable,
+                application=application,
+                statement_s=statement_s,
+                connect_s=connect_s,
+            ),
+            autocommit=autocommit,
         )
     except psycopg.OperationalError as problem:
         raise _unavailable(url, problem) from None
     except psycopg.errors.InvalidParameterValue as problem:
         raise _unavailable(url, problem) from None
+    conn.deadline_s = _deadline(statement_s)
+    return conn
+
+
+async def connect_async(
+    url: str, role: Role | None = None, application: str = "flitwatch", statement_s: float | None = None
+) -> AsyncDeadlineConnection:
+    """The same, asynchronous, and each statement is committed; psycopg.OperationalError where the server does not answer."""
+    info = conninfo(url, role=role, application=application, statement_s=statement_s)
+    conn = await AsyncDeadlineConnection.connect(info, autocommit=True)
+    conn.deadline_s = _deadline(statement_s)
+    return conn
+
+
+def _deadline(statement_s: float | None) -> float | None:
+    return None if statement_s is None else statement_s + GRACE_S
 
 
 def pool(
@@ -119,22 +155,31 @@ def async_pool(
     max_size: int = 4,
     application: str = "flitwatch",
     reconnect_s: float = 300.0,
-) -> AsyncConnectionPool:
+    statement_s: float | None = None,
+) -> AsyncConnectionPool[AsyncDeadlineConnection]:
     """Return a closed pool of asynchronous connections; `await pool.open()` before use.
 
     Parameters
     ----------
     reconnect_s : float
         How long a connection is tried again, at longer and longer intervals; then the next who asks begins anew.
+    statement_s : float, optional
+        As for `connect`.
     """
+
+    async def limit(conn: AsyncDeadlineConnection) -> None:
+        conn.deadline_s = _deadline(statement_s)
+
     return AsyncConnectionPool(
-        conninfo(url, role=role, application=application),
+        conninfo(url, role=role, application=application, statement_s=statement_s),
+        connection_class=AsyncDeadlineConnection,
+        configure=limit,
         min_size=min_size,
         max_size=max_size,
         open=False,
         timeout=CONNECT_TIMEOUT_S,
         reconnect_timeout=reconnect_s,
-        check=AsyncConnectionPool.check_connection,
+        check=check,
     )
 
 
@@ -142,11 +187,6 @@ def try_lock(conn: psycopg.Connection[Any], key: int) -> bool:
     """Hold an advisory lock until this transaction ends; False where another connection holds it."""
     row = conn.execute("SELECT pg_try_advisory_xact_lock(%s)", [key]).fetchone()
     return bool(row and row[0])
-
-
-def limit_statements(conn: psycopg.Connection[Any], limit_ms: int) -> None:
-    """End every further statement of this transaction that takes longer."""
-    conn.execute("SELECT set_config('statement_timeout', %s, true)", [str(limit_ms)])
 
 
 def version_and_clock(conn: psycopg.Connection[Any]) -> tuple[str, float]:

@@ -16,6 +16,7 @@ from flitwatch_db.core import log_keep
 from flitwatch_db.core.connection import connect
 from flitwatch_db.core.editions import edition
 from flitwatch_db.counters import rollups
+from flitwatch_domain.access import VISITOR
 from flitwatch_domain.errors import BadRequest, Cancelled, Conflict, FlitwatchError
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,8 @@ KEEP_ROWS = {
     # Uploaded for a task that was never started, or that waits for a worker for so long.
     "task_file": ("created_at", timedelta(days=1)),
 }
+#: The same of callers without a login, who share few places.
+VISITORS_FILES_KEEP = timedelta(hours=1)
 TASK_KEEP = timedelta(days=90)
 
 
@@ -92,6 +95,8 @@ def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> Rete
         }
         steps |= {"log": partial(log_keep.trim, conn)}
         steps |= {name: partial(_delete_rows, conn, name) for name in KEEP_ROWS}
+        steps |= {"task_file of visitors": partial(delete_visitors_files, conn)}
+        steps |= {"audit": partial(_count, conn, "SELECT drop_old_audit()")}
         steps |= {"task": partial(_delete_tasks, conn)}
         # Last, because it may take minutes: rows that retention needs gone do not wait for it.
         steps |= {"rollup_due": partial(rollups.roll, conn)}
@@ -119,6 +124,14 @@ def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> Rete
         "skipped": skipped,
         "failed": failed,
     }
+
+
+def delete_visitors_files(conn: psycopg.Connection[Any]) -> int:
+    """Delete files that callers without a login uploaded for a task which they never started; how many."""
+    return conn.execute(
+        "DELETE FROM task_file WHERE task_id IS NULL AND starts_with(created_by, %s) AND created_at < clock_timestamp() - %s::interval",
+        [VISITOR, VISITORS_FILES_KEEP],
+    ).rowcount
 
 
 def _archive(conn: psycopg.Connection[Any], url: str, on_step: OnStep) -> RetentionArchive | None:

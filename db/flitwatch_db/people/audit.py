@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,6 +12,8 @@ from typing import Any, TypedDict, cast
 import psycopg
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
+
+from flitwatch_domain.errors import BadRequest
 
 
 @dataclass(frozen=True)
@@ -36,14 +39,61 @@ class Entry:
     details: dict[str, Any] = field(default_factory=dict)
 
 
+#: Letters that are kept of each field, and bytes of the details as JSON.
+MOST_LETTERS = {"actor": 200, "role": 40, "action": 200, "target": 500, "address": 64, "request_id": 64}
+MOST_DETAILS_BYTES = 8192
+#: No entry of so many last days is deleted, whatever is set.
+LEAST_KEEP_DAYS = 30
+
+
+def set_kept(conn: psycopg.Connection[Any], days: float | None) -> None:
+    """Keep entries for so many days; None keeps them for ever, as without a setting.
+
+    Raises
+    ------
+    BadRequest
+        Less than LEAST_KEEP_DAYS.
+    """
+    if days is not None and days < LEAST_KEEP_DAYS:
+        raise BadRequest(
+            f"the audit log keeps at least {LEAST_KEEP_DAYS} days, not {days:g}",
+            advice="Choose more days, or 'forever'.",
+        )
+    conn.execute(
+        "INSERT INTO setting VALUES ('audit_keep_days', %s) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        [Jsonb(days)],
+    )
+
+
+def _text(name: str, value: str | None) -> str | None:
+    return None if value is None else value[: MOST_LETTERS[name]].replace("\0", "\u2400")
+
+
+def _details(details: dict[str, Any]) -> dict[str, Any]:
+    text = json.dumps(details).replace("\\u0000", "\\u2400")
+    if len(text) <= MOST_DETAILS_BYTES:
+        return cast(dict[str, Any], json.loads(text))
+    return {"cut_off": text[:MOST_DETAILS_BYTES]}
+
+
 def add(conn: psycopg.Connection[Any], entries: Sequence[Entry]) -> None:
-    """Append entries, on a connection with role `gate`."""
+    """Append entries, on a connection with role `gate`; long fields are cut."""
     with conn.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO audit (actor, role, via, action, target, status, address, request_id, details)"
             " VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
             [
-                (e.actor, e.role, e.via, e.action, e.target, e.status, e.address, e.request_id, Jsonb(e.details))
+                (
+                    _text("actor", e.actor),
+                    _text("role", e.role),
+                    e.via,
+                    _text("action", e.action),
+                    _text("target", e.target),
+                    e.status,
+                    _text("address", e.address),
+                    _text("request_id", e.request_id),
+                    Jsonb(_details(e.details)),
+                )
                 for e in entries
             ],
         )

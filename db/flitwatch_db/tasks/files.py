@@ -1,12 +1,18 @@
-"""Tables `task_file` and `task_file_piece`: what somebody uploads for a task to read. A trigger deletes it when the task ends, upkeep after a day."""
+"""Tables `task_file` and `task_file_piece`: what somebody uploads for a task to read.
+
+A trigger deletes it when the task ends. What waits longer is
+deleted after a day, and what a caller without a login uploaded after an hour.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import psycopg
 
+from flitwatch_db.core import maintenance
 from flitwatch_domain.errors import NotFound, TooMany
 
 Connection = psycopg.Connection[Any]
@@ -14,8 +20,8 @@ Connection = psycopg.Connection[Any]
 MAX_FILE_BYTES = 64 << 20
 #: A piece of a file: what the API and a worker hold of it at a time.
 PIECE_BYTES = 1 << 20
-#: Files that wait for a task: of one person, of the visits of one address, and of all visits together.
-WAITING_EACH, WAITING_VISITS = 8, 32
+#: Files that wait for a task: of one person, of the visits of one address, and of all visits together (768 MiB).
+WAITING_EACH, WAITING_ADDRESS, WAITING_VISITS = 8, 4, 12
 _COUNT_LOCK = 1_931_204
 _LATER_S = 600
 
@@ -34,22 +40,44 @@ def begin(conn: Connection, created_by: str, visits: tuple[str, str] | None = No
         So many files wait already.
     """
     conn.execute("SELECT pg_advisory_xact_lock(%s)", [_COUNT_LOCK])
-    own = _waiting(conn, created_by) if visits is None else _waiting(conn, visits[0], begins=True)
-    if len(own) >= WAITING_EACH:
-        raise TooMany(
-            f"{len(own)} files of yours wait for a task ({', '.join(map(str, own))}); the limit WAITING_EACH is {WAITING_EACH}",
-            advice="Start their task, or delete one (DELETE /api/v1/tasks/files/NUMBER); what waits for a day is deleted.",
-            retry_after_s=_LATER_S,
-        )
-    if visits is not None and len(_waiting(conn, visits[1], begins=True)) >= WAITING_VISITS:
-        raise TooMany(
-            f"{WAITING_VISITS} files of callers without a login wait for a task; the limit is WAITING_VISITS",
-            advice="Wait for some, or log in.",
-            retry_after_s=_LATER_S,
-        )
+    if visits is None:
+        _check_share(_waiting(conn, created_by), "WAITING_EACH", WAITING_EACH)
+    else:
+        maintenance.delete_visitors_files(conn)
+        own = _waiting(conn, visits[0], begins=True)
+        _check_share(own, "WAITING_ADDRESS", WAITING_ADDRESS)
+        _make_room(conn, visits[1], len(own))
     row = conn.execute("INSERT INTO task_file (created_by) VALUES (%s) RETURNING file_id", [created_by]).fetchone()
     assert row is not None
     return int(row[0])
+
+
+def _check_share(own: list[int], limit: str, most: int) -> None:
+    if len(own) >= most:
+        raise TooMany(
+            f"{len(own)} files of yours wait for a task ({', '.join(map(str, own))}); the limit {limit} is {most}",
+            advice="Start their task, or delete one (DELETE /api/v1/tasks/files/NUMBER); what waits too long is deleted.",
+            retry_after_s=_LATER_S,
+        )
+
+
+def _make_room(conn: Connection, visitors: str, own: int) -> None:
+    """Where all places of visits are taken, delete the oldest file of an address that has more than the caller will have; TooMany where none has."""
+    rows = conn.execute(
+        "SELECT file_id, regexp_replace(created_by, '[^/]*$', '') FROM task_file"
+        " WHERE task_id IS NULL AND starts_with(created_by, %s) ORDER BY file_id",
+        [visitors],
+    ).fetchall()
+    if len(rows) < WAITING_VISITS:
+        return
+    address, most = Counter(of for _, of in rows).most_common(1)[0]
+    if most <= own + 1:
+        raise TooMany(
+            f"{len(rows)} files of callers without a login wait for a task; the limit WAITING_VISITS is {WAITING_VISITS}",
+            advice="Wait for some, or log in.",
+            retry_after_s=_LATER_S,
+        )
+    conn.execute("DELETE FROM task_file WHERE file_id = %s", [next(number for number, of in rows if of == address)])
 
 
 def _waiting(conn: Connection, author: str, begins: bool = False) -> list[int]:

@@ -17,13 +17,15 @@ from starlette.routing import Route
 from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
 from flitwatch_ingest.exporters import otlp, remote_write
+from flitwatch_ingest.exporters.held_bodies import HeldBodies, HeldBody
 from flitwatch_ingest.exporters.intake import Intake, TakenSamples
 from flitwatch_ingest.exporters.limits import MOST_BYTES, Refused
 
 WRITE, METRICS = "/api/v1/write", "/v1/metrics"
-#: Bodies that are held at a time; others wait in their sender's connection.
+#: Bodies that are decoded and published at a time; others wait in memory.
 AT_A_TIME = 4
-BODY_S = 30.0
+#: Bytes of bodies that are held at a time, and those of one address; beyond it requests are refused, to be sent again.
+HELD_BYTES, HELD_BYTES_EACH = 128 << 20, 32 << 20
 RETRY_AFTER_S = 5
 _WRITTEN = "X-Prometheus-Remote-Write-"
 
@@ -61,6 +63,7 @@ class Door:
         self._intake = intake
         self._token = token
         self._places = asyncio.Semaphore(AT_A_TIME)
+        self._held = HeldBodies(HELD_BYTES, HELD_BYTES_EACH)
         #: Requests by path and what became of them: taken, partial, or a refusal's reason.
         self.requests: Counter[tuple[str, str]] = Counter()
         self.app = Starlette(
@@ -74,8 +77,7 @@ class Door:
         async def counted(request: Request) -> Response:
             try:
                 self._admit(request)
-                async with self._places:
-                    response = await answer(request)
+                response = await answer(request)
                 self.requests[door, "partial" if response.headers.get("x-partial") else "taken"] += 1
                 return response
             except Refused as why:
@@ -85,7 +87,6 @@ class Door:
                 self.requests[door, "log_away"] += 1
                 away = Refused(503, "log_away", "the log does not answer: send the request again")
                 response = refused(request, away)
-                response.headers["Retry-After"] = str(RETRY_AFTER_S)
             except ClientDisconnect:
                 self.requests[door, "cut_short"] += 1
                 response = Response(status_code=400)
@@ -105,8 +106,7 @@ class Door:
         encoding = request.headers.get("content-encoding", "").lower()
         if encoding != remote_write.ENCODING:
             raise Refused(415, "encoding", f"Content-Encoding is {encoding!r}, expected snappy")
-        body = await _body(request)
-        return await run_in_threadpool(self._store, proto, body)
+        return await self._with_body(request, lambda body: self._store(proto, body))
 
     def _store(self, proto: str, body: bytes) -> Response:
         found = remote_write.decode(proto, remote_write.unpacked(body))
@@ -124,9 +124,15 @@ class Door:
 
     async def _export(self, request: Request) -> Response:
         form = otlp.form_of(request.headers.get("content-type", ""))
-        body = await _body(request)
         encoding = request.headers.get("content-encoding", "").lower()
-        return await run_in_threadpool(self._take_export, form, body, encoding)
+        return await self._with_body(request, lambda body: self._take_export(form, body, encoding))
+
+    async def _with_body(self, request: Request, take: Callable[[bytes], Response]) -> Response:
+        """Read the body, however long that takes, and only then wait for a place among those that are taken."""
+        with self._held.of(request) as held:
+            body = await _body(request, held)
+            async with self._places:
+                return await run_in_threadpool(take, body)
 
     def _take_export(self, form: str, body: bytes, encoding: str) -> Response:
         found = otlp.decode(form, otlp.unpacked(body, encoding))
@@ -138,35 +144,31 @@ class Door:
         return Response(otlp.answer(form, rejected, taken.first), 200, headers, media_type=form)
 
 
-async def _body(request: Request) -> bytes:
+async def _body(request: Request, held: HeldBody) -> bytes:
     said = request.headers.get("content-length", "")
     if (numerals.whole(said.strip(), most=1 << 63) or 0) > MOST_BYTES:
         raise Refused(413, "too_large", f"the body has {said} bytes, at most {MOST_BYTES}")
-    parts, length = [], 0
-    try:
-        async with asyncio.timeout(BODY_S):
-            async for part in request.stream():
-                length += len(part)
-                if length > MOST_BYTES:
-                    raise Refused(413, "too_large", f"the body has more than {MOST_BYTES} bytes")
-                parts.append(part)
-    except TimeoutError:
-        raise Refused(408, "too_slow", f"the body did not come within {BODY_S:g} s") from None
+    parts = []
+    async for part in request.stream():
+        held.add(len(part))
+        parts.append(part)
     return b"".join(parts)
 
 
 def _plainly(request: Request, why: Refused) -> Response:
     response = PlainTextResponse(f"{why}\n", why.status)
-    return _challenged(response, why)
+    return _completed(response, why)
 
 
 def _as_status(request: Request, why: Refused) -> Response:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     form = otlp.JSON if kind == otlp.JSON else otlp.PROTOBUF
-    return _challenged(Response(otlp.refusal(form, why.status, str(why)), why.status, media_type=form), why)
+    return _completed(Response(otlp.refusal(form, why.status, str(why)), why.status, media_type=form), why)
 
 
-def _challenged(response: Response, why: Refused) -> Response:
+def _completed(response: Response, why: Refused) -> Response:
     if why.status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
+    if why.status == 503:
+        response.headers["Retry-After"] = str(RETRY_AFTER_S)
     return response

@@ -3,13 +3,13 @@
 A folder a domain word: `http.py` holds the routes, `schemas.py` the shapes of answers, other modules the work between. The application is made
 by `flitwatch_api.app.create_app`; what it needs from outside is in `flitwatch_api.settings.Settings`.
 
-What happens, in order: `serve` runs uvicorn with `protocol`; `security` and the other middleware see a request first (`response_recorder`, `heads`, `tracing`, `logs`);
+What happens, in order: `serve` runs uvicorn with the domain's `http_protocol`; `security` and the other middleware see a request first (`response_recorder`, `heads`, `tracing`, `logs`);
 `people.access` finds its caller; the route in `<word>/http.py` calls its service, which reads through `platform` and answers with `answers` or
 `columnar`; `names` hides people from callers below operator; `problems` turns exceptions into answers.
 
 Open
 
-- `app` for the order of middleware and routers; `settings` for environment variables; `platform` for what one process holds;
+- `app` for the order of middleware and routers; `settings` for environment variables; `platform` for what one process holds, `worker_threads` for its threads;
 - `<word>/http.py` for a route, `<word>/schemas.py` for the shape of its answer;
 - `shared_answers` for what many viewers ask at once;
 - `parameters` for windows, times and cursors; `answers` for JSON and entity tags; `columnar` for Arrow and Parquet;

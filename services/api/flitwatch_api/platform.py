@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -10,13 +9,13 @@ from typing import Annotated, Any, TypeVar
 
 import psycopg
 from fastapi import Depends, Request
-from psycopg.conninfo import make_conninfo
 
 from flitwatch_api.advice.parts import Parts
 from flitwatch_api.advice.state import AdviceState
 from flitwatch_api.counters.store import CounterStore
 from flitwatch_api.events.hub import Hub
 from flitwatch_api.fabric.topologies import Topologies
+from flitwatch_api.health.readiness import Readiness
 from flitwatch_api.ingest.lag import LogEnds
 from flitwatch_api.jobs.links import JobLink
 from flitwatch_api.remotes import address as remote_addresses
@@ -24,6 +23,7 @@ from flitwatch_api.remotes.client import RemoteClient
 from flitwatch_api.remotes.listing import RemoteMachines
 from flitwatch_api.settings import Settings
 from flitwatch_api.shared_answers import SharedAnswers
+from flitwatch_api.worker_threads import WorkerThreads
 from flitwatch_db import async_pool, connect
 from flitwatch_db.core.columns import Connection
 from flitwatch_domain.errors import Unavailable
@@ -31,6 +31,8 @@ from flitwatch_domain.errors import Unavailable
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
+#: Threads, and jobs that wait for one. A check of a password takes 64 MiB and a third of a second of several cores.
+DATABASE_THREADS, PASSWORD_THREADS, KNOWN_PASSWORD_THREADS = (8, 256), (2, 16), (1, 8)
 #: Memory for answers that viewers share.
 ANSWERS_BYTES = 64 << 20
 #: How long a lost connection about callers is tried again before the next caller begins anew: beyond, the pauses would outlast the outage.
@@ -61,17 +63,30 @@ class Platform:
             remote.name: RemoteMachines(RemoteClient(remote, settings.api_remotes_ca))
             for remote in remote_addresses.read_all(settings.api_remotes)
         }
-        try:
-            bounded = make_conninfo(url, options=f"-c statement_timeout={settings.api_statement_timeout_ms}")
-        except psycopg.ProgrammingError:
-            raise Unavailable("this is not a PostgreSQL URL", advice="Write postgresql://user@host/database.") from None
+        self._statement_s = settings.api_statement_timeout_ms / 1000
         self.pool = async_pool(
-            bounded, role="reader", min_size=1, max_size=settings.api_pool_max, application="flitwatch api"
+            url,
+            role="reader",
+            min_size=1,
+            max_size=settings.api_pool_max,
+            application="flitwatch api",
+            statement_s=self._statement_s,
         )
         # One connection asks about all callers; without logins there is none.
         self.gate = async_pool(
-            bounded, role="gate", min_size=0, max_size=1, application="flitwatch api callers", reconnect_s=RECONNECT_S
+            url,
+            role="gate",
+            min_size=0,
+            max_size=1,
+            application="flitwatch api callers",
+            reconnect_s=RECONNECT_S,
+            statement_s=self._statement_s,
         )
+        self._threads = WorkerThreads("the database", *DATABASE_THREADS)
+        self.passwords = WorkerThreads("a check of passwords", *PASSWORD_THREADS)
+        #: Of browsers and sessions that the account's owner was in before, which a flood of others does not hold up.
+        self.known_passwords = WorkerThreads("a check of passwords", *KNOWN_PASSWORD_THREADS)
+        self.readiness = Readiness(self.reading)
         self.log_ends = LogEnds(settings.log.get_secret_value())
         self.hub = Hub(url, settings.api_streams_max, settings.api_streams_each)
         self.topologies = Topologies(self.hub, self.in_thread)
@@ -93,8 +108,11 @@ class Platform:
         """End the streams and close the connections."""
         await self.advice.stop()
         await self.hub.stop()
+        await self.readiness.stop()
         for remote in self.remotes.values():
             await remote.client.close()
+        for threads in (self._threads, self.passwords, self.known_passwords):
+            threads.stop()
         await self.pool.close(timeout=5)
         await self.gate.close(timeout=5)
 
@@ -110,12 +128,33 @@ class Platform:
         async with self.gate.connection(timeout=self.settings.api_connect_timeout_s) as conn:
             yield conn
 
-    async def in_thread(self, role: Any, work: Callable[[psycopg.Connection[Any]], T]) -> T:
-        """Run blocking work on a connection of its own, committed at the end; Unavailable."""
+    async def in_thread(
+        self, role: Any, work: Callable[[psycopg.Connection[Any]], T], threads: WorkerThreads | None = None
+    ) -> T:
+        """Run blocking work on a connection of its own, committed at the end.
+
+        Parameters
+        ----------
+        threads : WorkerThreads, optional
+            Other ones than those of the database: `passwords`, `known_passwords`.
+
+        Raises
+        ------
+        TooMany
+            As many of these threads' jobs wait as may.
+        Unavailable, psycopg.OperationalError
+            The database does not answer, or no more.
+        """
 
         def run() -> T:
             try:
-                conn = connect(self.url, role=role, application="flitwatch api")
+                conn = connect(
+                    self.url,
+                    role=role,
+                    application="flitwatch api",
+                    statement_s=self._statement_s,
+                    connect_s=self.settings.api_connect_timeout_s,
+                )
             except Unavailable as problem:
                 # Where the database is, and what to do about it, is for who runs this.
                 log.warning("%s; %s", problem.message, problem.advice)
@@ -123,7 +162,7 @@ class Platform:
             with conn:
                 return work(conn)
 
-        return await asyncio.to_thread(run)
+        return await (threads or self._threads).run(run)
 
 
 async def get_platform(request: Request) -> Platform:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
@@ -35,6 +36,8 @@ HEADERS = {
 #: For names other than this machine's own: browsers heed it over TLS only, and from then on ask this name for nothing without it.
 STRICT_TRANSPORT = "max-age=31536000"
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+#: A name, an IPv4 address or an IPv6 address in brackets, and a port: no user before an @, which other readers of the header would drop.
+_AUTHORITY = re.compile(r"(?P<name>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{0,5})?")
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 #: What the port for scrapers and probes answers: figures and health, which name nobody.
 METRICS_PATHS = frozenset({"/metrics", "/healthz", "/readyz"})
@@ -50,12 +53,10 @@ def frame_headers(ancestors: Sequence[str]) -> dict[str, str]:
     return {"Content-Security-Policy": CONTENT_SECURITY_POLICY + " ".join(ancestors)}
 
 
-def host_name(authority: str) -> str:
-    """The name of a Host header, without its port."""
-    try:
-        return (urlsplit(f"//{authority}").hostname or "").lower()
-    except ValueError:
-        return ""
+def host_name(authority: str) -> str | None:
+    """The name of a Host header without its port, in small letters; None where it is not a host and a port (RFC 9110, section 7.2)."""
+    found = _AUTHORITY.fullmatch(authority)
+    return None if found is None else found["name"].strip("[]").lower()
 
 
 class SecurityMiddleware:
@@ -112,7 +113,11 @@ class SecurityMiddleware:
 
     def _refusal(self, scope: Scope) -> ASGIApp | None:
         headers, request = Headers(scope=scope), Request(scope)
-        host = headers.get("host", "")
+        hosts = headers.getlist("host")
+        host = hosts[0] if hosts else ""
+        if len(hosts) > 1 or (host and host_name(host) is None):
+            advice = "Send one Host header with a name, or an address, and perhaps a port."
+            return problem(request, 400, "bad-request", "the Host header is not valid", advice)
         aside = self.metrics_port is not None and (scope.get("server") or ("", None))[1] == self.metrics_port
         if aside and (scope["path"] not in METRICS_PATHS or scope["method"] not in SAFE):
             advice = f"It answers {', '.join(sorted(METRICS_PATHS))}."

@@ -11,16 +11,18 @@ import uvicorn
 from fastapi import FastAPI
 
 from flitwatch_api.app import create_app
-from flitwatch_api.protocol import Protocol
 from flitwatch_api.settings import Settings
 from flitwatch_domain.errors import Unavailable
 from flitwatch_domain.heartbeat import Heartbeat
+from flitwatch_domain.http_protocol import HttpConfig
 
 KEEP_ALIVE_S = 75
 #: What a page holds: a browser keeps up to six connections to a server, one of them the stream of events.
 PAGE_CONNECTIONS = 6
 #: Connections beside those of pages; who comes above is answered 503 at once.
 CONNECTIONS = 500
+#: Of these, those of one address.
+CONNECTIONS_EACH = 200
 #: Files that are no connections: the database's, libraries, the page.
 OTHER_FILES = 256
 
@@ -60,21 +62,20 @@ def server(
 ) -> Server:
     """A server that is ready to run."""
     app = create_app(settings)
-    config = uvicorn.Config(
+    config = HttpConfig(
         app,
+        _most_connections(settings),
+        settings.api_streams_each * PAGE_CONNECTIONS + CONNECTIONS_EACH,
+        settings.api_trusted_proxies,
         host=host,
         port=port,
         loop="uvloop",
-        http=Protocol,
-        ws="none",
         access_log=access_log,
-        server_header=False,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=grace_s,
         log_config=None,
         proxy_headers=bool(settings.api_trusted_proxies),
         forwarded_allow_ips=list(settings.api_trusted_proxies),
-        limit_concurrency=_most_connections(settings),
     )
     return Server(config, app, heartbeat)
 

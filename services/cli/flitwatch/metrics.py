@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import socket
-import threading
-from collections.abc import Callable, Iterable
-from socketserver import ThreadingMixIn
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 import click
 
 from flitwatch.console import FiniteRange
+from flitwatch.http_server import HttpServer, listen
 from flitwatch_domain.build import build_name
 from flitwatch_domain.heartbeat import HANGS_AFTER_S
 from flitwatch_ops.watched import HANGS_AFTER, own_heartbeat
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+    from starlette.types import Receive, Scope, Send
+
+#: Scrapers and probes; and those of one address.
+CONNECTIONS, CONNECTIONS_EACH = 64, 16
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,32 +65,20 @@ def _note_limit(ctx: click.Context, param: click.Parameter, seconds: float) -> N
     own_heartbeat().hangs_after_s = seconds
 
 
-class _Server(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
+async def _answer(scope: Scope, receive: Receive, send: Send) -> None:
+    from prometheus_client import make_asgi_app
 
-
-class _Six(_Server):
-    address_family = socket.AF_INET6
-
-
-class _Silent(WSGIRequestHandler):
-    def log_message(self, format: str, *args: Any) -> None:
-        """Probes come every few seconds."""
-
-
-def _answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    from prometheus_client import make_wsgi_app
-
-    if environ.get("PATH_INFO") != "/livez":
-        return make_wsgi_app()(environ, start_response)
+    if scope["type"] != "http" or scope["path"] != "/livez":
+        await make_asgi_app()(scope, receive, send)
+        return
     heartbeat = own_heartbeat()
     silent_s = heartbeat.silent_s
     said = "the loop has not begun" if silent_s is None else f"the loop last came round {silent_s:.1f} s ago"
-    start_response(
-        "503 Service Unavailable" if heartbeat.is_hung else "200 OK",
-        [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")],
-    )
-    return [f"{said}; it hangs after {heartbeat.hangs_after_s:g} s\n".encode()]
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
+    status = 503 if heartbeat.is_hung else 200
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    body = f"{said}; it hangs after {heartbeat.hangs_after_s:g} s\n".encode()
+    await send({"type": "http.response.body", "body": body})
 
 
 def process_info(command: str, registry: CollectorRegistry) -> None:
@@ -106,16 +95,6 @@ def _serve(ctx: click.Context, param: click.Parameter, port: int | None) -> None
         return
     from prometheus_client import REGISTRY
 
-    from flitwatch_domain.errors import Unavailable
-
     process_info(ctx.command_path, REGISTRY)
-    host = ctx.meta[__name__]
-    try:
-        server = (_Six if ":" in host else _Server)((host, port), _Silent)
-    except OSError as taken:
-        raise Unavailable(
-            f"{host} port {port} cannot be used for metrics: {taken.strerror}",
-            advice="Choose another --metrics-port, or --metrics-host.",
-        ) from None
-    server.set_app(_answer)
-    threading.Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+    listening = listen(ctx.meta[__name__], port, "metrics", "--metrics-port, or --metrics-host")
+    HttpServer(_answer, listening, CONNECTIONS, CONNECTIONS_EACH)

@@ -358,7 +358,7 @@ class Operations:
         return self._call("POST", "/api/v1/tasks", {}, body)
 
     def add_file(self, body: bytes) -> Any:
-        """POST /api/v1/tasks/files: Upload a file for a task to read: the body as it is, plain or compressed. It goes when its task ends; without one, after a day."""
+        """POST /api/v1/tasks/files: Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after an hour where nobody is logged in."""
         return self._call("POST", "/api/v1/tasks/files", {}, body)
 
     def delete_file(self, file_id: int) -> Any:

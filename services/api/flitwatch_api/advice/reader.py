@@ -23,7 +23,7 @@ from flitwatch_domain.errors import FlitwatchError, Unavailable
 PART = 500
 #: Below the API: with one core for both, answers go first.
 NICENESS = 15
-CONNECT_LIMIT_S, STATEMENT_LIMIT_MS = 5, 60_000
+STATEMENT_S = 60.0
 
 
 def main() -> None:
@@ -47,12 +47,10 @@ def _send(frame: bytes) -> None:
 
 def _read(url: str) -> Basis:
     from flitwatch_db import connect
-    from flitwatch_db.core.connection import limit_statements
 
     # Only the writer may look at the queue's workers; nothing is written.
-    with connect(url, role="writer", application="flitwatch advice") as conn:
+    with connect(url, role="writer", application="flitwatch advice", statement_s=STATEMENT_S) as conn:
         conn.read_only = True
-        limit_statements(conn, STATEMENT_LIMIT_MS)
         return load(conn)
 
 

@@ -16,7 +16,6 @@ from flitwatch_api.names import Names, TheNames
 from flitwatch_api.parameters import Cluster, FabricId, JobId, Time, Window
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.core.connection import limit_statements
 from flitwatch_db.diagnosis import roots as diagnosis
 from flitwatch_domain.diagnosis.answer import none_because
 from flitwatch_domain.errors import BadRequest
@@ -49,7 +48,6 @@ async def roots(
         return answer(shown({**head, **why, "simulated": topology.head.simulated}, names))
 
     def work(thread: psycopg.Connection[Any]) -> Mapping[str, Any]:
-        limit_statements(thread, platform.settings.api_statement_timeout_ms)
         return diagnosis.of_fabric(thread, topology.head.fabric_id, span.from_s, span.to_s, topology.fabric)
 
     return answer(shown(await platform.in_thread("reader", work), names))
@@ -70,7 +68,6 @@ async def job_diagnosis(
     _check(window)
 
     def work(thread: psycopg.Connection[Any]) -> Mapping[str, Any]:
-        limit_statements(thread, platform.settings.api_statement_timeout_ms)
         return diagnosis.of_job_named(thread, job_id, cluster or None, at, window, tag, phase)
 
     return answer(shown(await platform.in_thread("reader", work), names))

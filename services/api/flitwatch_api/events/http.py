@@ -14,7 +14,7 @@ from fastapi.responses import StreamingResponse
 from flitwatch_api.events.hub import RESET, Stream, encode, reset_event
 from flitwatch_api.events.stream_access import StreamAccess
 from flitwatch_api.parameters import MAX_ID
-from flitwatch_api.people.browsers import address_of
+from flitwatch_api.people.browsers import network_of
 from flitwatch_api.people.callers import counted_as
 from flitwatch_api.people.job_privacy import EVENTS_OF_JOBS, hides_jobs
 from flitwatch_api.platform import Platform, ThePlatform
@@ -70,7 +70,7 @@ async def events(
     wanted = frozenset(part.strip() for part in (kinds or "").split(",") if part.strip()) or None
     after = _number(last_event_id, last)
     stack = ExitStack()
-    stream = stack.enter_context(platform.hub.subscribe(counted_as(request.state.caller, address_of(request))))
+    stream = stack.enter_context(platform.hub.subscribe(counted_as(request.state.caller, network_of(request))))
     headers = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
     kept_back = EVENTS_OF_JOBS if hides_jobs(platform.settings, request.state.caller) else frozenset[str]()
 

@@ -16,7 +16,7 @@ import psycopg
 
 from flitwatch_api import refusals
 from flitwatch_api.answers import dump
-from flitwatch_db import conninfo
+from flitwatch_db import connect_async
 from flitwatch_db.core import event_reads as reads
 from flitwatch_db.core.columns import Connection
 from flitwatch_db.core.events import Event
@@ -51,6 +51,8 @@ RESET = "reset"
 RETRY_S = (0.5, 1.0, 2.0, 5.0)
 #: A notification that gets lost (a failover, a pooler that swallows it) delays events by this at most.
 POLL_S = 10.0
+#: A statement of the listener that takes longer is ended, and it connects anew.
+STATEMENT_S = 30.0
 
 
 class Stream:
@@ -127,7 +129,7 @@ class Hub:
     """
 
     def __init__(self, url: str, most_streams: int, most_each: int) -> None:
-        self._conninfo = conninfo(url, role="reader", application="flitwatch api events")
+        self._url = url
         self._most, self._most_each = most_streams, most_each
         self._each: Counter[str] = Counter()
         self._streams: set[Stream] = set()
@@ -212,7 +214,7 @@ class Hub:
         failures = 0
         while True:
             try:
-                async with await psycopg.AsyncConnection.connect(self._conninfo, autocommit=True) as conn:
+                async with await connect_async(self._url, "reader", "flitwatch api events", STATEMENT_S) as conn:
                     await reads.listen(conn)
                     await self._begin(conn)
                     failures = 0

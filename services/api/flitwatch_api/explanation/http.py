@@ -17,7 +17,6 @@ from flitwatch_api.names import Names, TheNames
 from flitwatch_api.parameters import Cluster, JobId, Time
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.core.connection import limit_statements
 from flitwatch_db.fabrics import reads as fabrics
 from flitwatch_db.jobs.as_of import job_at
 from flitwatch_db.jobs.case import case as read_case
@@ -42,7 +41,6 @@ async def explanation(
     """Whether a job is slow, since when, which links carry it, who may be behind it, how sure that is, and what would help."""
 
     def work(conn: psycopg.Connection[Any]) -> Explanation:
-        limit_statements(conn, platform.settings.api_statement_timeout_ms)
         return explain(conn, job_id, cluster or None, at)
 
     made = await platform.in_thread("reader", work)
@@ -61,7 +59,6 @@ async def incident(
     fabric_id = (await fabrics.head(conn, fabric)).fabric_id
 
     def work(conn: psycopg.Connection[Any]) -> Incident:
-        limit_statements(conn, platform.settings.api_statement_timeout_ms)
         return present(conn, fabric_id, at)
 
     made = await platform.in_thread("reader", work)
@@ -95,7 +92,6 @@ async def case(
     """The evidence of a job as one HTML page that loads nothing: chain, pictures, figures, method, what it does not prove, and the hash of its content."""
 
     def work(conn: psycopg.Connection[Any]) -> Evidence:
-        limit_statements(conn, platform.settings.api_statement_timeout_ms)
         return read_case(conn, job_id, cluster or None, at)
 
     found = await platform.in_thread("reader", work)
@@ -120,7 +116,6 @@ async def counters(
     """What was counted on a job's own network cards and on the links of its routers while it ran."""
 
     def work(conn: psycopg.Connection[Any]) -> schemas.JobCounters:
-        limit_statements(conn, platform.settings.api_statement_timeout_ms)
         now_s = time.time()
         job = job_at(conn, job_id, cluster or None, now_s)
         begin = from_ if from_ is not None else job["start_s"]

@@ -11,12 +11,11 @@ from pydantic import BaseModel
 from flitwatch_api.answers import answer
 from flitwatch_api.health.metrics import Metrics
 from flitwatch_api.people.access import check, requirement_of
-from flitwatch_api.people.browsers import address_of
+from flitwatch_api.people.browsers import network_of
 from flitwatch_api.people.job_privacy import hides_jobs
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import MEDIA_TYPE as PROBLEM
 from flitwatch_api.problems import Problem
-from flitwatch_db.migrations.health import unfit
 from flitwatch_domain.access import Caller
 from flitwatch_domain.errors import Forbidden, Unauthenticated, Unavailable
 
@@ -45,24 +44,13 @@ async def healthz() -> Response:
 
 async def _counted(request: Request) -> None:
     """Whoever asks for what costs a query takes from the bucket of their address, as everywhere."""
-    request.app.state.callers.count(None, address_of(request))
+    request.app.state.callers.count(None, network_of(request))
 
 
 @http.get("/readyz", response_model=Health, responses=_UNREADY, dependencies=[Depends(_counted)])
 async def readyz(platform: ThePlatform) -> Response:
     """The database answers and its tables are such as this version needs."""
-    async with platform.reading() as conn:
-        missing, ending = await unfit(conn)
-    if ending:
-        raise Unavailable(
-            f"the database is of a newer version: migration {ending[0]} ended this one",
-            advice="Use the newer Flitwatch.",
-        )
-    if missing:
-        raise Unavailable(
-            f"the database lacks {len(missing)} migrations, the first is {missing[0]}",
-            advice="Run `flitwatch db migrate`.",
-        )
+    await platform.readiness.check()
     return answer({"status": "ready"}, "no-store")
 
 

@@ -17,7 +17,6 @@ from flitwatch_api.parameters import Cluster, JobId
 from flitwatch_api.people.access import requires
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.core.connection import limit_statements
 
 http = APIRouter(tags=["jobs"], responses=RESPONSES)
 
@@ -39,7 +38,6 @@ async def compare_network_noise(platform: ThePlatform, names: TheNames, asked: N
     """Whether messages took longer in one set of runs than in another, as far as published guidelines allow the comparison."""
 
     def work(conn: psycopg.Connection[Any]) -> NoiseComparison:
-        limit_statements(conn, platform.settings.api_statement_timeout_ms)
         return service.of_sets(conn, asked, names.pseudonyms)
 
     return answer(await platform.in_thread("reader", work), "no-store")

@@ -11,7 +11,7 @@ Open
 - `oidc` for the site's OpenID Connect provider, `sign_on` for the routes that a browser follows there, `roles` for roles by claim and group;
 - `directory` for the site's LDAP directory, which checks passwords that no local account has;
 - `cookie_signer` for signed cookies; `visits` for callers without a login;
-- `job_privacy` for sites that hide other people's jobs; `trail` for the audit log.
+- `job_privacy` for sites that hide other people's jobs; `trail` for the audit log, `anonymous_trail` for what it counts only.
 
 Roles, scopes and the password policy are `flitwatch_domain.access`; the tables are `flitwatch_db.people`.
 """

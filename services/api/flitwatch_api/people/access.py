@@ -9,7 +9,7 @@ from typing import Any, Literal
 from fastapi import Depends, Request
 from fastapi.routing import APIRoute
 
-from flitwatch_api.people.browsers import address_of
+from flitwatch_api.people.browsers import network_of
 from flitwatch_api.people.callers import Callers
 from flitwatch_api.people.job_privacy import WITHOUT_JOBS, hides_jobs, refusal
 from flitwatch_api.people.visits import Visit
@@ -96,7 +96,7 @@ async def _allowed(request: Request) -> Caller | None:
     need = requirement_of(route.methods or set(), route.openapi_extra)
     # Advice is given from memory, and so to whom was known a while ago; it changes nothing.
     caller = await callers.of(request, from_memory=need.scope == "advice" and not need.changes)
-    callers.count(caller, address_of(request))
+    callers.count(caller, network_of(request))
     if caller is not None and caller.via == "anonymous":
         request.state.visit = await callers.visits.of(request)
     request.state.caller, request.state.need = caller, need

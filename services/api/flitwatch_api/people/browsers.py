@@ -5,6 +5,8 @@ from __future__ import annotations
 from fastapi import Request
 from fastapi.responses import Response
 
+from flitwatch_domain.addresses import network
+
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
@@ -15,6 +17,11 @@ def address_of(request: Request) -> str:
     first where all are; it need not be an address where the proxy does not write one.
     """
     return request.client.host if request.client else "local"
+
+
+def network_of(request: Request) -> str:
+    """What stands for a request's address where requests are counted: the /64 of an IPv6 address, which one host has all of."""
+    return network(address_of(request))
 
 
 def _is_local(request: Request) -> bool:

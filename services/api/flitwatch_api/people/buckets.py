@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import secrets
+from array import array
+from hashlib import blake2b
 
-#: Keys that are remembered.
-MOST_KEPT = 10_000
+#: Every key has one bucket in each row, which it shares with others: a key is limited only where all of its buckets are empty.
+ROWS, BUCKETS = 4, 8192
 
 
 class Buckets:
-    """Token buckets by key; the least used are forgotten, which only ever gives more.
+    """Token buckets by key, in a memory of a fixed size that nothing is ever removed from.
+
+    A table of keys would have to forget one to take in another, so a flood of new keys would free the limited ones. Here keys share buckets as in a
+    count-min sketch (Cormode and Muthukrishnan 2005): a limited key stays limited. Another key is limited with it only where it shares all of its
+    buckets with limited ones. Which keys share is drawn anew in each process.
 
     Parameters
     ----------
@@ -19,14 +25,22 @@ class Buckets:
 
     def __init__(self, per_s: float, burst: int) -> None:
         self.per_s, self.burst = per_s, burst
-        self._held: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._secret = secrets.token_bytes(16)
+        self._left = array("d", [float(burst)]) * (ROWS * BUCKETS)
+        self._then = array("d", [0.0]) * (ROWS * BUCKETS)
 
     def take(self, key: str, now: float, count: int = 1) -> float:
         """Take one (with `count` 0 only look whether there is one, with -1 give one back); 0, or the seconds until there is one again."""
-        left, then = self._held.pop(key, (float(self.burst), now))
-        left = min(self.burst, left + (now - then) * self.per_s)
-        wait = 0.0 if left >= 1 else (1 - left) / self.per_s
-        self._held[key] = (left if wait and count > 0 else min(self.burst, left - count), now)
-        if len(self._held) > MOST_KEPT:
-            self._held.popitem(last=False)
+        places = self._places(key)
+        left = [min(self.burst, self._left[at] + (now - self._then[at]) * self.per_s) for at in places]
+        most = max(left)
+        wait = 0.0 if most >= 1 else (1 - most) / self.per_s
+        taken = 0 if wait and count > 0 else count
+        for at, held in zip(places, left, strict=True):
+            self._left[at], self._then[at] = min(self.burst, max(0.0, held - taken)), now
         return wait
+
+    def _places(self, key: str) -> list[int]:
+        digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=4 * ROWS, key=self._secret).digest()
+        drawn = (int.from_bytes(digest[4 * row : 4 * row + 4], "big") for row in range(ROWS))
+        return [row * BUCKETS + number % BUCKETS for row, number in enumerate(drawn)]

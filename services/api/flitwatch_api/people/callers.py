@@ -15,8 +15,8 @@ from typing import Literal
 import psycopg
 from fastapi import Request
 
-from flitwatch_api.people.browsers import address_of, cookie_of
-from flitwatch_api.people.buckets import MOST_KEPT, Buckets
+from flitwatch_api.people.browsers import cookie_of, network_of
+from flitwatch_api.people.buckets import Buckets
 from flitwatch_api.people.caller_lookup import CallerLookup
 from flitwatch_api.people.cookie_signer import CookieSigner
 from flitwatch_api.people.login_limiter import LoginLimiter
@@ -35,6 +35,8 @@ REMEMBERED_S, ASKED_S = 600.0, 1.0
 UNKNOWN_BURST, UNKNOWN_PER_S = 100, 1.0
 #: Reports of runs of one account: so many at once, then so many a second; each may hold thousands of rows.
 REPORTS_BURST, REPORTS_PER_S = 1000, 10.0
+#: Secrets whose callers are remembered.
+MOST_KEPT = 10_000
 CSRF_HEADER = "x-csrf-token"
 
 
@@ -103,7 +105,7 @@ class Callers:
         Unavailable
             The database does not answer.
         """
-        address = address_of(request)
+        address = network_of(request)
         kind, _, secret = request.headers.get("authorization", "").partition(" ")
         if kind.lower() == "bearer":
             caller = await self._believed("token", secret.strip(), address, request if from_memory else None)

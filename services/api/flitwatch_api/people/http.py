@@ -11,7 +11,7 @@ from flitwatch_api.answers import answer, shape
 from flitwatch_api.parameters import CursorText, Id, Limit, Text, make_cursor, read_page_cursor
 from flitwatch_api.people import schemas
 from flitwatch_api.people.access import requires
-from flitwatch_api.people.browsers import address_of, cookie_of, set_cookie
+from flitwatch_api.people.browsers import cookie_of, network_of, set_cookie
 from flitwatch_api.people.callers import Callers, csrf_of
 from flitwatch_api.people.directory import DIRECTORY, Directory
 from flitwatch_api.platform import Platform, ThePlatform
@@ -19,7 +19,7 @@ from flitwatch_api.problems import RESPONSES
 from flitwatch_db.people import accounts as people
 from flitwatch_db.people import audit as trail
 from flitwatch_domain.access import Caller
-from flitwatch_domain.errors import Forbidden, Unauthenticated
+from flitwatch_domain.errors import Forbidden, TooMany, Unauthenticated
 
 #: The signed cookie by which a browser is known that an account logged in with; it lets nobody in, only try.
 KNOWN, KNOWN_S = "known", 180 * 86_400
@@ -61,12 +61,17 @@ async def log_in(request: Request, platform: ThePlatform, login: schemas.Login) 
     """Log in with name and password, of a local account or of the site's directory; the session is a cookie."""
     callers = _callers(request)
     request.state.named = login.name
-    address, known = address_of(request), await _known(request, login.name)
+    address, known = network_of(request), await _known(request, login.name)
     callers.login_limiter.take(login.name, address, known)
+    threads = platform.passwords if known is None else platform.known_passwords
     try:
         secret, _ = await platform.in_thread(
-            "gate", lambda conn: people.log_in(conn, login.name, login.password.get_secret_value())
+            "gate", lambda conn: people.log_in(conn, login.name, login.password.get_secret_value()), threads
         )
+    except TooMany:
+        # Nothing was tried.
+        callers.login_limiter.give_back(login.name, address, known)
+        raise
     except Unauthenticated as wrong:
         secret = await _directory_session(request, platform, login, wrong)
     callers.login_limiter.give_back(login.name, address, known)
@@ -126,13 +131,13 @@ async def own_password(request: Request, platform: ThePlatform, asked: schemas.N
     if caller.via != "session":
         raise Unauthenticated("a password is changed in a session", advice="Log in at /login.")
     # Whoever has the session guesses the password no faster than at the log-in, and nobody else's guesses hold its owner up.
-    _callers(request).login_limiter.take(caller.name, address_of(request), f"session {caller.number}")
+    _callers(request).login_limiter.take(caller.name, network_of(request), f"session {caller.number}")
 
     def change(conn: Any) -> None:
         people.log_in(conn, caller.name, asked.password.get_secret_value())
         people.set_password(conn, caller.name, asked.new.get_secret_value())
 
-    await platform.in_thread("gate", change)
+    await platform.in_thread("gate", change, platform.known_passwords)
     _callers(request).forget()
     return Response(status_code=204)
 
@@ -160,7 +165,7 @@ async def add_user(request: Request, platform: ThePlatform, new: schemas.NewAcco
         people.add(conn, new.name, new.role, password)
         return _account(conn, new.name)
 
-    made = answer(await platform.in_thread("gate", add), "no-store")
+    made = answer(await platform.in_thread("gate", add, platform.known_passwords), "no-store")
     made.status_code = 201
     return made
 
@@ -186,7 +191,7 @@ async def change_user(request: Request, platform: ThePlatform, name: AccountName
             people.set_password(conn, name, change.password.get_secret_value())
         return _account(conn, name)
 
-    changed = await platform.in_thread("gate", work)
+    changed = await platform.in_thread("gate", work, platform.known_passwords)
     _callers(request).forget()
     return answer(changed, "no-store")
 

@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from flitwatch_api.logs import request_id
+from flitwatch_api.people.anonymous_trail import AnonymousTrail
 from flitwatch_api.people.browsers import address_of
 from flitwatch_api.platform import Platform
 from flitwatch_api.response_recorder import ResponseRecorder
@@ -64,6 +65,7 @@ class AuditTrail:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
         self._waiting: list[Entry] = []
+        self._anonymous = AnonymousTrail()
         self._again: dict[tuple[str | None, ...], _RepeatedView] = {}
         self._task: asyncio.Task[None] | None = None
         self._ended = asyncio.Event()
@@ -97,6 +99,7 @@ class AuditTrail:
         self._waiting.append(entry)
 
     def _sum_up(self, everything: bool = False) -> None:
+        self._waiting += self._anonymous.sums(everything)
         now, now_s = datetime.now(UTC), time.monotonic()
         for key, held in list(self._again.items()):
             if not everything and now_s - held.begun_s < SUM_EVERY_S:
@@ -112,6 +115,11 @@ class AuditTrail:
         """Write what somebody changed, now; if the database is away, later."""
         self._waiting.append(entry)
         await self._flush()
+
+    async def tried(self, entry: Entry) -> None:
+        """Write or count what somebody without a login changed, or wanted to."""
+        if self._anonymous.is_single(entry):
+            await self.changed(entry)
 
     async def _run(self) -> None:
         while not self._ended.is_set():
@@ -175,19 +183,22 @@ async def _leave(request: Request, status: int) -> None:
     # A change is told by its path; parameters of a login are secrets.
     asked = {} if need.changes else _asked(request)
     if asked:
-        details["query"] = {name: value[:MOST_LETTERS].replace("\0", "\u2400") for name, value in asked.items()}
+        details["query"] = {name: value[:MOST_LETTERS] for name, value in asked.items()}
+    named = getattr(request.state, "named", None)
     entry = Entry(
-        getattr(request.state, "named", None) or ("nobody" if caller is None else caller.name),
+        named or ("nobody" if caller is None else caller.name),
         None if caller is None else caller.role,
         "anonymous" if caller is None else caller.via,
         f"{request.method} {route}" if need.changes else f"see {route}",
-        request.url.path[:2000].replace("\0", ""),
+        request.url.path,
         status,
         address_of(request),
         request_id.get(),
         details,
     )
-    if need.changes:
+    if need.changes and (caller is None or caller.via == "anonymous") and not (named and status < 400):
+        await trail.tried(entry)
+    elif need.changes:
         await trail.changed(entry)
     else:
         trail.record_view(

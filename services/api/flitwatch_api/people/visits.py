@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fastapi import Request
 from fastapi.responses import Response
 
-from flitwatch_api.people.browsers import address_of, cookie_of, set_cookie
+from flitwatch_api.people.browsers import cookie_of, network_of, set_cookie
 from flitwatch_api.people.cookie_signer import CookieSigner
 from flitwatch_domain.access import VISITOR
 from flitwatch_domain.errors import Unavailable
@@ -72,7 +72,7 @@ class Visits:
         ------
         Unavailable
         """
-        address = await self._cookies.mark("address", address_of(request))
+        address = await self._cookies.mark("address", network_of(request))
         cookie = await self._cookies.sign(KIND, address, LASTS_S)
         sealed = await self._cookies.read(KIND, cookie)
         assert sealed is not None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,8 @@ CONNECT_S, READ_S = 5.0, 60.0
 #: How long what a remote said of its token is believed, and how long a failure is.
 BELIEVED_S, FAILURE_BELIEVED_S = 60.0, 5.0
 KEPT_CONNECTIONS = 20
+#: A list of machines or a session: one that is longer, or takes longer, is not read to its end.
+ANSWER_BYTES, ANSWER_S = 4 << 20, 10.0
 
 
 class RemoteClient:
@@ -52,9 +56,10 @@ class RemoteClient:
             ) from None
         self._http = httpx.AsyncClient(
             verify=trust,
-            # Neither a remote nor a proxy of this process's user may send a token elsewhere.
+            # Neither a remote nor a proxy of this process's user may send a token elsewhere; and a remote's cookies are not sent back.
             follow_redirects=False,
             trust_env=False,
+            cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=[])),
             timeout=httpx.Timeout(READ_S, connect=CONNECT_S),
             # Streams of events each hold one: they are bounded where they are counted.
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_CONNECTIONS),
@@ -97,19 +102,30 @@ class RemoteClient:
         self._access_until_s = time.monotonic() + believed_s
 
     async def json(self, path: str) -> Any:
-        """A JSON answer of the remote that has to be there; Unavailable."""
-        response = await self.open(path.encode())
+        """A JSON answer of the remote that has to be there.
+
+        Raises
+        ------
+        Unavailable
+            There is none, it is no JSON, or it has more than ANSWER_BYTES or takes longer than ANSWER_S.
+        """
         try:
-            if response.status_code != 200:
-                raise Unavailable(f"{self.name} answers {response.status_code} at {BASE}{path}")
-            await response.aread()
-            return response.json()
-        except httpx.HTTPError as problem:
+            async with asyncio.timeout(ANSWER_S):
+                return json.loads(await self._read(path))
+        except (TimeoutError, httpx.HTTPError) as problem:
             raise self._away(problem) from None
-        except ValueError:
+        except (ValueError, RecursionError):
             raise Unavailable(
                 f"{self.name} does not answer as Flitwatch does", advice="Check its address in FLITWATCH_API_REMOTES."
             ) from None
+
+    async def _read(self, path: str) -> bytes:
+        # Not compressed: a few bytes could unpack to gigabytes.
+        response = await self.open(path.encode(), {"accept-encoding": "identity"})
+        try:
+            if response.status_code != 200:
+                raise Unavailable(f"{self.name} answers {response.status_code} at {BASE}{path}")
+            return b"".join([part async for part in limited(response, ANSWER_BYTES)])
         finally:
             await response.aclose()
 
@@ -165,3 +181,13 @@ class RemoteClient:
         return Unavailable(
             f"{self.name} does not answer", advice="Its own operators can say more; this platform's machines are here."
         )
+
+
+async def limited(response: httpx.Response, most: int) -> AsyncIterator[bytes]:
+    """The parts of an answer as they come; httpx.HTTPError where it has more bytes."""
+    length = 0
+    async for part in response.aiter_raw():
+        length += len(part)
+        if length > most:
+            raise httpx.RemoteProtocolError(f"an answer has more than {most:,} bytes", request=response.request)
+        yield part

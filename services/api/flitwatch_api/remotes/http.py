@@ -12,7 +12,7 @@ from fastapi.responses import Response, StreamingResponse
 from flitwatch_api.answers import answer
 from flitwatch_api.events.hub import RelayedStream
 from flitwatch_api.events.stream_access import StreamAccess
-from flitwatch_api.people.browsers import address_of
+from flitwatch_api.people.browsers import network_of
 from flitwatch_api.people.callers import counted_as
 from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
@@ -56,7 +56,7 @@ async def read_remote(
     if path != "events":
         return await relay.hand_on(client.name, await client.open(asked, headers))
     stream, stack = RelayedStream(), ExitStack()
-    stack.enter_context(platform.hub.subscribe(counted_as(caller, address_of(request)), stream))
+    stack.enter_context(platform.hub.subscribe(counted_as(caller, network_of(request)), stream))
     try:
         response = await client.open(asked, headers)
     except BaseException:

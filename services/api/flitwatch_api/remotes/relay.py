@@ -14,8 +14,11 @@ from fastapi.responses import Response, StreamingResponse
 
 from flitwatch_api.events.hub import Stream
 from flitwatch_api.events.stream_access import StreamAccess
+from flitwatch_api.remotes.client import limited
 from flitwatch_domain.errors import Forbidden, NotFound, Unavailable
 
+#: Of one answer that is handed on; beyond it the connection to the caller is closed, so that it is not taken for whole.
+MOST_BYTES = 1 << 30
 EVENTS = "text/event-stream"
 #: What the page and scripts ask with. A caller's cookies and tokens are this platform's and stay here.
 ASKED_WITH = ("accept", "accept-encoding", "if-none-match", "last-event-id")
@@ -76,7 +79,7 @@ async def hand_on(name: str, response: httpx.Response) -> Response:
 
 async def _body(response: httpx.Response) -> AsyncIterator[bytes]:
     try:
-        async for part in response.aiter_raw():
+        async for part in limited(response, MOST_BYTES):
             yield part
     finally:
         await response.aclose()

@@ -147,7 +147,7 @@ async def start(request: Request, platform: ThePlatform, new: NewTask) -> Respon
     openapi_extra=requires("user", "tasks") | {"requestBody": FILE_BODY},
 )
 async def add_file(request: Request, platform: ThePlatform) -> Response:
-    """Upload a file for a task to read: the body as it is, plain or compressed. It goes when its task ends; without one, after a day."""
+    """Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after an hour where nobody is logged in."""
     number = await begin_file(request, platform)
     try:
         size = await receive_file(request, platform, number)

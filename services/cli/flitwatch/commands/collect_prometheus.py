@@ -22,10 +22,13 @@ from flitwatch.commands.following import (
     session,
 )
 from flitwatch.console import emit
+from flitwatch.http_server import HttpServer, listen
 
 if TYPE_CHECKING:
     from flitwatch_ingest.exporters.http import Door
 
+#: Open connections, and those of one address: a Prometheus opens up to 50 (`max_shards`).
+CONNECTIONS, CONNECTIONS_EACH = 512, 64
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
@@ -137,45 +140,8 @@ def _address(listen: str) -> tuple[str, int]:
 @contextmanager
 def _served(door: Door, host: str, port: int, stop: threading.Event) -> Iterator[None]:
     """Serve in a thread of its own; a server that ends by itself stops the collector."""
-    import socket
-
-    import uvicorn
-
-    from flitwatch_domain.errors import Unavailable
-
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    taken = socket.socket(family)
-    taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        taken.bind((host, port))
-    except OSError as problem:
-        taken.close()
-        raise Unavailable(
-            f"{host} port {port} cannot be listened at: {problem.strerror}", advice="Choose another --listen."
-        ) from None
-    server = uvicorn.Server(
-        uvicorn.Config(
-            door.app,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            lifespan="off",
-            limit_concurrency=256,
-            timeout_graceful_shutdown=10,
-        )
-    )
-
-    def serve() -> None:
-        try:
-            server.run(sockets=[taken])
-        finally:
-            stop.set()
-
-    thread = threading.Thread(target=serve, name="door")
-    thread.start()
+    server = HttpServer(door.app, listen(host, port, "counters", "--listen"), CONNECTIONS, CONNECTIONS_EACH, stop.set)
     try:
         yield
     finally:
-        server.should_exit = True
-        thread.join()
-        taken.close()
+        server.stop()

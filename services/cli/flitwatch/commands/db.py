@@ -88,7 +88,7 @@ def status(db_url: str | None, ephemeral: bool, as_json: bool) -> None:
     "keeps",
     multiple=True,
     metavar="TABLE=DAYS",
-    help="Keep a table so many days ('forever' is allowed; 'log' is the embedded stack's log); stays set.",
+    help="Keep a table so many days ('forever' is allowed; 'log' is the embedded stack's log, 'audit' the audit log, 30 days at least); stays set.",
 )
 @click.option(
     "--log-gb",
@@ -112,6 +112,8 @@ def maintain(keeps: tuple[str, ...], log_gb: float | None, db_url: str | None, e
             for table, days in wanted:
                 if table == "log":
                     log_keep.set_kept(conn, days=math.inf if days is None else days)
+                elif table == "audit":
+                    audit.set_kept(conn, days)
                 else:
                     set_keep(conn, table, days)
                 audit.by_command(conn, "db maintain", table, keep_days=days)

@@ -1437,7 +1437,7 @@ export interface paths {
         put?: never;
         /**
          * Add File
-         * @description Upload a file for a task to read: the body as it is, plain or compressed. It goes when its task ends; without one, after a day.
+         * @description Upload a file for a task to read: the body as it is, plain or compressed. It is deleted when its task ends; without one after a day, or after an hour where nobody is logged in.
          */
         post: operations["add_file"];
         delete?: never;

@@ -1,0 +1,69 @@
+"""Connections whose server may freeze: every wait for it has a deadline.
+
+PostgreSQL ends a slow statement itself (`statement_timeout`), and the kernel gives up a dead network (`flitwatch_domain.liveness`). Neither helps where
+the server's process is stopped: its kernel still answers.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.abc import PQGen
+from psycopg.errors import _WaitTimeout
+from psycopg_pool import AsyncConnectionPool
+
+RV = TypeVar("RV")
+
+#: How much longer a client waits than the server works, so that the server's own refusal comes first.
+GRACE_S = 5.0
+#: How long a server may take to answer whether a connection still works.
+CHECK_S = 2.0
+_INTERVAL_S = 0.1
+
+
+class DeadlineConnection(psycopg.Connection[Any]):
+    """A connection that is closed when the server has not answered for `deadline_s`; whoever waits gets OperationalError."""
+
+    deadline_s: float | None = None
+
+    def wait(self, gen: PQGen[RV], interval: float = _INTERVAL_S, timeout: float | None = None) -> RV:
+        """Wait for the server."""
+        if timeout is not None:
+            return super().wait(gen, interval, timeout)
+        try:
+            return super().wait(gen, interval, self.deadline_s)
+        except _WaitTimeout:
+            # What it would say later belongs to no statement.
+            self.pgconn.finish()
+            raise frozen(self.deadline_s) from None
+
+
+class AsyncDeadlineConnection(psycopg.AsyncConnection[Any]):
+    """The same, asynchronous."""
+
+    deadline_s: float | None = None
+
+    async def wait(self, gen: PQGen[RV], interval: float = _INTERVAL_S, timeout: float | None = None) -> RV:
+        """Wait for the server."""
+        if timeout is not None:
+            return await super().wait(gen, interval, timeout)
+        try:
+            return await super().wait(gen, interval, self.deadline_s)
+        except _WaitTimeout:
+            self.pgconn.finish()
+            raise frozen(self.deadline_s) from None
+
+
+def frozen(deadline_s: float | None) -> psycopg.OperationalError:
+    """The error of a server that does not answer."""
+    return psycopg.OperationalError(f"the server has not answered for {deadline_s:g} s")
+
+
+async def check(conn: AsyncDeadlineConnection) -> None:
+    """Whether a connection still works: OperationalError where it does not, or takes longer than CHECK_S."""
+    kept, conn.deadline_s = conn.deadline_s, CHECK_S
+    try:
+        await AsyncConnectionPool.check_connection(conn)
+    finally:
+        conn.deadline_s = kept

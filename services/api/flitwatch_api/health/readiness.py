@@ -1,0 +1,68 @@
+"""Whether the database answers, and whether this version can use it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+from flitwatch_db.core.columns import Connection
+from flitwatch_db.migrations.health import unfit
+from flitwatch_domain.errors import Unavailable
+
+#: How long a probe waits for the database.
+ANSWERS_S = 2.0
+
+
+class Readiness:
+    """Asks the database once for all probes that wait.
+
+    Parameters
+    ----------
+    reading : callable
+        Gives a connection of role `reader` in a context.
+    """
+
+    def __init__(self, reading: Callable[[], AbstractAsyncContextManager[Connection]]) -> None:
+        self._reading = reading
+        self._asking: asyncio.Task[tuple[list[str], list[str]]] | None = None
+
+    async def check(self) -> None:
+        """Return if requests can be answered.
+
+        Raises
+        ------
+        Unavailable
+            The database does not answer within ANSWERS_S, or its tables are not those of this version.
+        psycopg.OperationalError
+            The database is away.
+        """
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask())
+        # Not cancelled with the probe: a cancelled statement would wait for the server, too. It ends by the connection's own deadline.
+        done, _ = await asyncio.wait({self._asking}, timeout=ANSWERS_S)
+        if not done:
+            raise Unavailable(
+                f"the database has not answered for {ANSWERS_S:g} s",
+                advice="Check whether its processes run: a stopped one (state T in ps) or a stalled disk keeps it from answering.",
+            )
+        missing, ending = self._asking.result()
+        if ending:
+            raise Unavailable(
+                f"the database is of a newer version: migration {ending[0]} ended this one",
+                advice="Use the newer Flitwatch.",
+            )
+        if missing:
+            raise Unavailable(
+                f"the database lacks {len(missing)} migrations, the first is {missing[0]}",
+                advice="Run `flitwatch db migrate`.",
+            )
+
+    async def stop(self) -> None:
+        """Wait for the last question."""
+        if self._asking is not None:
+            await asyncio.wait({self._asking})
+
+    async def _ask(self) -> tuple[list[str], list[str]]:
+        async with self._reading() as conn:
+            return await unfit(conn)

@@ -1,0 +1,82 @@
+"""What callers without a login leave in the audit log: a few entries of each source a minute, and how many more there were."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from flitwatch_db.people.audit import Entry
+from flitwatch_domain.addresses import network
+
+#: Entries of one source that are written singly in a minute; the rest are counted, and so is all of further sources.
+SINGLY, SOURCES = 10, 100
+MINUTE_S = 60.0
+#: Of what is counted, so many kinds and names are told.
+MOST_TOLD = 20
+#: Stands for all sources beyond SOURCES.
+OTHERS = "other sources"
+
+
+@dataclass
+class _Minute:
+    """What a source did since its minute began."""
+
+    last: Entry
+    since: datetime
+    begun_s: float
+    written: int = 0
+    until: datetime | None = None
+    kinds: Counter[str] = field(default_factory=Counter)
+    names: dict[str, None] = field(default_factory=dict)
+
+    def count(self, entry: Entry) -> None:
+        """One more that is not written singly."""
+        self.last, self.until = entry, datetime.now(UTC)
+        kind = f"{entry.action} {entry.status}"
+        self.kinds[kind if kind in self.kinds or len(self.kinds) < MOST_TOLD else "others"] += 1
+        if len(self.names) < MOST_TOLD:
+            self.names[entry.actor] = None
+
+    def summed(self, source: str) -> Entry:
+        """An entry for all that was counted."""
+        assert self.until is not None
+        span = {"since": self.since.isoformat(), "until": self.until.isoformat()}
+        told = {"times": self.kinds.total(), "actions": dict(self.kinds), "names": list(self.names), **span}
+        return replace(
+            self.last,
+            actor="nobody",
+            action="counted",
+            target=None,
+            status=None,
+            address=source,
+            request_id=None,
+            details=told,
+        )
+
+
+class AnonymousTrail:
+    """Decides which entries are written, so that nobody fills the log without a login."""
+
+    def __init__(self) -> None:
+        self._minutes: dict[str, _Minute] = {}
+
+    def is_single(self, entry: Entry) -> bool:
+        """Whether an entry is to be written; else it is counted."""
+        source = network(entry.address or "")
+        if source not in self._minutes and len(self._minutes) >= SOURCES:
+            source = OTHERS
+        minute = self._minutes.setdefault(source, _Minute(entry, datetime.now(UTC), time.monotonic()))
+        if source != OTHERS and minute.written < SINGLY:
+            minute.written += 1
+            return True
+        minute.count(entry)
+        return False
+
+    def sums(self, everything: bool = False) -> list[Entry]:
+        """Entries for what was counted in minutes that are over."""
+        now_s = time.monotonic()
+        over = [source for source, one in self._minutes.items() if everything or now_s - one.begun_s >= MINUTE_S]
+        ended = [(source, self._minutes.pop(source)) for source in over]
+        return [minute.summed(source) for source, minute in ended if minute.kinds]

@@ -1,0 +1,81 @@
+"""An HTTP server in a thread of its own, with the limits of every listener."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from typing import Any
+
+GRACE_S = 10
+
+
+def listen(host: str, port: int, purpose: str, option: str) -> socket.socket:
+    """A listening socket.
+
+    Raises
+    ------
+    Unavailable
+        The address cannot be used; `purpose` and `option` are for the message.
+    """
+    from flitwatch_domain.errors import Unavailable
+
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as taken:
+        raise Unavailable(
+            f"{host} port {port} cannot be used for {purpose}: {taken.strerror}", advice=f"Choose another {option}."
+        ) from None
+
+
+class HttpServer:
+    """Serves an application on a listening socket until it is stopped, or the process ends.
+
+    Parameters
+    ----------
+    app : ASGI application
+    listening : socket.socket    closed at the end
+    connections : int            open ones beyond it are answered 503
+    connections_each : int       the share of one address
+    ended : function             called from the thread when the server ends, also by itself
+    """
+
+    def __init__(
+        self,
+        app: Callable[..., Any],
+        listening: socket.socket,
+        connections: int,
+        connections_each: int,
+        ended: Callable[[], object] = lambda: None,
+    ) -> None:
+        # Only processes that listen need it.
+        import uvicorn
+
+        from flitwatch_domain.http_protocol import HttpConfig
+
+        self._listening, self._ended = listening, ended
+        self._server = uvicorn.Server(
+            HttpConfig(
+                app,
+                connections,
+                connections_each,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                timeout_graceful_shutdown=GRACE_S,
+            )
+        )
+        self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the requests that are open, and then the server."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._listening.close()
+
+    def _serve(self) -> None:
+        try:
+            self._server.run(sockets=[self._listening])
+        finally:
+            self._ended()
