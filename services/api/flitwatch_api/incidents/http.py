@@ -7,7 +7,6 @@ import io
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-import psycopg
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
@@ -18,11 +17,10 @@ from flitwatch_api.parameters import CursorText, Id, Limit, Text, Time, make_cur
 from flitwatch_api.people.access import made_by, requires
 from flitwatch_api.platform import Reader, ThePlatform
 from flitwatch_api.problems import RESPONSES
-from flitwatch_db.core.connection import limit_statements
 from flitwatch_db.fabrics import reads as fabrics
 from flitwatch_db.incidents import shown, store
 from flitwatch_domain.errors import NotFound
-from flitwatch_domain.incidents import IncidentDetail, IncidentHead
+from flitwatch_domain.incidents import IncidentHead
 
 http = APIRouter(prefix="/incidents", tags=["incidents"], responses=RESPONSES)
 #: Rows of one table file.
@@ -87,11 +85,7 @@ async def export(
 async def detail(platform: ThePlatform, names: TheNames, incident_id: Id) -> Response:
     """One incident: causes, links, slowed jobs, minutes, alerts, and what was done. One that was found to be part of another leads there (308)."""
 
-    def work(conn: psycopg.Connection[Any]) -> IncidentDetail | int | None:
-        limit_statements(conn, platform.settings.api_statement_timeout_ms)
-        return shown.detail(conn, incident_id)
-
-    made = await platform.in_thread("reader", work)
+    made = await platform.in_thread("reader", lambda conn: shown.detail(conn, incident_id))
     if made is None:
         raise NotFound(f"there is no incident {incident_id}", advice="/api/v1/incidents lists them.")
     if isinstance(made, int):
