@@ -92,7 +92,7 @@ export const outlookQuery = (job: string, cluster: string | null) =>
 /** `at`: the answer of that moment; null: of now. */
 export const explanationQuery = (job: string, cluster: string | null, at: string | null = null) =>
   queryOptions({
-    queryKey: ["jobs", "explanation", job, cluster, at],
+    queryKey: ["explanations", job, cluster, at],
     queryFn: ({ signal }) =>
       getJson(
         shapes.explanationShape,

@@ -38,3 +38,15 @@ it("asks for everything anew after a reset, and goes on from its number", () => 
   expect(new URL(Source.opened[1]?.url ?? "", "http://localhost").searchParams.get("last_event_id")).toBe("990");
   stop();
 });
+
+it("asks anew for what an incident changes: the lists and pages of incidents, home, and the explanations of jobs", () => {
+  const invalidateQueries = vi.fn();
+  const stop = followEvents({ invalidateQueries } as unknown as QueryClient);
+  Source.opened[0]?.tell("incident", "7");
+  Source.opened[0]?.tell("incident", "8");
+  vi.advanceTimersByTime(3000);
+  expect(invalidateQueries.mock.calls).toEqual(
+    ["incidents", "incident", "explanations"].map((key) => [{ queryKey: [key] }]),
+  );
+  stop();
+});

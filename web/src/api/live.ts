@@ -44,7 +44,7 @@ export function noteThrough(fabric: number, through: number): void {
 
 // What else an event makes old. Counters are left to the pages, which follow `through` at their own pace.
 const INVALIDATES: Record<string, string[]> = {
-  job: ["jobs", "forecasts"],
+  job: ["jobs", "forecasts", "explanations"],
   run: ["runs", "forecasts"],
   gap: ["ingest"],
   dead_letter: ["ingest"],
@@ -54,7 +54,7 @@ const INVALIDATES: Record<string, string[]> = {
   estimate: ["estimates"],
   forecast: ["forecasts"],
   alert: ["alerts"],
-  incident: ["incidents", "incident"],
+  incident: ["incidents", "incident", "explanations"],
 };
 const QUIET_MS = 2000;
 

@@ -71,7 +71,7 @@ it("says what a rule asks", () => {
 });
 
 it("follows paths of this page only", () => {
-  expect(ownPath("/fabric/perlis?at=1")).toBe("/fabric/perlis?at=1");
+  for (const own of ["/fabric/perlis?at=1", "/incidents/12"]) expect(ownPath(own)).toBe(own);
   for (const bad of ["//elsewhere", "https://elsewhere/fabric/", "javascript:alert(1)", "/fabricated", null])
     expect(ownPath(bad)).toBeNull();
 });

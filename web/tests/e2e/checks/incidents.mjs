@@ -154,6 +154,27 @@ export async function incidents({ url, fixture, check, api }) {
     await page.waitForURL("**/incidents?fabric=perlis");
   });
 
+  await check("a quiet machine's last incident leads to its page", async (page) => {
+    const now = await api("/incident?fabric=perlis");
+    const last = { ...now, incident_id: over.incident_id, title: over.title, until: over.ended };
+    const quiet = {
+      ...now,
+      verdict: "none",
+      title: "No incident",
+      incident_id: null,
+      victims: [],
+      aggressor: null,
+      last,
+    };
+    await page.route(/\/incident(\?|$)/, (route) => route.fulfill({ json: quiet }));
+    await page.goto(url);
+    const card = page.locator('section[aria-label="Incident"]');
+    await card.getByRole("heading", { name: "No incident" }).waitFor();
+    assert.equal(await card.locator("h2 a").count(), 0, "what is not stored leads nowhere");
+    await card.getByRole("link", { name: over.title }).click();
+    await page.waitForURL(`**/incidents/${over.incident_id}`);
+  });
+
   await check(
     "the culprit's page begins with what it cost others; a slow job's leads to its incident",
     async (page) => {
