@@ -137,10 +137,11 @@ def test_more_connections_than_the_limit_are_answered_at_once(
 def test_one_address_has_a_share_of_the_connections(
     embedded_db: str, monkeypatch: pytest.MonkeyPatch, proxies: tuple[str, ...]
 ) -> None:
-    monkeypatch.setattr(serve, "CONNECTIONS_EACH", 4)
-    settings = Settings(db=embedded_db, web=None, api_streams_each=1, api_trusted_proxies=proxies)
+    monkeypatch.setattr(serve, "CONNECTIONS", 12)
+    settings = Settings(db=embedded_db, web=None, api_streams_max=1, api_trusted_proxies=proxies)
     with serving(settings) as site, ExitStack() as stack:
-        share = [connected(site, stack, "127.0.0.3") for _ in range(4 + 6)]
+        # Two thirds of 18.
+        share = [connected(site, stack, "127.0.0.3") for _ in range(12)]
         more = connected(site, stack, "127.0.0.3")
         if proxies:
             more.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -155,7 +156,7 @@ def test_one_address_has_a_share_of_the_connections(
 
 def test_pages_keep_the_connections_of_their_browsers(embedded_db: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Six a page; they counted as one, so a few hundred live pages were answered 503."""
-    monkeypatch.setattr(serve, "CONNECTIONS", 2)
+    monkeypatch.setattr(serve, "CONNECTIONS", 16)
     with serving(Settings(db=embedded_db, web=None, api_streams_max=4)) as site, ExitStack() as stack:
         for _ in range(4 * 6):
             client = stack.enter_context(httpx.Client(base_url=site.url))

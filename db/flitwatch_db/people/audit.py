@@ -69,11 +69,11 @@ def _text(name: str, value: str | None) -> str | None:
     return None if value is None else value[: MOST_LETTERS[name]].replace("\0", "\u2400")
 
 
-def _details(details: dict[str, Any]) -> dict[str, Any]:
+def _details(details: dict[str, Any]) -> Jsonb:
     text = json.dumps(details).replace("\\u0000", "\\u2400")
     if len(text) <= MOST_DETAILS_BYTES:
-        return cast(dict[str, Any], json.loads(text))
-    return {"cut_off": text[:MOST_DETAILS_BYTES]}
+        return Jsonb(json.loads(text))
+    return Jsonb({"cut_off": text[:MOST_DETAILS_BYTES]})
 
 
 def add(conn: psycopg.Connection[Any], entries: Sequence[Entry]) -> None:
@@ -92,7 +92,7 @@ def add(conn: psycopg.Connection[Any], entries: Sequence[Entry]) -> None:
                     e.status,
                     _text("address", e.address),
                     _text("request_id", e.request_id),
-                    Jsonb(_details(e.details)),
+                    _details(e.details),
                 )
                 for e in entries
             ],

@@ -15,17 +15,19 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from flitwatch_domain import numerals
+from flitwatch_domain.addresses import network
 from flitwatch_domain.errors import BadInput, Cancelled, Unavailable
+from flitwatch_domain.shares import Shares
 from flitwatch_ingest.exporters import otlp, remote_write
-from flitwatch_ingest.exporters.held_bodies import HeldBodies, HeldBody
+from flitwatch_ingest.exporters.held_body import HeldBody
 from flitwatch_ingest.exporters.intake import Intake, TakenSamples
 from flitwatch_ingest.exporters.limits import MOST_BYTES, Refused
 
 WRITE, METRICS = "/api/v1/write", "/v1/metrics"
 #: Bodies that are decoded and published at a time; others wait in memory.
 AT_A_TIME = 4
-#: Bytes of bodies that are held at a time, and those of one address; beyond it requests are refused, to be sent again.
-HELD_BYTES, HELD_BYTES_EACH = 128 << 20, 32 << 20
+#: Bytes of bodies that are held at a time; beyond it, and beyond a sender's share, requests are refused, to be sent again.
+HELD_BYTES = 128 << 20
 RETRY_AFTER_S = 5
 _WRITTEN = "X-Prometheus-Remote-Write-"
 
@@ -63,7 +65,7 @@ class Door:
         self._intake = intake
         self._token = token
         self._places = asyncio.Semaphore(AT_A_TIME)
-        self._held = HeldBodies(HELD_BYTES, HELD_BYTES_EACH)
+        self._held = Shares(HELD_BYTES)
         #: Requests by path and what became of them: taken, partial, or a refusal's reason.
         self.requests: Counter[tuple[str, str]] = Counter()
         self.app = Starlette(
@@ -129,10 +131,14 @@ class Door:
 
     async def _with_body(self, request: Request, take: Callable[[bytes], Response]) -> Response:
         """Read the body, however long that takes, and only then wait for a place among those that are taken."""
-        with self._held.of(request) as held:
+        sender = network(request.client.host) if request.client else "local"
+        held = HeldBody(self._held, sender)
+        try:
             body = await _body(request, held)
             async with self._places:
                 return await run_in_threadpool(take, body)
+        finally:
+            self._held.give_back(sender, held.bytes)
 
     def _take_export(self, form: str, body: bytes, encoding: str) -> Response:
         found = otlp.decode(form, otlp.unpacked(body, encoding))

@@ -21,8 +21,6 @@ KEEP_ALIVE_S = 75
 PAGE_CONNECTIONS = 6
 #: Connections beside those of pages; who comes above is answered 503 at once.
 CONNECTIONS = 500
-#: Of these, those of one address.
-CONNECTIONS_EACH = 200
 #: Files that are no connections: the database's, libraries, the page.
 OTHER_FILES = 256
 
@@ -65,7 +63,6 @@ def server(
     config = HttpConfig(
         app,
         _most_connections(settings),
-        settings.api_streams_each * PAGE_CONNECTIONS + CONNECTIONS_EACH,
         settings.api_trusted_proxies,
         host=host,
         port=port,

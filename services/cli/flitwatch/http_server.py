@@ -36,7 +36,6 @@ class HttpServer:
     app : ASGI application
     listening : socket.socket    closed at the end
     connections : int            open ones beyond it are answered 503
-    connections_each : int       the share of one address
     ended : function             called from the thread when the server ends, also by itself
     """
 
@@ -45,7 +44,6 @@ class HttpServer:
         app: Callable[..., Any],
         listening: socket.socket,
         connections: int,
-        connections_each: int,
         ended: Callable[[], object] = lambda: None,
     ) -> None:
         # Only processes that listen need it.
@@ -58,7 +56,6 @@ class HttpServer:
             HttpConfig(
                 app,
                 connections,
-                connections_each,
                 lifespan="off",
                 log_config=None,
                 access_log=False,

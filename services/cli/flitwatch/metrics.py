@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from starlette.types import Receive, Scope, Send
 
-#: Scrapers and probes; and those of one address.
-CONNECTIONS, CONNECTIONS_EACH = 64, 16
+#: Of scrapers and probes.
+CONNECTIONS = 64
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -97,4 +97,4 @@ def _serve(ctx: click.Context, param: click.Parameter, port: int | None) -> None
 
     process_info(ctx.command_path, REGISTRY)
     listening = listen(ctx.meta[__name__], port, "metrics", "--metrics-port, or --metrics-host")
-    HttpServer(_answer, listening, CONNECTIONS, CONNECTIONS_EACH)
+    HttpServer(_answer, listening, CONNECTIONS)

@@ -19,6 +19,6 @@ Open
 - `access` for roles, scopes and the password policy; `logins` and `liveness` for connections to PostgreSQL;
 - `secret_file` for a password or token in a file; `mailbox` for one mail address; `errors` for the one error tree; `plain` for data from outside;
   `units` for units in files; `numerals` for numbers in text; `heartbeat` for liveness of a loop;
-  `http_protocol` for the limits of every HTTP listener, `addresses` for how they count a host;
+  `http_protocol` for the limits of every HTTP listener, `addresses` for how they count a host, `shares` for what each may take;
   `build` for which build this is.
 """

@@ -7,8 +7,8 @@ use it, and they share no other package. Only listeners import it.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from ipaddress import ip_address, ip_network
 from typing import Any
 
@@ -16,6 +16,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from flitwatch_domain.addresses import network
+from flitwatch_domain.shares import Shares
 
 #: The head of a request is due after so long, from the connection's first moment; its body after so much longer.
 HEAD_S = 15.0
@@ -34,8 +35,7 @@ class HttpConfig(uvicorn.Config):
     ----------
     app : ASGI application
     connections : int               requests are answered 503 while more are open
-    connections_each : int          of one address, or one /64 of IPv6; more are answered 503 and closed
-    proxies : sequence of str       networks whose connections are not counted, as each carries many people's
+    proxies : sequence of str       networks whose connections are not shared out, as each carries many people's
     options
         As of uvicorn.Config.
     """
@@ -44,28 +44,21 @@ class HttpConfig(uvicorn.Config):
         self,
         app: Callable[..., Any],
         connections: int,
-        connections_each: int,
         proxies: Sequence[str] = (),
         **options: Any,
     ) -> None:
         super().__init__(
             app, http=HttpProtocol, ws="none", server_header=False, limit_concurrency=connections, **options
         )
-        self._each, self._open = connections_each, Counter[str]()
+        self._shares = Shares(connections)
         self._proxies = [ip_network(one) for one in proxies]
 
-    def admit(self, address: str) -> bool:
-        """Count a connection; False where it is one too many of its address."""
+    def admit(self, address: str) -> Callable[[], None] | None:
+        """What to call when a connection from this address has ended; None where it is one too many of the address."""
+        if self._is_proxy(address):
+            return lambda: None
         of = network(address)
-        self._open[of] += 1
-        return self._open[of] <= self._each or self._is_proxy(address)
-
-    def dismiss(self, address: str) -> None:
-        """A counted connection has ended."""
-        of = network(address)
-        self._open[of] -= 1
-        if not self._open[of]:
-            del self._open[of]
+        return partial(self._shares.give_back, of) if self._shares.take(of) else None
 
     def _is_proxy(self, address: str) -> bool:
         return any(ip_address(address) in one for one in self._proxies)
@@ -82,7 +75,7 @@ class HttpProtocol(HttpToolsProtocol):
     #: Bytes since the last part of a body or the last end of a request; and those of the head that the parser has handed on.
     _unused = 0
     _head = 0
-    _counted: str | None = None
+    _dismiss: Callable[[], None] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin."""
@@ -90,16 +83,15 @@ class HttpProtocol(HttpToolsProtocol):
         self._wait(HEAD_S)
         assert isinstance(self.config, HttpConfig)
         if self.client is not None:
-            self._counted = self.client[0]
-            if not self.config.admit(self._counted):
+            self._dismiss = self.config.admit(self.client[0])
+            if self._dismiss is None:
                 self._end(_TOO_MANY)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         self._wait(None)
-        if self._counted is not None:
-            assert isinstance(self.config, HttpConfig)
-            self.config.dismiss(self._counted)
+        if self._dismiss is not None:
+            self._dismiss()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

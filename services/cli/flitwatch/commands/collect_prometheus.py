@@ -27,8 +27,8 @@ from flitwatch.http_server import HttpServer, listen
 if TYPE_CHECKING:
     from flitwatch_ingest.exporters.http import Door
 
-#: Open connections, and those of one address: a Prometheus opens up to 50 (`max_shards`).
-CONNECTIONS, CONNECTIONS_EACH = 512, 64
+#: Open connections; a Prometheus opens up to 50 (`max_shards`).
+CONNECTIONS = 512
 _LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
@@ -140,7 +140,7 @@ def _address(listen: str) -> tuple[str, int]:
 @contextmanager
 def _served(door: Door, host: str, port: int, stop: threading.Event) -> Iterator[None]:
     """Serve in a thread of its own; a server that ends by itself stops the collector."""
-    server = HttpServer(door.app, listen(host, port, "counters", "--listen"), CONNECTIONS, CONNECTIONS_EACH, stop.set)
+    server = HttpServer(door.app, listen(host, port, "counters", "--listen"), CONNECTIONS, stop.set)
     try:
         yield
     finally:

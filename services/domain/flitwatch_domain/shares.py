@@ -1,0 +1,37 @@
+"""Dividing something of a fixed size among addresses, so that none takes all of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+#: So many times what is left one may hold: one alone gets two thirds, n get 2 / (2 n + 1) each, and something is always left for the next.
+FACTOR = 2
+
+
+class Shares:
+    """Shares by the dynamic thresholds of Choudhury and Hahne (1998, https://doi.org/10.1109/90.664262).
+
+    Parameters
+    ----------
+    most : int    of all together
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._held: Counter[str] = Counter()
+        self._total = 0
+
+    def take(self, of: str, count: int = 1) -> bool:
+        """Take more; False where that would be too much, and nothing is taken."""
+        if self._held[of] + count > FACTOR * (self._most - self._total - count):
+            return False
+        self._held[of] += count
+        self._total += count
+        return True
+
+    def give_back(self, of: str, count: int = 1) -> None:
+        """Give back what was taken."""
+        self._total -= count
+        self._held[of] -= count
+        if not self._held[of]:
+            del self._held[of]
