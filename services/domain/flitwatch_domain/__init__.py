@@ -10,7 +10,7 @@ Open
 - `jobs`, `runs`, `hostlist` for the scheduler's jobs, instrumented runs, and lists of hosts;
 - `neighbourhood` for overlap, presence and exposure; `blame` for what counts as found; `several_sets` for names of several sets; `drivers` for what carries a deviation, in words;
   `explanation` for why a job is slow; `network_noise` for what network cards say of it; `link_shares` for how much of a link each job uses;
-  `attribution` for whose traffic a slow job waits for;
+  `attribution` for whose traffic a slow job waits for; `incidents` for what slowed jobs as an object, for as long as it lasts;
 - `alerts` for rules and the state machine that fires and clears them; `sampling` for packet marks and their estimates;
 - `doors` for the ways by which data come in, and which records came through which;
 - `congestion` for the kinds of congestion that counters show; `outlook` for a group's in the next hour, from its usual hours; `residents` for how long running jobs stay; `run_time` for how long a job without steps takes;

@@ -54,7 +54,6 @@ Text = Annotated[str, StringConstraints(max_length=400, pattern=r"^[^\x00]*$")]
 #: Labels that every alert has beside those of its series.
 OWN = ("rule", "severity", "signal")
 _LABELS: dict[Signal, tuple[str, ...]] = {
-    "incident": ("fabric", "incident"),
     "slowdown": ("run", "job", "exe", "user"),
     "stall_ratio": ("fabric",),
     "congested_routers": ("fabric",),
@@ -63,6 +62,7 @@ _LABELS: dict[Signal, tuple[str, ...]] = {
     "forecast_drift": ("exe", "nodes"),
     "ingest_gap": ("fabric",),
     "counter_silence": ("fabric",),
+    "incident": ("fabric", "incident"),
 }
 _BY: dict[By, tuple[str, ...]] = {"machine": (), "group": ("group",), "class": ("class",)}
 #: Signals whose values are about what `by` says.

@@ -1,3 +1,4 @@
+-- expansion
 -- An incident is a row for good: what was found while it happened is read afterwards, not computed again.
 CREATE TABLE incident (
     incident_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
