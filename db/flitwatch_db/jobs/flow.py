@@ -1,4 +1,4 @@
-"""What an attribution by flow reads: minutes of routers by link class, and what every job's network cards moved in them."""
+"""What an attribution by flow reads: minutes of routers, by link class where these are kept, and what every job's network cards moved in them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from flitwatch_db.core import packing
 from flitwatch_db.diagnosis import measured
-from flitwatch_domain.attribution import Moment, Places, attribute
+from flitwatch_db.fabrics.routes import routes_at
+from flitwatch_domain.attribution import Ahead, Moment, Places, attribute
 from flitwatch_domain.counters import COUNT_BYTES, LINK_CLASS_COLUMNS
+from flitwatch_domain.diagnosis import Turns
 from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.fabric import CountedAt, Fabric
-from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic
+from flitwatch_domain.link_shares import JobTraffic, Routes
+from flitwatch_domain.routes import routes_of
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -49,62 +52,116 @@ LEAST_COUNTED = 0.5
 NO_RECORD = "no record says that it ran then, or its network cards are not known"
 NO_CARDS = "the network cards of the jobs are not counted in the slow stretch"
 #: Machines and placements that are kept: a job that runs is asked about again and again.
-_MOST_MAPS, _MOST_WEIGHTS = 4, 64
+_MOST_MAPS, _MOST_WAYS = 4, 64
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Where a job's traffic goes, as if all its nodes sent alike: the part of it that each place sees, (places,), and what it waits for there."""
+
+    weight: Floats
+    ahead: Ahead | None
 
 
 class CountedRoutes:
-    """The counted places of a machine and its routes; made once for each version of a fabric."""
+    """The counted places of a machine and its routes; made once for each version of a fabric and its routes.
 
-    def __init__(self, fabric: Fabric) -> None:
-        self.routes = DragonflyRoutes(fabric)
-        links = fabric.links
-        end = links.dst if fabric.counted_at is CountedAt.RECEIVER else links.src
-        between = np.flatnonzero(fabric.router_links())
+    A place is a class of links at a router where the counters' tables keep sums by class. Else all ports of a switch are one, and the network cards of its
+    nodes another (the place after it), whose waits are for room in the switch.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    routes : Routes or None    those of the fabric; None: expected of such a machine
+
+    Attributes
+    ----------
+    columns : tuple            of the routers' tables, flits and stall cycles of each kind of place
+    kinds : int                places of a router; one more than columns where cards are places
+    """
+
+    def __init__(self, fabric: Fabric, routes: Routes | None = None) -> None:
+        self.routes = routes_of(fabric) if routes is None else routes
+        self.flit_bytes = COUNT_BYTES.get(fabric.technology)
+        links, routers = fabric.links, len(fabric.routers)
+        between = fabric.router_links()
         kind = np.full(len(links), -1, np.int64)
         for number, name in enumerate(LINK_CLASS_COLUMNS):
-            kind[fabric.of_class(name)] = number
-        kept = between[kind[between] >= 0]
-        self.kinds = len(LINK_CLASS_COLUMNS)
-        router = end[kept].astype(np.int64)
-        self.places = Places(kept.astype(np.int64), router * self.kinds + kind[kept], len(fabric.routers) * self.kinds)
-        self.flit_bytes = COUNT_BYTES.get(fabric.technology)
-        self._weights: dict[bytes, Floats] = {}
+            kind[between & fabric.of_class(name)] = number
+        self.columns = tuple(LINK_CLASS_COLUMNS.values())
+        self._turns: Turns | None = None
+        if (kind < 0).all() and fabric.counted_at is CountedAt.SENDER and self.flit_bytes is not None:
+            self.columns = (("rt_flits", "rt_stall_cycles"),)
+            self._turns = Turns(fabric)
+            kind[links.src < routers], kind[links.src >= routers] = 0, 1
+        self.kinds = len(self.columns) + (self._turns is not None)
+        end = links.src if fabric.counted_at is CountedAt.SENDER else links.dst
+        end = np.where(end < routers, end, links.dst).astype(np.int64)
+        kept = np.flatnonzero(kind >= 0)
+        self.places = Places(kept, end[kept] * self.kinds + kind[kept], routers * self.kinds)
+        self._waits = between[kept] | (links.src[kept] >= routers)
+        self._between = between
+        self._home = fabric.endpoints.router.astype(np.int64)
+        self._ways: dict[bytes, _Way] = {}
+
+    def way(self, router: Ints) -> _Way:
+        """Where the traffic of a job goes that has nodes at these routers, a router each."""
+        key = router.tobytes()
+        with _lock:
+            if key in self._ways:
+                return self._ways[key]
+        made = self._made_way(router)
+        with _lock:
+            while len(self._ways) >= _MOST_WAYS:
+                self._ways.pop(next(iter(self._ways)))
+            self._ways[key] = made
+        return made
 
     def weight(self, router: Ints) -> Floats:
         """The part of a job's traffic that each place sees, (places,), as if all its nodes (a router each) sent alike."""
-        key = router.tobytes()
-        with _lock:
-            if key in self._weights:
-                return self._weights[key]
-        weight = self._weigh(router)
-        with _lock:
-            while len(self._weights) >= _MOST_WEIGHTS:
-                self._weights.pop(next(iter(self._weights)))
-            self._weights[key] = weight
-        return weight
+        return self.way(router).weight
 
-    def _weigh(self, router: Ints) -> Floats:
+    def _made_way(self, router: Ints) -> _Way:
         alike = JobTraffic(router, np.ones(len(router)), np.ones(len(router)))
-        weight = self.places.sums(self.routes.loads([alike], self.places.links, 0.0))[:, 0]
-        whole = weight.sum()
-        return weight / whole if whole > 0 else weight
+        load = np.zeros(self.routes.links)
+        load[self.places.links] = self.routes.loads([alike], self.places.links, 0.0)[:, 0]
+        if not load[self._between].any():
+            return _Way(np.zeros(self.places.count), None)
+        # Nodes take what is sent to them: on the last cable nothing waits.
+        weight = self.places.sums(np.where(self._waits, load[self.places.links], 0.0))
+        return _Way(weight / weight.sum(), None if self._turns is None else Ahead(self._turns, load))
+
+    def places_of(self, flits: Floats, stalls: Floats, cards: Floats) -> tuple[Floats, Floats]:
+        """Flits and stall cycles of every place, (places,), of those by router and column, and of every card's bytes sent and received and its waits."""
+        if self._turns is None:
+            return flits.ravel(), stalls.ravel()
+        assert self.flit_bytes is not None
+        sent, waits, home = cards[0] / self.flit_bytes, cards[2], self._home[: cards.shape[1]]
+        known = np.isfinite(sent) & np.isfinite(waits)
+        sums: list[Floats] = []
+        for by_router, by_card in ((flits, sent), (stalls, waits)):
+            of_cards = np.bincount(home[known], by_card[known], len(by_router)).astype(np.float64)
+            of_cards[np.bincount(home[known], minlength=len(by_router)) == 0] = np.nan
+            sums.append(np.column_stack((by_router, of_cards)).ravel())
+        return sums[0], sums[1]
 
 
-_made_routes: OrderedDict[int, tuple[Fabric, CountedRoutes]] = OrderedDict()
+_made_routes: OrderedDict[int, tuple[Routes, CountedRoutes]] = OrderedDict()
 _lock = threading.Lock()
 
 
-def counted_routes(conn: Conn, fabric_id: int) -> CountedRoutes:
-    """Give the counted routes of a machine, made again only once its fabric was written again."""
+def counted_routes(conn: Conn, fabric_id: int, from_s: float, to_s: float) -> CountedRoutes:
+    """Give the counted routes of a machine in [from, to), epoch seconds, made again only once its fabric or its tables were written again."""
     fabric = measured.fabric_of(conn, fabric_id)
+    routes = routes_at(conn, fabric_id, fabric, from_s, to_s)
     with _lock:
-        held = _made_routes.get(id(fabric))
-        if held is not None and held[0] is fabric:
-            _made_routes.move_to_end(id(fabric))
+        held = _made_routes.get(id(routes))
+        if held is not None and held[0] is routes:
+            _made_routes.move_to_end(id(routes))
             return held[1]
-    made = CountedRoutes(fabric)
+    made = CountedRoutes(fabric, routes)
     with _lock:
-        _made_routes[id(fabric)] = (fabric, made)
+        _made_routes[id(routes)] = (routes, made)
         while len(_made_routes) > _MOST_MAPS:
             _made_routes.popitem(last=False)
     return made
@@ -118,13 +175,13 @@ def of_job(
     `usual_s` is since when it ran at its usual speed before that; None: it never did.
     """
     low_s, end_s, now_s = float(low_s), float(end_s), float(now_s)
-    way = counted_routes(conn, place["fabric_id"])
+    way = counted_routes(conn, place["fabric_id"], low_s, end_s)
     if way.routes.reason is not None:
         return _nothing(way.routes.reason)
     if not len(way.places.links):
-        return _nothing("its machine's counters are not kept by link class")
-    router = np.array(place["router"], np.int64)
-    weight = way.weight(router)
+        return _nothing("its machine's counters are kept neither by link class nor by sending port")
+    way_of_job = way.way(np.array(place["router"], np.int64))
+    weight = way_of_job.weight
     if weight.sum() <= 0:
         return _nothing("all its nodes are at one router")
     unsure = None
@@ -133,11 +190,11 @@ def of_job(
         series = _series(conn, way, place["fabric_id"], weight, width, begin, min(end_s, now_s))
         chosen = _chosen(series, width, low_s, end_s, usual_s)
         if chosen is not None and chosen.calm:
-            return _divided(conn, way, job, place["fabric_id"], weight, chosen, now_s)
+            return _divided(conn, way, job, place["fabric_id"], way_of_job, chosen, now_s)
         unsure = unsure or chosen
     if unsure is None:
         return _nothing("its routers have no counters of a quiet moment and of the slow stretch")
-    return _divided(conn, way, job, place["fabric_id"], weight, unsure, now_s)
+    return _divided(conn, way, job, place["fabric_id"], way_of_job, unsure, now_s)
 
 
 def _nothing(reason: str) -> Flow:
@@ -148,18 +205,20 @@ def _series(
     conn: Conn, way: CountedRoutes, fabric_id: int, weight: Floats, width: int, from_s: float, to_s: float
 ) -> tuple[Floats, Floats]:
     """Moments of that width (epoch seconds) and stall cycles a flit on the job's way in each, by the routers that most of its traffic passes."""
-    watched = _heaviest(weight, way.kinds, MOST_WATCHED)
-    at, router, flits, stalls = _counted(conn, fabric_id, width, watched, (from_s, to_s))
+    columns = len(way.columns)
+    weight = weight.reshape(-1, way.kinds)[:, :columns]
+    watched = _heaviest(weight, MOST_WATCHED)
+    at, router, flits, stalls = _counted(conn, way.columns, fabric_id, width, watched, (from_s, to_s))
     if not len(at):
         return np.empty(0), np.empty(0)
     moments, index = np.unique(at, return_inverse=True)
-    held = weight.reshape(-1, way.kinds)[router]
+    held = weight[router]
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.where(flits > 0, stalls / flits, 0.0)
     known = np.isfinite(flits) & np.isfinite(stalls)
     waits = np.bincount(index, np.where(known, held * ratio, 0.0).sum(axis=1))
     seen = np.bincount(index, np.where(known, held, 0.0).sum(axis=1))
-    whole = weight.reshape(-1, way.kinds)[watched].sum()
+    whole = weight[watched].sum()
     enough = seen >= LEAST_COUNTED * whole
     return moments[enough], waits[enough] / seen[enough]
 
@@ -222,27 +281,27 @@ def _calmest(at: Floats, waits: Floats, width: int, low_s: float, some: Ints, mo
 
 
 def _divided(
-    conn: Conn, way: CountedRoutes, job: Row, fabric_id: int, weight: Floats, chosen: _Chosen, now_s: float
+    conn: Conn, way: CountedRoutes, job: Row, fabric_id: int, of_job: _Way, chosen: _Chosen, now_s: float
 ) -> Flow:
     width, moments_s = chosen.width, [chosen.quiet_s, *chosen.slow_s]
     jobs = _jobs(conn, job, fabric_id, [(at, min(at + width, now_s)) for at in moments_s])
     own = next((place for place, one in enumerate(jobs) if one["job_pk"] == job["job_pk"]), None)
     if own is None:
         return _nothing(NO_RECORD)
-    routers, ends = (
+    routers, cards = (
         _routers_at(conn, way, fabric_id, width, moments_s),
-        _endpoints_at(conn, fabric_id, width, moments_s),
+        _cards_at(conn, fabric_id, width, moments_s),
     )
     moments = [
         Moment(
             min(at + width, now_s) - at,
-            *routers[place],
-            [_moved(one, ends[place], at, min(at + width, now_s)) for one in jobs],
+            *way.places_of(*routers[place], cards[place] * (min(at + width, now_s) - at)),
+            [_moved(one, cards[place], at, min(at + width, now_s)) for one in jobs],
         )
         for place, at in enumerate(moments_s)
     ]
     quiet, slow = moments[0], moments[1:]
-    found = attribute(way.routes, way.places, weight, slow, quiet, own, way.flit_bytes)
+    found = attribute(way.routes, way.places, of_job.weight, slow, quiet, own, way.flit_bytes, of_job.ahead)
     total, *each = (
         {one["job_pk"]: share for one, share in zip(jobs, part.tolist(), strict=True)}
         for part in (found.part, *found.moments)
@@ -299,20 +358,20 @@ def _jobs(conn: Conn, job: Row, fabric_id: int, spans: list[tuple[float, float]]
 
 
 def _moved(job: Row, cards: Floats, low_s: float, high_s: float) -> JobTraffic | None:
-    """What a job's network cards moved in a moment, of the bytes a second of every endpoint, (2, endpoints); None where it did not run then."""
+    """What a job's network cards moved in a moment, of what every card counted a second, (3, endpoints); None where it did not run then."""
     runs_s = min(high_s, math.inf if job["end_s"] is None else job["end_s"]) - max(low_s, job["start_s"])
     if runs_s <= 0:
         return None
     end, first = np.unique(np.array(job["endpoint"], np.int64), return_index=True)
     moved = np.full((2, len(end)), np.nan)
     known = end < cards.shape[1]
-    moved[:, known] = cards[:, end[known]] * runs_s
-    return JobTraffic(np.array(job["router"], np.int64)[first], *moved)
+    moved[:, known] = cards[:2, end[known]] * runs_s
+    return JobTraffic(np.array(job["router"], np.int64)[first], moved[0], moved[1], end)
 
 
-def _heaviest(weight: Floats, kinds: int, most: int) -> Ints:
-    """Routers that most of a job's traffic passes, (n,), sorted."""
-    by_router = weight.reshape(-1, kinds).sum(axis=1)
+def _heaviest(weight: Floats, most: int) -> Ints:
+    """Routers that most of a job's traffic passes, (n,), sorted, by the part of it that each place of them sees, (routers, kinds)."""
+    by_router = weight.sum(axis=1)
     order = np.argsort(-by_router, kind="stable")[:most]
     return np.sort(order[by_router[order] > 0])
 
@@ -320,37 +379,46 @@ def _heaviest(weight: Floats, kinds: int, most: int) -> Ints:
 def _routers_at(
     conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]
 ) -> list[tuple[Floats, Floats]]:
-    """Flits and stall cycles of every place in some moments, (places,) each, NaN where not counted."""
-    at, router, flits, stalls = _counted(conn, fabric_id, width, None, None, moments_s)
-    held = router < way.places.count // way.kinds
+    """Flits and stall cycles by router and column in some moments, (routers, columns) each, NaN where not counted."""
+    at, router, flits, stalls = _counted(conn, way.columns, fabric_id, width, None, None, moments_s)
+    routers = way.places.count // way.kinds
+    held = router < routers
     made = []
     for moment in moments_s:
         of = held & (at == moment)
-        sums = np.full((2, way.places.count // way.kinds, way.kinds), np.nan)
+        sums = np.full((2, routers, len(way.columns)), np.nan)
         sums[0, router[of]], sums[1, router[of]] = flits[of], stalls[of]
-        made.append((sums[0].ravel(), sums[1].ravel()))
+        made.append((sums[0], sums[1]))
     return made
 
 
-def _endpoints_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) -> list[Floats]:
-    """Bytes a second that every network card sent and received in some moments, (2, endpoints) each, NaN where not counted."""
+#: Of a network card, what an attribution needs.
+_OF_CARD = ("tx_bytes", "rx_bytes", "tx_wait_cycles")
+
+
+def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) -> list[Floats]:
+    """Bytes that every network card sent and received and cycles that it waited, a second, in some moments: (3, endpoints) each, NaN where not counted."""
+    columns = [Identifier(name) for name in _OF_CARD]
     query = SQL("""
-        SELECT array_send(array_agg(at)), array_send(array_agg(endpoint)),
-               array_send(array_agg(coalesce(sent / nullif(seconds, 0), 'NaN'))), array_send(array_agg(coalesce(received / nullif(seconds, 0), 'NaN')))
-        FROM (SELECT {} AS at, endpoint, sum(tx_bytes) AS sent, sum(rx_bytes) AS received, sum(seconds) AS seconds FROM {} WHERE fabric_id = %(fabric)s AND {} GROUP BY 1, 2) e
-    """).format(*_source("endpoint", width), _AT_MOMENTS if width > BY_SECOND_S else _IN_MOMENTS)
+        SELECT array_send(array_agg(at)), array_send(array_agg(endpoint)), {}
+        FROM (SELECT {} AS at, endpoint, {}, sum(seconds) AS seconds FROM {} WHERE fabric_id = %(fabric)s AND {} GROUP BY 1, 2) e
+    """).format(
+        SQL(", ").join(SQL("array_send(array_agg(coalesce({} / nullif(seconds, 0), 'NaN')))").format(name) for name in columns),
+        _source("endpoint", width)[0],
+        SQL(", ").join(SQL("sum({0}) AS {0}").format(name) for name in columns),
+        _source("endpoint", width)[1],
+        _AT_MOMENTS if width > BY_SECOND_S else _IN_MOMENTS,
+    )  # fmt: skip
     with conn.cursor(binary=True) as cursor:
         row = cursor.execute(query, {"fabric": fabric_id, "at": moments_s, "width": width}).fetchone()
     assert row is not None
     if row[0] is None:
-        return [np.empty((2, 0)) for _ in moments_s]
-    at, end, sent, received = (
-        packing.unpack(column, kind) for column, kind in zip(row, (">f8", ">i4", ">f8", ">f8"), strict=True)
-    )
-    cards = np.full((len(moments_s), 2, int(end.max()) + 1), np.nan)
+        return [np.empty((len(_OF_CARD), 0)) for _ in moments_s]
+    at, end, *counted = (packing.unpack(sent, kind) for sent, kind in zip(row, (">f8", ">i4", *(">f8" for _ in _OF_CARD)), strict=True))  # fmt: skip
+    cards = np.full((len(moments_s), len(_OF_CARD), int(end.max()) + 1), np.nan)
     for place, moment in enumerate(moments_s):
         of = at == moment
-        cards[place][:, end[of]] = sent[of], received[of]
+        cards[place][:, end[of]] = np.stack(counted)[:, of]
     return list(cards)
 
 
@@ -370,14 +438,15 @@ def _source(of: str, width: int) -> tuple[Composed, Identifier]:
 
 def _counted(
     conn: Conn,
+    columns: tuple[tuple[str, str], ...],
     fabric_id: int,
     width: int,
     routers: Ints | None,
     span: tuple[float, float] | None,
     moments_s: list[float] | None = None,
 ) -> tuple[Floats, Ints, Floats, Floats]:
-    """Rows of some routers or of all, of a span or of some moments: moments (n,), routers (n,), flits and stall cycles by link class (n, classes)."""
-    flits, stalls = zip(*LINK_CLASS_COLUMNS.values(), strict=True)
+    """Rows of some routers or of all, of a span or of some moments: moments (n,), routers (n,), flits and stall cycles (n, columns)."""
+    flits, stalls = zip(*columns, strict=True)
     names = [Identifier(name) for name in (*flits, *stalls)]
     where = [
         SQL("fabric_id = %(fabric)s"),

@@ -10,7 +10,11 @@ the network is quiet, and what every job puts on each link (`link_shares`), now 
 3. The slow job's own part is the square of its share of what rose. Waiting grows faster than load, so that on a link of which it has half, its own
    traffic alone would wait a quarter as long at most.
 
-A place is a port, or where only a router's sums by link class are left, that class of links at that router.
+A place is a port, or where only a router's sums are left, all links of a class that are counted at that router.
+
+A port that counts what it receives stalls for the links that lead on from its router, and so its own load is what they get. A port that counts what it
+sends (InfiniBand's PortXmitWait) waits for room in the next switch: for the links that the slow job's traffic takes there, whose load may come from
+anywhere (`Ahead`).
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_domain.diagnosis import Turns
 from flitwatch_domain.link_shares import JobTraffic, Routes
 
 Floats = NDArray[np.float64]
@@ -62,6 +67,31 @@ class Places:
         by_link = np.full(links, np.nan)
         by_link[self.links] = (of_places / np.maximum(size, 1))[self.place]
         return by_link
+
+
+@dataclass(frozen=True, eq=False)
+class Ahead:
+    """What the slow job's traffic waits for where waits are counted at the sender: the links that it takes next.
+
+    Attributes
+    ----------
+    turns : of the machine
+    load : float64 (links,)    bytes that the slow job is expected to put on each link of the fabric
+    """
+
+    turns: Turns
+    load: Floats
+
+    def of(self, places: Places) -> tuple[Ints, Ints, Floats]:
+        """Links ahead of places (n,), the place of each, and the part of the place's traffic that takes it."""
+        before, link = self.turns.after(places.links)
+        taken = self.load[link]
+        whole = np.bincount(before, taken, len(places.links))
+        part = np.divide(taken, whole[before], out=np.zeros(len(link)), where=whole[before] > 0)
+        part *= self.load[places.links[before]]
+        key, of = np.unique(places.place[before] * len(self.load) + link, return_inverse=True)
+        share: Floats = np.bincount(of, part, len(key)).astype(np.float64)
+        return key % len(self.load), key // len(self.load), share
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +150,7 @@ def attribute(
     quiet: Moment,
     own: int,
     flit_bytes: float | None,
+    ahead: Ahead | None = None,
 ) -> Attribution:
     """Divide what a job waits for among the jobs.
 
@@ -130,6 +161,7 @@ def attribute(
     slow, quiet : moments while the job is slow, and one while its way was quiet
     own : the slow job's place among the jobs
     flit_bytes : of a count of `flits`; None: unknown, and what no job explains stays unseen
+    ahead : what is waited for, where waits are counted at the sender; None: counted at the receiver
     """
     before = np.nan_to_num(quiet.ratio)
     ratios = [one.ratio for one in slow]
@@ -143,10 +175,10 @@ def attribute(
     if waiting <= 0:
         return told(moments[0], moments, waits)
     worst = _worst(damage)
-    then, _ = _loads(routes, places, quiet, worst, flit_bytes)
+    then, _ = _loads(routes, places, ahead, quiet, worst, flit_bytes)
     divided = np.array([held[worst].sum() for held in damages])
     for place, (moment, held) in enumerate(zip(slow, damages, strict=True)):
-        now, seen = _loads(routes, places, moment, worst, flit_bytes)
+        now, seen = _loads(routes, places, ahead, moment, worst, flit_bytes)
         if seen < LEAST_EXPLAINED:
             reason = "what the jobs' network cards moved does not explain what the links carried"
             return told(np.zeros(moments.shape[1]), np.zeros_like(moments), waits, reason)
@@ -176,8 +208,10 @@ def _worst(damage: Floats) -> Ints:
     return worst
 
 
-def _loads(routes: Routes, places: Places, moment: Moment, at: Ints, flit_bytes: float | None) -> tuple[Floats, float]:
-    """Bytes a second that each job is expected to put on some places, (places, jobs), and how much of what they carried that explains, to 1.
+def _loads(
+    routes: Routes, places: Places, ahead: Ahead | None, moment: Moment, at: Ints, flit_bytes: float | None
+) -> tuple[Floats, float]:
+    """Bytes a second that each job is expected to put on what some places wait for, (places, jobs), and how much of what they carried that explains, to 1.
 
     A single place may carry twice what is expected of it, for its routes are not known one by one; all of them together may not.
     """
@@ -188,12 +222,18 @@ def _loads(routes: Routes, places: Places, moment: Moment, at: Ints, flit_bytes:
     known = [n for n, one in enumerate(moment.traffic) if one is not None and one.known]
     known = sorted(known, key=lambda n: -float(np.nansum(_traffic(moment, n).sent)))[:MOST_JOBS]
     traffic = [_traffic(moment, n) for n in known]
-    loads = np.zeros((len(at), len(moment.traffic)))
     carried = None if flit_bytes is None else moment.flits * flit_bytes
     by_link = None if carried is None else places.shared_out(carried, routes.links)
-    loads[:, known] = part.sums(routes.loads_as_carried(traffic, part.links, by_link))
+    on_places = part.sums(routes.loads_as_carried(traffic, part.links, by_link))
+    loads = np.zeros((len(at), len(moment.traffic)))
+    if ahead is None:
+        loads[:, known] = on_places
+    else:
+        links, place, share = ahead.of(part)
+        onward = routes.loads_as_carried(traffic, links, by_link) * share[:, None]
+        loads[:, known] = Places(links, place, len(at)).sums(onward)
     whole = 0.0 if carried is None else float(np.nansum(carried[at]))
-    return loads / moment.seconds, min(1.0, float(loads.sum()) / whole) if whole > 0 else 1.0
+    return loads / moment.seconds, min(1.0, float(on_places.sum()) / whole) if whole > 0 else 1.0
 
 
 def _traffic(moment: Moment, job: int) -> JobTraffic:

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
+from flitwatch_domain.fabric import ROLES, Endpoints, Fabric, NodeRole
+from flitwatch_domain.generators import xgft
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.spec import InstrumentedSpec, InterferenceSpec, TwinSpec
 
 APPLICATIONS = ("amg-128", "milc-128")
 #: A timetable's entry comes once a day.
 ONCE_S = 100_000.0
+TREE_CHILDREN, TREE_PARENTS, TREE_BANDWIDTH_BPS = (16, 12, 8), (1, 8, 8), 56e9
+IO_LEAVES = 6
 #: Seconds after which a day is over, whatever still runs.
 DAY_S = 1800
 
@@ -29,6 +34,7 @@ class Draw:
     planted : who disturbs it; empty where nobody does
     cards : the part of the network cards that are counted
     sampled_s : how often counters are sampled
+    fabric : a key of `FABRICS`
     """
 
     day: int
@@ -37,6 +43,7 @@ class Draw:
     planted: tuple[InterferenceSpec, ...] = ()
     cards: float = 1.0
     sampled_s: int = 10
+    fabric: str = "dragonfly"
 
     @property
     def application(self) -> str:
@@ -46,11 +53,26 @@ class Draw:
     def cluster(self, seed: int, muted: frozenset[str] = frozenset(), demand: float | None = None) -> Cluster:
         """The machine on that day; `demand` is the instrumented run's own in the place of the drawn one."""
         run = self.run if demand is None else self.run.model_copy(update={"demand": demand})
-        return Cluster(spec((run,), self.planted), seed, muted, first_job=10_000 * (1 + self.day), day=self.day)
+        first_job, tree = 10_000 * (1 + self.day), FABRICS[self.fabric]()
+        return Cluster(spec((run,), self.planted), seed, muted, first_job, self.day, tree)
+
+
+@lru_cache(maxsize=1)
+def tree() -> Fabric:
+    """A fat tree of InfiniBand with as many nodes: 96 leaves of 16 nodes in 8 pods, half as many cables up as down at leaves; every sixth leaf has an I/O node."""
+    made = xgft(3, TREE_CHILDREN, TREE_PARENTS, bandwidth_bps=TREE_BANDWIDTH_BPS)
+    role = np.full(len(made.endpoints), ROLES.index(NodeRole.COMPUTE))
+    role[TREE_CHILDREN[0] - 1 :: IO_LEAVES * TREE_CHILDREN[0]] = ROLES.index(NodeRole.IO)
+    ends = made.endpoints
+    return replace(made, endpoints=Endpoints(ends.router, port=ends.port, node=ends.node, role=role))
+
+
+#: Machines, by name: the tree that takes the place of the spec's dragonfly.
+FABRICS: dict[str, Callable[[], Fabric | None]] = {"dragonfly": lambda: None, "tree": tree}
 
 
 def spec(instrumented: tuple[InstrumentedSpec, ...], planted: tuple[InterferenceSpec, ...]) -> TwinSpec:
-    """A dragonfly of four groups with its ordinary users."""
+    """A dragonfly of four groups with its ordinary users, unless a tree takes its place."""
     return TwinSpec.model_validate(
         {
             "name": "drawn",
@@ -144,7 +166,7 @@ KINDS: dict[str, Callable[[np.random.Generator, str], _Parts]] = {
 ALONE = ("self-inflicted", "quiet")
 
 
-def draws(seed: int, count: int, kinds: tuple[str, ...] = tuple(KINDS)) -> Iterator[Draw]:
+def draws(seed: int, count: int, kinds: tuple[str, ...] = tuple(KINDS), fabric: str = "dragonfly") -> Iterator[Draw]:
     """So many days, the kinds in turn."""
     for number in range(count):
         rng = np.random.default_rng([seed, number])
@@ -152,4 +174,4 @@ def draws(seed: int, count: int, kinds: tuple[str, ...] = tuple(KINDS)) -> Itera
         application = APPLICATIONS[(number // len(kinds)) % len(APPLICATIONS)]
         parts = KINDS[kind](rng, application)
         cards, sampled_s = (2 / 3 if kind == "two-thirds-of-cards" else 1.0), (60 if kind == "minute-sampler" else 10)
-        yield Draw(1 + number, kind, parts.run, parts.planted, cards, sampled_s)
+        yield Draw(1 + number, kind, parts.run, parts.planted, cards, sampled_s, fabric)
