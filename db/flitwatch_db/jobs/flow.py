@@ -27,6 +27,8 @@ from flitwatch_domain.routes import routes_of
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
+#: Flits and stall cycles, by name.
+Columns = tuple[tuple[str, str], ...]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -35,6 +37,8 @@ Ints = NDArray[np.int64]
 LOOKED_BACK = {60: 180, 10: 30, 3600: 72}
 #: Moments of this width are summed from rows by the second.
 BY_SECOND_S = 10
+#: Moments up to this width are summed from ports, where routers' sums are not kept by link class.
+LONGEST_BY_PORT_S = 60
 #: Minutes of the slow stretch that are divided.
 MOST_MINUTES = 3
 #: Routers at which the quiet moment is looked for: those that most of the job's traffic passes.
@@ -50,6 +54,7 @@ CALM, QUIET_CYCLES, QUIET = 0.5, 0.005, 0.03
 #: A row says nothing of a place where less than this part of the job's way is counted.
 LEAST_COUNTED = 0.5
 NO_RECORD = "no record says that it ran then, or its network cards are not known"
+NO_PORTS = "the ports of its machine's switches are not counted then, or no longer kept"
 NO_CARDS = "the network cards of the jobs are not counted in the slow stretch"
 #: Machines and placements that are kept: a job that runs is asked about again and again.
 _MOST_MAPS, _MOST_WAYS = 4, 64
@@ -57,17 +62,25 @@ _MOST_MAPS, _MOST_WAYS = 4, 64
 
 @dataclass(frozen=True)
 class _Way:
-    """Where a job's traffic goes, as if all its nodes sent alike: the part of it that each place sees, (places,), and what it waits for there."""
+    """Where a job's traffic goes, as if all its nodes sent alike.
+
+    Attributes
+    ----------
+    weight : float64 (places,)              the part of it that each place sees
+    of_routers : float64 (routers, columns) the part that each router sees, by the columns of its sums
+    ahead : what it waits for there, where waits are counted at the sender
+    """
 
     weight: Floats
+    of_routers: Floats
     ahead: Ahead | None
 
 
 class CountedRoutes:
     """The counted places of a machine and its routes; made once for each version of a fabric and its routes.
 
-    A place is a class of links at a router where the counters' tables keep sums by class. Else all ports of a switch are one, and the network cards of its
-    nodes another (the place after it), whose waits are for room in the switch.
+    A place is a class of links at a router where the counters' tables keep sums by class. Elsewhere a switch's ports upwards are one, those to each of its
+    other neighbours another, and the network cards of its nodes are one, which wait for room in the switch.
 
     Parameters
     ----------
@@ -76,32 +89,31 @@ class CountedRoutes:
 
     Attributes
     ----------
-    columns : tuple            of the routers' tables, flits and stall cycles of each kind of place
-    kinds : int                places of a router; one more than columns where cards are places
+    columns : of the routers' tables, flits and stall cycles of each kind of sum
+    between : bool (links,)    links between routers
+    by_class : whether places are classes of links
     """
 
     def __init__(self, fabric: Fabric, routes: Routes | None = None) -> None:
+        self.fabric = fabric
         self.routes = routes_of(fabric) if routes is None else routes
         self.flit_bytes = COUNT_BYTES.get(fabric.technology)
-        links, routers = fabric.links, len(fabric.routers)
-        between = fabric.router_links()
-        kind = np.full(len(links), -1, np.int64)
-        for number, name in enumerate(LINK_CLASS_COLUMNS):
-            kind[between & fabric.of_class(name)] = number
         self.columns = tuple(LINK_CLASS_COLUMNS.values())
-        self._turns: Turns | None = None
-        if (kind < 0).all() and fabric.counted_at is CountedAt.SENDER and self.flit_bytes is not None:
+        self.between = fabric.router_links()
+        kind = np.full(len(fabric.links), -1, np.int64)
+        for number, name in enumerate(LINK_CLASS_COLUMNS):
+            kind[self.between & fabric.of_class(name)] = number
+        self.by_class = bool((kind >= 0).any())
+        end = (fabric.links.src if fabric.counted_at is CountedAt.SENDER else fabric.links.dst).astype(np.int64)
+        if self.by_class:
+            kept, kinds = np.flatnonzero(kind >= 0), len(self.columns)
+            self._sum = end[kept] * kinds + kind[kept]
+            self.places = Places(kept, self._sum, len(fabric.routers) * kinds)
+        else:
             self.columns = (("rt_flits", "rt_stall_cycles"),)
+            self.places = _sending_ports(fabric)
+            self._sum = end[self.places.links]
             self._turns = Turns(fabric)
-            kind[links.src < routers], kind[links.src >= routers] = 0, 1
-        self.kinds = len(self.columns) + (self._turns is not None)
-        end = links.src if fabric.counted_at is CountedAt.SENDER else links.dst
-        end = np.where(end < routers, end, links.dst).astype(np.int64)
-        kept = np.flatnonzero(kind >= 0)
-        self.places = Places(kept, end[kept] * self.kinds + kind[kept], routers * self.kinds)
-        self._waits = between[kept] | (links.src[kept] >= routers)
-        self._between = between
-        self._home = fabric.endpoints.router.astype(np.int64)
         self._ways: dict[bytes, _Way] = {}
 
     def way(self, router: Ints) -> _Way:
@@ -123,27 +135,36 @@ class CountedRoutes:
 
     def _made_way(self, router: Ints) -> _Way:
         alike = JobTraffic(router, np.ones(len(router)), np.ones(len(router)))
+        counted = self.places.links
         load = np.zeros(self.routes.links)
-        load[self.places.links] = self.routes.loads([alike], self.places.links, 0.0)[:, 0]
-        if not load[self._between].any():
-            return _Way(np.zeros(self.places.count), None)
-        # Nodes take what is sent to them: on the last cable nothing waits.
-        weight = self.places.sums(np.where(self._waits, load[self.places.links], 0.0))
-        return _Way(weight / weight.sum(), None if self._turns is None else Ahead(self._turns, load))
+        asked = counted if self.by_class else np.arange(self.routes.links)
+        load[asked] = self.routes.loads([alike], asked, 0.0)[:, 0]
+        inner = np.where(self.between, load, 0.0)
+        size = len(self.fabric.routers) * len(self.columns)
+        there = self._sum < size
+        sums = np.bincount(self._sum[there], inner[counted[there]], size)
+        weight = self.places.sums(load[counted]) if inner.any() else np.zeros(self.places.count)
+        parts = (values / max(float(values.sum()), 1e-300) for values in (weight, sums))
+        return _Way(
+            next(parts), next(parts).reshape(-1, len(self.columns)), None if self.by_class else Ahead(self._turns, load)
+        )
 
-    def places_of(self, flits: Floats, stalls: Floats, cards: Floats) -> tuple[Floats, Floats]:
-        """Flits and stall cycles of every place, (places,), of those by router and column, and of every card's bytes sent and received and its waits."""
-        if self._turns is None:
-            return flits.ravel(), stalls.ravel()
-        assert self.flit_bytes is not None
-        sent, waits, home = cards[0] / self.flit_bytes, cards[2], self._home[: cards.shape[1]]
-        known = np.isfinite(sent) & np.isfinite(waits)
-        sums: list[Floats] = []
-        for by_router, by_card in ((flits, sent), (stalls, waits)):
-            of_cards = np.bincount(home[known], by_card[known], len(by_router)).astype(np.float64)
-            of_cards[np.bincount(home[known], minlength=len(by_router)) == 0] = np.nan
-            sums.append(np.column_stack((by_router, of_cards)).ravel())
-        return sums[0], sums[1]
+
+def _sending_ports(fabric: Fabric) -> Places:
+    """Ports of switches to one another, and of their nodes to them, by place; none where ports do not count what they send, or in unknown units."""
+    links, routers = fabric.links, len(fabric.routers)
+    if fabric.counted_at is not CountedAt.SENDER or fabric.technology not in COUNT_BYTES:
+        return Places(np.empty(0, np.int64), np.empty(0, np.int64), 0)
+    kept = np.flatnonzero(links.dst < routers)
+    src, dst = links.src[kept].astype(np.int64), links.dst[kept].astype(np.int64)
+    of_card = src >= routers
+    level = fabric.routers.level
+    rises = ~of_card & (level[dst] > level[np.where(of_card, dst, src)])
+    upwards, cards = routers, routers + 1
+    toward = np.where(of_card, cards, np.where(rises, upwards, dst))
+    key = np.where(of_card, dst, src) * (routers + 2) + toward
+    names, place = np.unique(key, return_inverse=True)
+    return Places(kept, place.astype(np.int64), len(names))
 
 
 _made_routes: OrderedDict[int, tuple[Routes, CountedRoutes]] = OrderedDict()
@@ -180,21 +201,20 @@ def of_job(
         return _nothing(way.routes.reason)
     if not len(way.places.links):
         return _nothing("its machine's counters are kept neither by link class nor by sending port")
-    way_of_job = way.way(np.array(place["router"], np.int64))
-    weight = way_of_job.weight
-    if weight.sum() <= 0:
+    own = way.way(np.array(place["router"], np.int64))
+    if own.weight.sum() <= 0:
         return _nothing("all its nodes are at one router")
     unsure = None
     for width, back in LOOKED_BACK.items():
         begin = math.floor(low_s / width) * width - back * width
-        series = _series(conn, way, place["fabric_id"], weight, width, begin, min(end_s, now_s))
+        series = _series(conn, way.columns, place["fabric_id"], own.of_routers, width, begin, min(end_s, now_s))
         chosen = _chosen(series, width, low_s, end_s, usual_s)
         if chosen is not None and chosen.calm:
-            return _divided(conn, way, job, place["fabric_id"], way_of_job, chosen, now_s)
+            return _divided(conn, way, job, place["fabric_id"], own, chosen, now_s)
         unsure = unsure or chosen
     if unsure is None:
         return _nothing("its routers have no counters of a quiet moment and of the slow stretch")
-    return _divided(conn, way, job, place["fabric_id"], way_of_job, unsure, now_s)
+    return _divided(conn, way, job, place["fabric_id"], own, unsure, now_s)
 
 
 def _nothing(reason: str) -> Flow:
@@ -202,13 +222,14 @@ def _nothing(reason: str) -> Flow:
 
 
 def _series(
-    conn: Conn, way: CountedRoutes, fabric_id: int, weight: Floats, width: int, from_s: float, to_s: float
+    conn: Conn, columns: Columns, fabric_id: int, weight: Floats, width: int, from_s: float, to_s: float
 ) -> tuple[Floats, Floats]:
-    """Moments of that width (epoch seconds) and stall cycles a flit on the job's way in each, by the routers that most of its traffic passes."""
-    columns = len(way.columns)
-    weight = weight.reshape(-1, way.kinds)[:, :columns]
+    """Moments of that width (epoch seconds) and stall cycles a flit on the job's way in each, by the routers that most of its traffic passes.
+
+    `weight`: the part of the traffic that each router sees, (routers, columns).
+    """
     watched = _heaviest(weight, MOST_WATCHED)
-    at, router, flits, stalls = _counted(conn, way.columns, fabric_id, width, watched, (from_s, to_s))
+    at, router, flits, stalls = _counted(conn, columns, fabric_id, width, watched, (from_s, to_s))
     if not len(at):
         return np.empty(0), np.empty(0)
     moments, index = np.unique(at, return_inverse=True)
@@ -284,21 +305,23 @@ def _divided(
     conn: Conn, way: CountedRoutes, job: Row, fabric_id: int, of_job: _Way, chosen: _Chosen, now_s: float
 ) -> Flow:
     width, moments_s = chosen.width, [chosen.quiet_s, *chosen.slow_s]
-    jobs = _jobs(conn, job, fabric_id, [(at, min(at + width, now_s)) for at in moments_s])
+    spans = [(at, min(at + width, now_s)) for at in moments_s]
+    jobs = _jobs(conn, job, fabric_id, spans)
     own = next((place for place, one in enumerate(jobs) if one["job_pk"] == job["job_pk"]), None)
     if own is None:
         return _nothing(NO_RECORD)
-    routers, cards = (
-        _routers_at(conn, way, fabric_id, width, moments_s),
-        _cards_at(conn, fabric_id, width, moments_s),
-    )
+    cards = _cards_at(conn, fabric_id, width, moments_s)
+    if way.by_class:
+        counted = _classes_at(conn, way, fabric_id, width, moments_s)
+    elif width <= LONGEST_BY_PORT_S:
+        counted = [_ports_at(conn, way, fabric_id, span, card) for span, card in zip(spans, cards, strict=True)]
+        if any(np.isnan(flits).all() for flits, _ in counted):
+            return _nothing(NO_PORTS)
+    else:
+        return _nothing(NO_PORTS)
     moments = [
-        Moment(
-            min(at + width, now_s) - at,
-            *way.places_of(*routers[place], cards[place] * (min(at + width, now_s) - at)),
-            [_moved(one, cards[place], at, min(at + width, now_s)) for one in jobs],
-        )
-        for place, at in enumerate(moments_s)
+        Moment(high - low, *counts, [_moved(one, card, low, high) for one in jobs])
+        for (low, high), counts, card in zip(spans, counted, cards, strict=True)
     ]
     quiet, slow = moments[0], moments[1:]
     found = attribute(way.routes, way.places, of_job.weight, slow, quiet, own, way.flit_bytes, of_job.ahead)
@@ -376,20 +399,39 @@ def _heaviest(weight: Floats, most: int) -> Ints:
     return np.sort(order[by_router[order] > 0])
 
 
-def _routers_at(
+def _classes_at(
     conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]
 ) -> list[tuple[Floats, Floats]]:
-    """Flits and stall cycles by router and column in some moments, (routers, columns) each, NaN where not counted."""
+    """Flits and stall cycles of every class of links at a router in some moments, (places,) each, NaN where not counted."""
     at, router, flits, stalls = _counted(conn, way.columns, fabric_id, width, None, None, moments_s)
-    routers = way.places.count // way.kinds
+    routers = len(way.fabric.routers)
     held = router < routers
     made = []
     for moment in moments_s:
         of = held & (at == moment)
         sums = np.full((2, routers, len(way.columns)), np.nan)
         sums[0, router[of]], sums[1, router[of]] = flits[of], stalls[of]
-        made.append((sums[0], sums[1]))
+        made.append((sums[0].ravel(), sums[1].ravel()))
     return made
+
+
+def _ports_at(
+    conn: Conn, way: CountedRoutes, fabric_id: int, span: tuple[float, float], cards: Floats
+) -> tuple[Floats, Floats]:
+    """Flits and stall cycles of every place of sending ports in a moment, (places,) each, NaN where not counted; `cards` as `_cards_at` has them."""
+    flits, stalls, _, _ = measured.port_sums(conn, fabric_id, way.fabric, *span)
+    if np.isnan(flits[way.between]).all():
+        return np.full(way.places.count, np.nan), np.full(way.places.count, np.nan)
+    links, routers = way.places.links, len(way.fabric.routers)
+    card = way.fabric.links.src[links] - routers
+    known = np.flatnonzero((card >= 0) & (card < cards.shape[1]))
+    counts = np.stack((flits[links], stalls[links]))
+    counts[:, known] = cards[[0, 2]][:, card[known]] * (span[1] - span[0])
+    counts[0, known] /= COUNT_BYTES[way.fabric.technology]
+    there = np.isfinite(counts).all(axis=0)
+    size = np.bincount(way.places.place[there], minlength=way.places.count)
+    sums = [np.bincount(way.places.place[there], side[there], way.places.count) for side in counts]
+    return np.where(size > 0, sums[0], np.nan), np.where(size > 0, sums[1], np.nan)
 
 
 #: Of a network card, what an attribution needs.
@@ -438,7 +480,7 @@ def _source(of: str, width: int) -> tuple[Composed, Identifier]:
 
 def _counted(
     conn: Conn,
-    columns: tuple[tuple[str, str], ...],
+    columns: Columns,
     fabric_id: int,
     width: int,
     routers: Ints | None,

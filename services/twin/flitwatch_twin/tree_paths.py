@@ -28,7 +28,7 @@ class TreePaths:
         inject = np.flatnonzero(fabric.links.src >= self._routers)
         self._up = np.full(len(fabric.endpoints), -1, np.int64)
         self._up[fabric.links.src[inject] - self._routers] = inject
-        self._next = _tables(fabric)
+        self._next = tables(fabric)
         if (self._next < 0).any() or (self._up < 0).any():
             raise BadRequest(f"fabric {fabric.name!r} has endpoints that some switch does not reach")
 
@@ -36,20 +36,26 @@ class TreePaths:
         self, src: NDArray[np.int32], dst: NDArray[np.int32], share: NDArray[np.float64], routers: NDArray[np.int32]
     ) -> Loads:
         """Bytes on links per unit rate: as `DragonflyPaths.loads`."""
-        found, weights = [self._up[src]], [share]
-        at, target = routers[src].astype(np.int64), dst.astype(np.int64)
-        while len(at):
-            link = self._next[at, target]
-            found.append(link)
-            weights.append(share)
-            at = self._dst[link]
-            on = at < self._routers
-            at, target, share = at[on], target[on], share[on]
-        loads: Loads = self._gather(np.concatenate(found), np.concatenate(weights))
+        hops = self.hops(src, dst, routers)
+        loads: Loads = self._gather(
+            np.concatenate([link for _, link in hops]), np.concatenate([share[flow] for flow, _ in hops])
+        )
         return loads
 
+    def hops(self, src: NDArray[np.int32], dst: NDArray[np.int32], routers: NDArray[np.int32]) -> list[tuple[Int, Int]]:
+        """The flows that are still on their way after so many hops, in order, and the link that each takes then."""
+        flow = np.arange(len(src))
+        hops = [(flow, self._up[src])]
+        at = routers[src].astype(np.int64)
+        while len(flow):
+            link = self._next[at, dst[flow]]
+            hops.append((flow, link))
+            on = self._dst[link] < self._routers
+            flow, at = flow[on], self._dst[link][on]
+        return hops
 
-def _tables(fabric: Fabric) -> Int:
+
+def tables(fabric: Fabric) -> Int:
     """The link that each switch sends on to each endpoint, (switches, endpoints); -1 where none leads there."""
     links, routers, ends = fabric.links, len(fabric.routers), len(fabric.endpoints)
     level = np.append(fabric.routers.level, np.full(ends, -1)).astype(np.int64)

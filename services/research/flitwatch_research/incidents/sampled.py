@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from flitwatch_domain.counters import LINK_CLASS_COLUMNS
 from flitwatch_twin.cluster import Cluster
-from flitwatch_twin.flows import FabricState
+from flitwatch_twin.flows import FabricState, Flows
 from flitwatch_twin.port_counters import WORD_BYTES, PortCounters
 
 #: Of a Cray XC router, its network tiles.
@@ -31,7 +31,7 @@ class Sampler(Protocol):
     cards: tuple[str, ...]
     ports: int
 
-    def see(self, state: FabricState) -> None:
+    def see(self, flows: Flows, state: FabricState) -> None:
         """Count what one second carried."""
         ...
 
@@ -58,7 +58,7 @@ class TileSampler:
         self._there = links >= 0
         self._by_class = [self._there & of_class(name)[links] for name in LINK_CLASS_COLUMNS]
 
-    def see(self, state: FabricState) -> None:
+    def see(self, flows: Flows, state: FabricState) -> None:
         """The cluster counts by itself."""
 
     def take(self) -> Sample:
@@ -87,9 +87,9 @@ class PortSampler:
         self._leaves[links.src], self._comes[links.dst] = order, order
         self._leaves, self._comes = self._leaves[end], self._comes[end]
 
-    def see(self, state: FabricState) -> None:
+    def see(self, flows: Flows, state: FabricState) -> None:
         """As `Sampler.see`."""
-        self._counters.update(state)
+        self._counters.update(flows, state)
 
     def take(self) -> Sample:
         """As `Sampler.take`."""

@@ -107,7 +107,7 @@ class Feed:
             self._steps += [(run, RunStep(step.step, step.time_ns)) for run, step in second.steps]
             self.finished += second.finished
             if self._counted:
-                self._sampler.see(second.state)
+                self._sampler.see(second.flows, second.state)
                 if self.cluster.time_s % self._sampled_s == 0:
                     self._count()
 
