@@ -68,12 +68,12 @@ class _Way:
     ----------
     weight : float64 (places,)              the part of it that each place sees
     of_routers : float64 (routers, columns) the part that each router sees, by the columns of its sums
-    ahead : what it waits for there, where waits are counted at the sender
+    load : float64 (links,)                 bytes on each link, to a common factor
     """
 
     weight: Floats
     of_routers: Floats
-    ahead: Ahead | None
+    load: Floats
 
 
 class CountedRoutes:
@@ -91,6 +91,8 @@ class CountedRoutes:
     ----------
     columns : of the routers' tables, flits and stall cycles of each kind of sum
     between : bool (links,)    links between routers
+    turns : where places are sending ports
+    capacity : float64 (links,)    bytes a second
     by_class : whether places are classes of links
     """
 
@@ -103,6 +105,8 @@ class CountedRoutes:
         kind = np.full(len(fabric.links), -1, np.int64)
         for number, name in enumerate(LINK_CLASS_COLUMNS):
             kind[self.between & fabric.of_class(name)] = number
+        self.turns: Turns | None = None
+        self.capacity = fabric.links.bandwidth_bps / 8 * fabric.links.multiplicity
         self.by_class = bool((kind >= 0).any())
         end = (fabric.links.src if fabric.counted_at is CountedAt.SENDER else fabric.links.dst).astype(np.int64)
         if self.by_class:
@@ -113,7 +117,7 @@ class CountedRoutes:
             self.columns = (("rt_flits", "rt_stall_cycles"),)
             self.places = _sending_ports(fabric)
             self._sum = end[self.places.links]
-            self._turns = Turns(fabric)
+            self.turns = Turns(fabric)
         self._ways: dict[bytes, _Way] = {}
 
     def way(self, router: Ints) -> _Way:
@@ -145,9 +149,7 @@ class CountedRoutes:
         sums = np.bincount(self._sum[there], inner[counted[there]], size)
         weight = self.places.sums(load[counted]) if inner.any() else np.zeros(self.places.count)
         parts = (values / max(float(values.sum()), 1e-300) for values in (weight, sums))
-        return _Way(
-            next(parts), next(parts).reshape(-1, len(self.columns)), None if self.by_class else Ahead(self._turns, load)
-        )
+        return _Way(next(parts), next(parts).reshape(-1, len(self.columns)), load)
 
 
 def _sending_ports(fabric: Fabric) -> Places:
@@ -311,20 +313,20 @@ def _divided(
     if own is None:
         return _nothing(NO_RECORD)
     cards = _cards_at(conn, fabric_id, width, moments_s)
-    if way.by_class:
+    if way.turns is None:
         counted = _classes_at(conn, way, fabric_id, width, moments_s)
     elif width <= LONGEST_BY_PORT_S:
-        counted = [_ports_at(conn, way, fabric_id, span, card) for span, card in zip(spans, cards, strict=True)]
-        if any(np.isnan(flits).all() for flits, _ in counted):
+        counted = [_ports_at(conn, way, of_job, fabric_id, span, card) for span, card in zip(spans, cards, strict=True)]
+        if any(np.isnan(flits).all() for flits, _, _ in counted):
             return _nothing(NO_PORTS)
     else:
         return _nothing(NO_PORTS)
     moments = [
-        Moment(high - low, *counts, [_moved(one, card, low, high) for one in jobs])
-        for (low, high), counts, card in zip(spans, counted, cards, strict=True)
+        Moment(high - low, flits, stalls, [_moved(one, card, low, high) for one in jobs], ahead)
+        for (low, high), (flits, stalls, ahead), card in zip(spans, counted, cards, strict=True)
     ]
     quiet, slow = moments[0], moments[1:]
-    found = attribute(way.routes, way.places, of_job.weight, slow, quiet, own, way.flit_bytes, of_job.ahead)
+    found = attribute(way.routes, way.places, of_job.weight, slow, quiet, own, way.flit_bytes)
     total, *each = (
         {one["job_pk"]: share for one, share in zip(jobs, part.tolist(), strict=True)}
         for part in (found.part, *found.moments)
@@ -399,39 +401,48 @@ def _heaviest(weight: Floats, most: int) -> Ints:
     return np.sort(order[by_router[order] > 0])
 
 
-def _classes_at(
-    conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]
-) -> list[tuple[Floats, Floats]]:
-    """Flits and stall cycles of every class of links at a router in some moments, (places,) each, NaN where not counted."""
+#: Flits and stall cycles of every place in a moment, (places,) each, NaN where not counted; and what a job's traffic waits for where that is ahead.
+_Counts = tuple[Floats, Floats, Ahead | None]
+
+
+def _classes_at(conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]) -> list[_Counts]:
+    """Counts of every class of links at a router in some moments."""
     at, router, flits, stalls = _counted(conn, way.columns, fabric_id, width, None, None, moments_s)
     routers = len(way.fabric.routers)
     held = router < routers
-    made = []
+    made: list[_Counts] = []
     for moment in moments_s:
         of = held & (at == moment)
         sums = np.full((2, routers, len(way.columns)), np.nan)
         sums[0, router[of]], sums[1, router[of]] = flits[of], stalls[of]
-        made.append((sums[0].ravel(), sums[1].ravel()))
+        made.append((sums[0].ravel(), sums[1].ravel(), None))
     return made
 
 
 def _ports_at(
-    conn: Conn, way: CountedRoutes, fabric_id: int, span: tuple[float, float], cards: Floats
-) -> tuple[Floats, Floats]:
-    """Flits and stall cycles of every place of sending ports in a moment, (places,) each, NaN where not counted; `cards` as `_cards_at` has them."""
-    flits, stalls, _, _ = measured.port_sums(conn, fabric_id, way.fabric, *span)
+    conn: Conn, way: CountedRoutes, of_job: _Way, fabric_id: int, span: tuple[float, float], cards: Floats
+) -> _Counts:
+    """Counts of every place of sending ports in a moment.
+
+    The stall cycles are as many as they were if all traffic waited as the job's does. `cards` as `_cards_at` has them.
+    """
+    flits, stalls, seconds, _ = measured.port_sums(conn, fabric_id, way.fabric, *span)
     if np.isnan(flits[way.between]).all():
-        return np.full(way.places.count, np.nan), np.full(way.places.count, np.nan)
-    links, routers = way.places.links, len(way.fabric.routers)
+        return np.full(way.places.count, np.nan), np.full(way.places.count, np.nan), None
+    assert way.turns is not None
+    links, routers, word = way.places.links, len(way.fabric.routers), COUNT_BYTES[way.fabric.technology]
+    carried = flits * word / seconds
+    ahead = Ahead(way.turns, of_job.load, carried, carried / way.capacity)
     card = way.fabric.links.src[links] - routers
     known = np.flatnonzero((card >= 0) & (card < cards.shape[1]))
     counts = np.stack((flits[links], stalls[links]))
     counts[:, known] = cards[[0, 2]][:, card[known]] * (span[1] - span[0])
-    counts[0, known] /= COUNT_BYTES[way.fabric.technology]
+    counts[0, known] /= word
+    counts[1] *= ahead.own(links)
     there = np.isfinite(counts).all(axis=0)
     size = np.bincount(way.places.place[there], minlength=way.places.count)
     sums = [np.bincount(way.places.place[there], side[there], way.places.count) for side in counts]
-    return np.where(size > 0, sums[0], np.nan), np.where(size > 0, sums[1], np.nan)
+    return np.where(size > 0, sums[0], np.nan), np.where(size > 0, sums[1], np.nan), ahead
 
 
 #: Of a network card, what an attribution needs.

@@ -38,6 +38,8 @@ MOST_DAMAGE, MOST_PLACES = 0.9, 64
 MOST_JOBS = 64
 #: The jobs' expected loads on the damaged places must come to at least this part of what these carried.
 LEAST_EXPLAINED = 0.5
+#: A fuller link has the queue of one that is so full.
+FULL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,27 +73,57 @@ class Places:
 
 @dataclass(frozen=True, eq=False)
 class Ahead:
-    """What the slow job's traffic waits for where waits are counted at the sender: the links that it takes next.
+    """What the slow job's traffic waits for where waits are counted at the sender: the links that it takes next, the fuller they are.
 
     Attributes
     ----------
     turns : of the machine
     load : float64 (links,)    bytes that the slow job is expected to put on each link of the fabric
+    carried : float64 (links,) bytes a second of all traffic; NaN: not counted
+    use : float64 (links,)     the same over what the link can carry
     """
 
     turns: Turns
     load: Floats
+    carried: Floats
+    use: Floats
 
     def of(self, places: Places) -> tuple[Ints, Ints, Floats]:
-        """Links ahead of places (n,), the place of each, and the part of the place's traffic that takes it."""
+        """Links ahead of places (n,), the place of each, and the part of the place's waiting that is for it."""
         before, link = self.turns.after(places.links)
-        taken = self.load[link]
-        whole = np.bincount(before, taken, len(places.links))
-        part = np.divide(taken, whole[before], out=np.zeros(len(link)), where=whole[before] > 0)
+        part = _shares(self.load[link] * self._queue[link], before, len(places.links))
         part *= self.load[places.links[before]]
         key, of = np.unique(places.place[before] * len(self.load) + link, return_inverse=True)
         share: Floats = np.bincount(of, part, len(key)).astype(np.float64)
         return key % len(self.load), key // len(self.load), share
+
+    def own(self, links: Ints) -> Floats:
+        """The slow job's waiting a flit after each link, over that of all that the link carries: (n,).
+
+        A port's wait is that of its traffic for all the links that follow. If the job takes the emptier ones of them, it waits less.
+        """
+        before, link = self.turns.after(links)
+        queue, count = self._queue[link], len(links)
+        own, all_ = (
+            np.bincount(before, _shares(np.nan_to_num(taken[link]), before, count) * queue, count)
+            for taken in (self.load, self.carried)
+        )
+        factor: Floats = np.divide(own, all_, out=np.ones(count), where=all_ > 0)
+        return factor
+
+    @property
+    def _queue(self) -> Floats:
+        """How long a queue is before each link, to a common factor: that of M/M/1."""
+        use = np.minimum(np.nan_to_num(self.use), FULL)
+        queue: Floats = use / (1 - use)
+        return queue
+
+
+def _shares(taken: Floats, of: Ints, count: int) -> Floats:
+    """What is taken, over the sum of what is taken of the same whole; 0 where that is 0."""
+    whole = np.bincount(of, taken, count)[of]
+    shares: Floats = np.divide(taken, whole, out=np.zeros(len(taken)), where=whole > 0)
+    return shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,12 +135,14 @@ class Moment:
     seconds : float
     flits, stalls : float64 (places,)     NaN: not counted
     traffic : of each job, the same jobs in every moment; None: it did not run
+    ahead : what the slow job waits for, where waits are counted at the sender; None: counted at the receiver
     """
 
     seconds: float
     flits: Floats
     stalls: Floats
     traffic: Sequence[JobTraffic | None]
+    ahead: Ahead | None = None
 
     @property
     def ratio(self) -> Floats:
@@ -150,7 +184,6 @@ def attribute(
     quiet: Moment,
     own: int,
     flit_bytes: float | None,
-    ahead: Ahead | None = None,
 ) -> Attribution:
     """Divide what a job waits for among the jobs.
 
@@ -161,7 +194,6 @@ def attribute(
     slow, quiet : moments while the job is slow, and one while its way was quiet
     own : the slow job's place among the jobs
     flit_bytes : of a count of `flits`; None: unknown, and what no job explains stays unseen
-    ahead : what is waited for, where waits are counted at the sender; None: counted at the receiver
     """
     before = np.nan_to_num(quiet.ratio)
     ratios = [one.ratio for one in slow]
@@ -175,10 +207,12 @@ def attribute(
     if waiting <= 0:
         return told(moments[0], moments, waits)
     worst = _worst(damage)
-    then, _ = _loads(routes, places, ahead, quiet, worst, flit_bytes)
+    then, _ = _loads(routes, places, None, quiet, worst, flit_bytes)
     divided = np.array([held[worst].sum() for held in damages])
     for place, (moment, held) in enumerate(zip(slow, damages, strict=True)):
-        now, seen = _loads(routes, places, ahead, moment, worst, flit_bytes)
+        now, seen = _loads(routes, places, moment.ahead, moment, worst, flit_bytes)
+        if moment.ahead is not None:
+            then, _ = _loads(routes, places, moment.ahead, quiet, worst, flit_bytes)
         if seen < LEAST_EXPLAINED:
             reason = "what the jobs' network cards moved does not explain what the links carried"
             return told(np.zeros(moments.shape[1]), np.zeros_like(moments), waits, reason)

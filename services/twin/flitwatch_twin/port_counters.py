@@ -5,6 +5,8 @@ A port counts a wait while it has data and the switch at the other end has no ro
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,7 +58,7 @@ class PortCounters:
             if pattern not in self._kept:
                 hops = self._paths.hops(pattern.src, pattern.dst, self._home)
                 keys, shares = [], []
-                for (flow, link), (later, then) in zip(hops, hops[1:], strict=False):
+                for (flow, link), (later, then) in pairwise(hops):
                     came = link[np.searchsorted(flow, later)]
                     keys.append(np.searchsorted(self._turns, came * len(self.words) + then))
                     shares.append(pattern.share[later])

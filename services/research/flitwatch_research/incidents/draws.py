@@ -67,8 +67,9 @@ def tree() -> Fabric:
     return replace(made, endpoints=Endpoints(ends.router, port=ends.port, node=ends.node, role=role))
 
 
-#: Machines, by name: the tree that takes the place of the spec's dragonfly.
-FABRICS: dict[str, Callable[[], Fabric | None]] = {"dragonfly": lambda: None, "tree": tree}
+#: Machines, by name: the tree that takes the place of the spec's dragonfly. Of one of them the forwarding tables are imported.
+FABRICS: dict[str, Callable[[], Fabric | None]] = {"dragonfly": lambda: None, "tree": tree, "tree-with-tables": tree}
+WITH_TABLES = "tree-with-tables"
 
 
 def spec(instrumented: tuple[InstrumentedSpec, ...], planted: tuple[InterferenceSpec, ...]) -> TwinSpec:
