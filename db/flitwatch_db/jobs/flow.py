@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from psycopg.sql import SQL, Composed, Identifier
 from flitwatch_db.core import packing
 from flitwatch_db.diagnosis import measured
 from flitwatch_db.fabrics.routes import routes_at
+from flitwatch_domain.attribution import MOST_JOBS as MOST_JOBS_ON_LINKS
 from flitwatch_domain.attribution import Ahead, Moment, Places, attribute
 from flitwatch_domain.counters import COUNT_BYTES, LINK_CLASS_COLUMNS
 from flitwatch_domain.diagnosis import Turns
@@ -313,17 +315,19 @@ def _divided(
     if own is None:
         return _nothing(NO_RECORD)
     cards = _cards_at(conn, fabric_id, width, moments_s)
+    traffic = [[_moved(one, card, *span) for one in jobs] for span, card in zip(spans, cards, strict=True)]
     if way.turns is None:
         counted = _classes_at(conn, way, fabric_id, width, moments_s)
     elif width <= LONGEST_BY_PORT_S:
-        counted = [_ports_at(conn, way, of_job, fabric_id, span, card) for span, card in zip(spans, cards, strict=True)]
+        there = zip(spans, cards, traffic, strict=True)
+        counted = [_ports_at(conn, way, of_job, fabric_id, span, card, moved) for span, card, moved in there]
         if any(np.isnan(flits).all() for flits, _, _ in counted):
             return _nothing(NO_PORTS)
     else:
         return _nothing(NO_PORTS)
     moments = [
-        Moment(high - low, flits, stalls, [_moved(one, card, low, high) for one in jobs], ahead)
-        for (low, high), (flits, stalls, ahead), card in zip(spans, counted, cards, strict=True)
+        Moment(high - low, flits, stalls, moved, ahead)
+        for (low, high), (flits, stalls, ahead), moved in zip(spans, counted, traffic, strict=True)
     ]
     quiet, slow = moments[0], moments[1:]
     found = attribute(way.routes, way.places, of_job.weight, slow, quiet, own, way.flit_bytes)
@@ -420,7 +424,13 @@ def _classes_at(conn: Conn, way: CountedRoutes, fabric_id: int, width: int, mome
 
 
 def _ports_at(
-    conn: Conn, way: CountedRoutes, of_job: _Way, fabric_id: int, span: tuple[float, float], cards: Floats
+    conn: Conn,
+    way: CountedRoutes,
+    of_job: _Way,
+    fabric_id: int,
+    span: tuple[float, float],
+    cards: Floats,
+    traffic: Sequence[JobTraffic | None],
 ) -> _Counts:
     """Counts of every place of sending ports in a moment.
 
@@ -431,14 +441,17 @@ def _ports_at(
         return np.full(way.places.count, np.nan), np.full(way.places.count, np.nan), None
     assert way.turns is not None
     links, routers, word = way.places.links, len(way.fabric.routers), COUNT_BYTES[way.fabric.technology]
-    carried = flits * word / seconds
-    ahead = Ahead(way.turns, of_job.load, carried, carried / way.capacity)
+    ahead = Ahead(way.turns, of_job.load, flits * word / seconds / way.capacity)
     card = way.fabric.links.src[links] - routers
     known = np.flatnonzero((card >= 0) & (card < cards.shape[1]))
     counts = np.stack((flits[links], stalls[links]))
     counts[:, known] = cards[[0, 2]][:, card[known]] * (span[1] - span[0])
     counts[0, known] /= word
-    counts[1] *= ahead.own(links)
+    known_jobs = [one for one in traffic if one is not None and one.known]
+    mine = np.flatnonzero(of_job.load[links] > 0)
+    counts[1, mine] *= ahead.own(
+        links[mine], way.routes.loads(known_jobs[:MOST_JOBS_ON_LINKS], np.arange(way.routes.links), 0.0)
+    )
     there = np.isfinite(counts).all(axis=0)
     size = np.bincount(way.places.place[there], minlength=way.places.count)
     sums = [np.bincount(way.places.place[there], side[there], way.places.count) for side in counts]

@@ -9,7 +9,7 @@ SUMMARY = "How often, how soon and how wrongly the product names who slows a job
 DRAWS, SEED = 200, 1
 #: What is left of a day's counters when the product is asked.
 RESOLUTIONS = ("live", "1m")
-FABRICS = ("dragonfly", "tree", "tree-with-tables")
+FABRICS = ("dragonfly", "tree", "tree-3-levels")
 
 
 def run(

@@ -79,13 +79,11 @@ class Ahead:
     ----------
     turns : of the machine
     load : float64 (links,)    bytes that the slow job is expected to put on each link of the fabric
-    carried : float64 (links,) bytes a second of all traffic; NaN: not counted
-    use : float64 (links,)     the same over what the link can carry
+    use : float64 (links,)     of what each link can carry, the part that it carries; NaN: not counted
     """
 
     turns: Turns
     load: Floats
-    carried: Floats
     use: Floats
 
     def of(self, places: Places) -> tuple[Ints, Ints, Floats]:
@@ -97,18 +95,24 @@ class Ahead:
         share: Floats = np.bincount(of, part, len(key)).astype(np.float64)
         return key % len(self.load), key // len(self.load), share
 
-    def own(self, links: Ints) -> Floats:
+    def own(self, links: Ints, loads: Floats) -> Floats:
         """The slow job's waiting a flit after each link, over that of all that the link carries: (n,).
 
         A port's wait is that of its traffic for all the links that follow. If the job takes the emptier ones of them, it waits less.
+
+        Parameters
+        ----------
+        loads : float64 (links, jobs)    bytes that all jobs are expected to put on each link of the fabric
         """
         before, link = self.turns.after(links)
         queue, count = self._queue[link], len(links)
-        own, all_ = (
-            np.bincount(before, _shares(np.nan_to_num(taken[link]), before, count) * queue, count)
-            for taken in (self.load, self.carried)
-        )
-        factor: Floats = np.divide(own, all_, out=np.ones(count), where=all_ > 0)
+
+        def queues(load: Floats) -> Floats:
+            return np.asarray(np.bincount(before, _shares(load[link], before, count) * queue, count), np.float64)
+
+        whole = loads[links].sum(axis=1)
+        waits = sum((loads[links, job] * queues(loads[:, job]) for job in range(loads.shape[1])), np.zeros(count))
+        factor: Floats = np.divide(queues(self.load) * whole, waits, out=np.ones(count), where=waits > 0)
         return factor
 
     @property

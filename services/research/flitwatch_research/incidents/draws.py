@@ -16,7 +16,9 @@ from flitwatch_twin.spec import InstrumentedSpec, InterferenceSpec, TwinSpec
 APPLICATIONS = ("amg-128", "milc-128")
 #: A timetable's entry comes once a day.
 ONCE_S = 100_000.0
-TREE_CHILDREN, TREE_PARENTS, TREE_BANDWIDTH_BPS = (16, 12, 8), (1, 8, 8), 56e9
+#: Of a cable of a tree, 4x FDR.
+TREE_BANDWIDTH_BPS = 56e9
+#: Of so many leaves one has a node of the file system.
 IO_LEAVES = 6
 #: Seconds after which a day is over, whatever still runs.
 DAY_S = 1800
@@ -57,19 +59,27 @@ class Draw:
         return Cluster(spec((run,), self.planted), seed, muted, first_job, self.day, tree)
 
 
-@lru_cache(maxsize=1)
-def tree() -> Fabric:
-    """A fat tree of InfiniBand with as many nodes: 96 leaves of 16 nodes in 8 pods, half as many cables up as down at leaves; every sixth leaf has an I/O node."""
-    made = xgft(3, TREE_CHILDREN, TREE_PARENTS, bandwidth_bps=TREE_BANDWIDTH_BPS)
+#: Trees by levels: children of a switch, level by level, and parents, from the nodes on. Half as many cables lead up from a leaf as nodes are on it.
+TREES = {2: ((26, 39), (1, 13)), 3: ((16, 12, 8), (1, 8, 8))}
+
+
+@lru_cache(maxsize=len(TREES))
+def tree(levels: int) -> Fabric:
+    """A fat tree of InfiniBand with some 1,000 nodes on 39 leaves, or 1,536 on 96; every sixth leaf has an I/O node."""
+    children, parents = TREES[levels]
+    made = xgft(levels, children, parents, bandwidth_bps=TREE_BANDWIDTH_BPS)
     role = np.full(len(made.endpoints), ROLES.index(NodeRole.COMPUTE))
-    role[TREE_CHILDREN[0] - 1 :: IO_LEAVES * TREE_CHILDREN[0]] = ROLES.index(NodeRole.IO)
+    role[children[0] - 1 :: IO_LEAVES * children[0]] = ROLES.index(NodeRole.IO)
     ends = made.endpoints
     return replace(made, endpoints=Endpoints(ends.router, port=ends.port, node=ends.node, role=role))
 
 
-#: Machines, by name: the tree that takes the place of the spec's dragonfly. Of one of them the forwarding tables are imported.
-FABRICS: dict[str, Callable[[], Fabric | None]] = {"dragonfly": lambda: None, "tree": tree, "tree-with-tables": tree}
-WITH_TABLES = "tree-with-tables"
+#: Machines, by name: the tree that takes the place of the spec's dragonfly.
+FABRICS: dict[str, Callable[[], Fabric | None]] = {
+    "dragonfly": lambda: None,
+    "tree": lambda: tree(2),
+    "tree-3-levels": lambda: tree(3),
+}
 
 
 def spec(instrumented: tuple[InstrumentedSpec, ...], planted: tuple[InterferenceSpec, ...]) -> TwinSpec:

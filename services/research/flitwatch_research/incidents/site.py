@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import NDArray
 from flitwatch_db import connect
 from flitwatch_db.core.maintenance import maintain
 from flitwatch_db.counters import store as counters
-from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.runs import store as runs
@@ -20,14 +18,13 @@ from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
 from flitwatch_domain.fabric import FabricKind
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
-from flitwatch_research.incidents.draws import APPLICATIONS, FABRICS, WITH_TABLES, Draw, spec
+from flitwatch_research.incidents.draws import APPLICATIONS, FABRICS, Draw, spec
 from flitwatch_research.incidents.sampled import PortSampler, Sampler, TileSampler
 from flitwatch_twin.accounting import Accounting
 from flitwatch_twin.cluster import Cluster, RunningJob
 from flitwatch_twin.ncl_files import run_header
 from flitwatch_twin.runs import InstrumentedRun
 from flitwatch_twin.spec import InstrumentedSpec, InterferenceSpec
-from flitwatch_twin.tree_paths import tables
 
 #: Days stand so many hours in the past, where seconds and ports are no longer kept, and apart from each other by more than any of them lasts.
 AGO_H, APART_S = 24 * 90, 7200
@@ -217,9 +214,6 @@ class Site:
         cluster = Cluster(spec(runs, (planted,)), seed, first_job=1000, day=1000, tree=FABRICS[fabric]())
         with connect(url, role="writer") as conn:
             self.fabric_id = fabrics.save(conn, cluster.fabric)
-            if fabric == WITH_TABLES:
-                ports = cluster.fabric.links.src_port[tables(cluster.fabric)].astype(np.int64)
-                route_changes.record(conn, self.fabric_id, datetime.fromtimestamp(self._epoch_s - HISTORY_S, UTC), ports)
             feed = Feed(conn, cluster, self._epoch_s - HISTORY_S, self.fabric_id, counted=False)
             feed.march(HISTORY_S)
             feed.close()
