@@ -119,8 +119,9 @@ def url(request: pytest.FixtureRequest, _embedded_template: Server) -> Iterator[
     _embedded_template.drop(url)
 
 
-def test_who_fills_the_cables_that_the_job_takes_is_named(url: str) -> None:
+def test_who_fills_the_cables_that_the_job_takes_is_named(url: str, request: pytest.FixtureRequest) -> None:
     found, said, part = asked(url)
+    assert found.routes == ("tables" if "tables" in request.node.name else "assumed")
     assert found.reason is None and found.counted > 0.99 and found.resolution_s == 60
     assert said == ["2"] and part[1] >= 0.8 and max(part[2:]) <= 0.05
 

@@ -353,6 +353,7 @@ def _divided(
         minutes,
         sent,
         reason,
+        way.routes.known_by,
     )
 
 
