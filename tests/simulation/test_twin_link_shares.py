@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from flitwatch_domain.generators import dragonfly, xgft
+from flitwatch_domain.generators import dragonfly, torus, xgft
 from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic, Shares, shares
+from flitwatch_domain.routes import routes_of
+from flitwatch_domain.tree_routes import TreeRoutes
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.paths import DragonflyPaths
 from flitwatch_twin.spec import load_spec
@@ -141,8 +143,10 @@ def test_loads_are_conserved_on_the_way() -> None:
 
 
 def test_a_machine_without_known_routes_has_no_estimate() -> None:
-    assert "dragonflies only" in (DragonflyRoutes(xgft(2, [4, 4], [1, 2])).reason or "")
-    assert DragonflyRoutes(dragonfly(3, blue_routers=12)).reason is None
+    assert "no dragonfly and no tree" in (routes_of(torus([4, 4])).reason or "")
+    for fabric, kind in ((dragonfly(3, blue_routers=12), DragonflyRoutes), (xgft(2, [4, 4], [1, 2]), TreeRoutes)):
+        routes = routes_of(fabric)
+        assert routes.reason is None and isinstance(routes, kind) and routes.known_by == "assumed"
 
 
 def test_a_job_whose_cards_are_not_counted_has_no_share_and_the_rest_is_not_given_to_others() -> None:

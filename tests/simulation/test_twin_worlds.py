@@ -108,12 +108,12 @@ def test_placement_that_follows_load_takes_the_group_with_the_least_traffic() ->
 
 def test_traffic_is_that_of_running_jobs() -> None:
     machine = Machine(
-        2,
-        1,
-        1,
         np.array([0, 0, 1, 1], np.int32),
         np.arange(4, dtype=np.int32),
         *(np.zeros(0, np.int32),) * 2,
+        2,
+        1,
+        1,
         np.array([0, 1], np.int32),
         *(np.zeros(2, np.int32),) * 2,
     )

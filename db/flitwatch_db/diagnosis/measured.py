@@ -89,7 +89,7 @@ def turns_of(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: fl
 
 def port_window(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> PortWindow:
     """Use and stalls of each link in [from, to), whole buckets of ten seconds; links to endpoints by the network cards where no port counts them."""
-    flits, stalls, seconds, _ = _port_sums(conn, fabric_id, fabric, from_s, to_s)
+    flits, stalls, seconds, _ = port_sums(conn, fabric_id, fabric, from_s, to_s)
     capacity = fabric.links.bandwidth_bps * fabric.links.multiplicity / 8
     size = COUNT_BYTES.get(fabric.technology, np.nan)
     carried = flits * size / seconds
@@ -99,7 +99,7 @@ def port_window(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s:
     return PortWindow(fabric, carried / capacity, ratio)
 
 
-def _port_sums(
+def port_sums(
     conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Flits, stall cycles and counted seconds by link, NaN where not counted; and buckets that count the link's flits."""
@@ -148,7 +148,7 @@ class LinkSums:
 def link_bytes(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> LinkSums:
     """Bytes by link in [from, to), widened to whole buckets: of the switches' ports, and of network cards where no port counts a link."""
     from_s, to_s = np.floor(from_s / PORT_BUCKET_S) * PORT_BUCKET_S, np.ceil(to_s / PORT_BUCKET_S) * PORT_BUCKET_S
-    flits, _, _, buckets = _port_sums(conn, fabric_id, fabric, from_s, to_s)
+    flits, _, _, buckets = port_sums(conn, fabric_id, fabric, from_s, to_s)
     carried = flits * COUNT_BYTES.get(fabric.technology, np.nan)
     carried[buckets < LEAST_COVERED * buckets.max(initial=0)] = np.nan
     rows = conn.execute(

@@ -12,11 +12,13 @@ from psycopg.rows import dict_row
 
 from flitwatch_db.counters.reads import PORT_BUCKET_S
 from flitwatch_db.diagnosis import measured
+from flitwatch_db.fabrics.routes import routes_at
 from flitwatch_db.jobs import traffic
 from flitwatch_db.jobs.as_of import job_at
+from flitwatch_domain.counters import COUNT_BYTES
 from flitwatch_domain.diagnosis import PortWindow, answer, find_roots
-from flitwatch_domain.fabric import Fabric, Technology
-from flitwatch_domain.link_shares import LEAST_SHARE, DragonflyRoutes, JobTraffic, shares
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.link_shares import LEAST_SHARE, Routes, shares
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -146,7 +148,8 @@ def _fed(
             jobs[n] = [{**_named(row), "share": None} for row in rows if end in row["endpoint"]]
             reasons[n] = None if jobs[n] else "No job is known to hold this node."
     if inner and rows:
-        for n, (users, reason) in zip(inner, _shares(fabric, window, rows, [roots[n]["link"] for n in inner], to_s - from_s), strict=True):  # fmt: skip
+        routes = routes_at(conn, fabric_id, fabric, from_s, to_s)
+        for n, (users, reason) in zip(inner, _shares(routes, window, rows, [roots[n]["link"] for n in inner], to_s - from_s), strict=True):  # fmt: skip
             jobs[n], reasons[n] = users, reason
     return [
         {**root, "jobs": jobs[n], "jobs_unknown_because": None if jobs[n] else reasons[n]}
@@ -155,19 +158,15 @@ def _fed(
 
 
 def _shares(
-    fabric: Fabric, window: PortWindow, rows: list[Row], links: list[int], length_s: float
+    routes: Routes, window: PortWindow, rows: list[Row], links: list[int], length_s: float
 ) -> list[tuple[list[Row], str | None]]:
     """Jobs with their shares of each link, the largest first, or why that cannot be told (ADR 0979)."""
-    routes = DragonflyRoutes(fabric)
-    present = [
-        JobTraffic(*(np.array(row[key], kind) for key, kind in (("router", np.int64), ("sent", float), ("received", float))))
-        for row in rows
-    ]  # fmt: skip
+    present = traffic.of_jobs(rows)
     reason = routes.reason or (None if any(job.known for job in present) else NO_CARDS)
     if reason is not None:
         return [([], reason) for _ in links]
-    carried = None
-    if fabric.technology is Technology.CRAY_XC:
+    fabric, carried = window.fabric, None
+    if fabric.technology in COUNT_BYTES:
         carried = window.utilisation * fabric.links.bandwidth_bps * fabric.links.multiplicity / 8 * length_s
     found = shares(routes, present, np.array(links), carried, rows[0]["total"] <= len(rows))
     answers: list[tuple[list[Row], str | None]] = []

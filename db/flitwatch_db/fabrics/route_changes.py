@@ -94,6 +94,25 @@ def in_force(conn: psycopg.Connection[Any], fabric_id: int, from_: datetime, to:
     return None if newest is None or newest[0] is None else _unpacked(newest[0])
 
 
+def loaded(conn: psycopg.Connection[Any], fabric_id: int, from_s: float, to_s: float) -> tuple[int, str] | None:
+    """A key of the tables that were loaded for all of [from, to), epoch seconds, for `ports_of`; None where none are known or they changed in between."""
+    row = conn.execute(
+        "SELECT extract(epoch FROM ts) <= %s, tables IS NOT NULL, (extract(epoch FROM ts) * 1e6)::bigint, xmin::text FROM route_change"
+        " WHERE fabric_id = %s AND ts < to_timestamp(%s) ORDER BY ts DESC LIMIT 1",
+        [from_s, fabric_id, to_s],
+    ).fetchone()
+    return (row[2], row[3]) if row is not None and row[0] and row[1] else None
+
+
+def ports_of(conn: psycopg.Connection[Any], fabric_id: int, key: tuple[int, str]) -> NDArray[np.int64] | None:
+    """The tables (routers, endpoints) that `loaded` named; None where they were forgotten meanwhile."""
+    row = conn.execute(
+        "SELECT tables FROM route_change WHERE fabric_id = %s AND ts = to_timestamp(0) + %s * interval '1 microsecond'",
+        [fabric_id, key[0]],
+    ).fetchone()
+    return None if row is None or row[0] is None else _unpacked(row[0])
+
+
 def forget_tables(conn: psycopg.Connection[Any], fabric_id: int) -> None:
     """Routers and endpoints have other numbers from now on: the tables so far are comparable no more; the changes stay."""
     conn.execute("UPDATE route_change SET tables = NULL WHERE fabric_id = %s", [fabric_id])

@@ -1,10 +1,11 @@
-"""What an attribution by flow reads: minutes of routers by link class, and what every job's network cards moved in them."""
+"""What an attribution by flow reads: minutes of routers, by link class where these are kept, and what every job's network cards moved in them."""
 
 from __future__ import annotations
 
 import math
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,14 +17,20 @@ from psycopg.sql import SQL, Composed, Identifier
 
 from flitwatch_db.core import packing
 from flitwatch_db.diagnosis import measured
-from flitwatch_domain.attribution import Moment, Places, attribute, users
+from flitwatch_db.fabrics.routes import routes_at
+from flitwatch_domain.attribution import MOST_JOBS as MOST_JOBS_ON_LINKS
+from flitwatch_domain.attribution import Ahead, Moment, Places, attribute, users
 from flitwatch_domain.counters import COUNT_BYTES, LINK_CLASS_COLUMNS
+from flitwatch_domain.diagnosis import Turns
 from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.fabric import CountedAt, Fabric
-from flitwatch_domain.link_shares import DragonflyRoutes, JobTraffic
+from flitwatch_domain.link_shares import JobTraffic, Routes
+from flitwatch_domain.routes import routes_of
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
+#: Flits and stall cycles, by name.
+Columns = tuple[tuple[str, str], ...]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -32,6 +39,8 @@ Ints = NDArray[np.int64]
 LOOKED_BACK = {60: 180, 10: 30, 3600: 72}
 #: Moments of this width are summed from rows by the second.
 BY_SECOND_S = 10
+#: Moments up to this width are summed from ports, where routers' sums are not kept by link class.
+LONGEST_BY_PORT_S = 60
 #: Minutes of the slow stretch that are divided.
 MOST_MINUTES = 3
 #: Routers at which the quiet moment is looked for: those that most of the job's traffic passes.
@@ -47,64 +56,137 @@ CALM, QUIET_CYCLES, QUIET = 0.5, 0.005, 0.03
 #: A row says nothing of a place where less than this part of the job's way is counted.
 LEAST_COUNTED = 0.5
 NO_RECORD = "no record says that it ran then, or its network cards are not known"
+NO_PORTS = "the ports of its machine's switches are not counted then, or no longer kept"
 NO_CARDS = "the network cards of the jobs are not counted in the slow stretch"
 #: Machines and placements that are kept: a job that runs is asked about again and again.
-_MOST_MAPS, _MOST_WEIGHTS = 4, 64
+_MOST_MAPS, _MOST_WAYS = 4, 64
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Where a job's traffic goes, as if all its nodes sent alike.
+
+    Attributes
+    ----------
+    weight : float64 (places,)              the part of it that each place sees
+    of_routers : float64 (routers, columns) the part that each router sees, by the columns of its sums
+    load : float64 (links,)                 bytes on each link, to a common factor
+    """
+
+    weight: Floats
+    of_routers: Floats
+    load: Floats
 
 
 class CountedRoutes:
-    """The counted places of a machine and its routes; made once for each version of a fabric."""
+    """The counted places of a machine and its routes; made once for each version of a fabric and its routes.
 
-    def __init__(self, fabric: Fabric) -> None:
-        self.routes = DragonflyRoutes(fabric)
-        links = fabric.links
-        end = links.dst if fabric.counted_at is CountedAt.RECEIVER else links.src
-        between = np.flatnonzero(fabric.router_links())
-        kind = np.full(len(links), -1, np.int64)
-        for number, name in enumerate(LINK_CLASS_COLUMNS):
-            kind[fabric.of_class(name)] = number
-        kept = between[kind[between] >= 0]
-        self.kinds = len(LINK_CLASS_COLUMNS)
-        router = end[kept].astype(np.int64)
-        self.places = Places(kept.astype(np.int64), router * self.kinds + kind[kept], len(fabric.routers) * self.kinds)
+    A place is a class of links at a router where the counters' tables keep sums by class. Elsewhere a switch's ports upwards are one, those to each of its
+    other neighbours another, and the network cards of its nodes are one, which wait for room in the switch.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    routes : Routes or None    those of the fabric; None: expected of such a machine
+
+    Attributes
+    ----------
+    columns : of the routers' tables, flits and stall cycles of each kind of sum
+    between : bool (links,)    links between routers
+    turns : where places are sending ports
+    capacity : float64 (links,)    bytes a second
+    by_class : whether places are classes of links
+    """
+
+    def __init__(self, fabric: Fabric, routes: Routes | None = None) -> None:
+        self.fabric = fabric
+        self.routes = routes_of(fabric) if routes is None else routes
         self.flit_bytes = COUNT_BYTES.get(fabric.technology)
-        self._weights: dict[bytes, Floats] = {}
+        self.columns = tuple(LINK_CLASS_COLUMNS.values())
+        self.between = fabric.router_links()
+        kind = np.full(len(fabric.links), -1, np.int64)
+        for number, name in enumerate(LINK_CLASS_COLUMNS):
+            kind[self.between & fabric.of_class(name)] = number
+        self.turns: Turns | None = None
+        self.capacity = fabric.links.bandwidth_bps / 8 * fabric.links.multiplicity
+        self.by_class = bool((kind >= 0).any())
+        end = (fabric.links.src if fabric.counted_at is CountedAt.SENDER else fabric.links.dst).astype(np.int64)
+        if self.by_class:
+            kept, kinds = np.flatnonzero(kind >= 0), len(self.columns)
+            self._sum = end[kept] * kinds + kind[kept]
+            self.places = Places(kept, self._sum, len(fabric.routers) * kinds)
+        else:
+            self.columns = (("rt_flits", "rt_stall_cycles"),)
+            self.places = _sending_ports(fabric)
+            self._sum = end[self.places.links]
+            self.turns = Turns(fabric)
+        self._ways: dict[bytes, _Way] = {}
+
+    def way(self, router: Ints) -> _Way:
+        """Where the traffic of a job goes that has nodes at these routers, a router each."""
+        key = router.tobytes()
+        with _lock:
+            if key in self._ways:
+                return self._ways[key]
+        made = self._made_way(router)
+        with _lock:
+            while len(self._ways) >= _MOST_WAYS:
+                self._ways.pop(next(iter(self._ways)))
+            self._ways[key] = made
+        return made
 
     def weight(self, router: Ints) -> Floats:
         """The part of a job's traffic that each place sees, (places,), as if all its nodes (a router each) sent alike."""
-        key = router.tobytes()
-        with _lock:
-            if key in self._weights:
-                return self._weights[key]
-        weight = self._weigh(router)
-        with _lock:
-            while len(self._weights) >= _MOST_WEIGHTS:
-                self._weights.pop(next(iter(self._weights)))
-            self._weights[key] = weight
-        return weight
+        return self.way(router).weight
 
-    def _weigh(self, router: Ints) -> Floats:
+    def _made_way(self, router: Ints) -> _Way:
         alike = JobTraffic(router, np.ones(len(router)), np.ones(len(router)))
-        weight = self.places.sums(self.routes.loads([alike], self.places.links, 0.0))[:, 0]
-        whole = weight.sum()
-        return weight / whole if whole > 0 else weight
+        counted = self.places.links
+        load = np.zeros(self.routes.links)
+        asked = counted if self.by_class else np.arange(self.routes.links)
+        load[asked] = self.routes.loads([alike], asked, 0.0)[:, 0]
+        inner = np.where(self.between, load, 0.0)
+        size = len(self.fabric.routers) * len(self.columns)
+        there = self._sum < size
+        sums = np.bincount(self._sum[there], inner[counted[there]], size)
+        weight = self.places.sums(load[counted]) if inner.any() else np.zeros(self.places.count)
+        parts = (values / max(float(values.sum()), 1e-300) for values in (weight, sums))
+        return _Way(next(parts), next(parts).reshape(-1, len(self.columns)), load)
 
 
-_made_routes: OrderedDict[int, tuple[Fabric, CountedRoutes]] = OrderedDict()
+def _sending_ports(fabric: Fabric) -> Places:
+    """Ports of switches to one another, and of their nodes to them, by place; none where ports do not count what they send, or in unknown units."""
+    links, routers = fabric.links, len(fabric.routers)
+    if fabric.counted_at is not CountedAt.SENDER or fabric.technology not in COUNT_BYTES:
+        return Places(np.empty(0, np.int64), np.empty(0, np.int64), 0)
+    kept = np.flatnonzero(links.dst < routers)
+    src, dst = links.src[kept].astype(np.int64), links.dst[kept].astype(np.int64)
+    of_card = src >= routers
+    level = fabric.routers.level
+    rises = ~of_card & (level[dst] > level[np.where(of_card, dst, src)])
+    upwards, cards = routers, routers + 1
+    toward = np.where(of_card, cards, np.where(rises, upwards, dst))
+    key = np.where(of_card, dst, src) * (routers + 2) + toward
+    names, place = np.unique(key, return_inverse=True)
+    return Places(kept, place.astype(np.int64), len(names))
+
+
+_made_routes: OrderedDict[int, tuple[Routes, CountedRoutes]] = OrderedDict()
 _lock = threading.Lock()
 
 
-def counted_routes(conn: Conn, fabric_id: int) -> CountedRoutes:
-    """Give the counted routes of a machine, made again only once its fabric was written again."""
+def counted_routes(conn: Conn, fabric_id: int, from_s: float, to_s: float) -> CountedRoutes:
+    """Give the counted routes of a machine in [from, to), epoch seconds, made again only once its fabric or its tables were written again."""
     fabric = measured.fabric_of(conn, fabric_id)
+    routes = routes_at(conn, fabric_id, fabric, from_s, to_s)
     with _lock:
-        held = _made_routes.get(id(fabric))
-        if held is not None and held[0] is fabric:
-            _made_routes.move_to_end(id(fabric))
+        held = _made_routes.get(id(routes))
+        if held is not None and held[0] is routes:
+            _made_routes.move_to_end(id(routes))
             return held[1]
-    made = CountedRoutes(fabric)
+    made = CountedRoutes(fabric, routes)
     with _lock:
-        _made_routes[id(fabric)] = (fabric, made)
+        _made_routes[id(routes)] = (routes, made)
         while len(_made_routes) > _MOST_MAPS:
             _made_routes.popitem(last=False)
     return made
@@ -118,26 +200,25 @@ def of_job(
     `usual_s` is since when it ran at its usual speed before that; None: it never did.
     """
     low_s, end_s, now_s = float(low_s), float(end_s), float(now_s)
-    way = counted_routes(conn, place["fabric_id"])
+    way = counted_routes(conn, place["fabric_id"], low_s, end_s)
     if way.routes.reason is not None:
         return _nothing(way.routes.reason)
     if not len(way.places.links):
-        return _nothing("its machine's counters are not kept by link class")
-    router = np.array(place["router"], np.int64)
-    weight = way.weight(router)
-    if weight.sum() <= 0:
+        return _nothing("its machine's counters are kept neither by link class nor by sending port")
+    own = way.way(np.array(place["router"], np.int64))
+    if own.weight.sum() <= 0:
         return _nothing("all its nodes are at one router")
     unsure = None
     for width, back in LOOKED_BACK.items():
         begin = math.floor(low_s / width) * width - back * width
-        series = _series(conn, way, place["fabric_id"], weight, width, begin, min(end_s, now_s))
+        series = _series(conn, way.columns, place["fabric_id"], own.of_routers, width, begin, min(end_s, now_s))
         chosen = _chosen(series, width, low_s, end_s, usual_s)
         if chosen is not None and chosen.calm:
-            return _divided(conn, way, job, place["fabric_id"], weight, chosen, now_s)
+            return _divided(conn, way, job, place["fabric_id"], own, chosen, now_s)
         unsure = unsure or chosen
     if unsure is None:
         return _nothing("its routers have no counters of a quiet moment and of the slow stretch")
-    return _divided(conn, way, job, place["fabric_id"], weight, unsure, now_s)
+    return _divided(conn, way, job, place["fabric_id"], own, unsure, now_s)
 
 
 def _nothing(reason: str) -> Flow:
@@ -145,21 +226,24 @@ def _nothing(reason: str) -> Flow:
 
 
 def _series(
-    conn: Conn, way: CountedRoutes, fabric_id: int, weight: Floats, width: int, from_s: float, to_s: float
+    conn: Conn, columns: Columns, fabric_id: int, weight: Floats, width: int, from_s: float, to_s: float
 ) -> tuple[Floats, Floats]:
-    """Moments of that width (epoch seconds) and stall cycles a flit on the job's way in each, by the routers that most of its traffic passes."""
-    watched = _heaviest(weight, way.kinds, MOST_WATCHED)
-    at, router, flits, stalls = _counted(conn, fabric_id, width, watched, (from_s, to_s))
+    """Moments of that width (epoch seconds) and stall cycles a flit on the job's way in each, by the routers that most of its traffic passes.
+
+    `weight`: the part of the traffic that each router sees, (routers, columns).
+    """
+    watched = _heaviest(weight, MOST_WATCHED)
+    at, router, flits, stalls = _counted(conn, columns, fabric_id, width, watched, (from_s, to_s))
     if not len(at):
         return np.empty(0), np.empty(0)
     moments, index = np.unique(at, return_inverse=True)
-    held = weight.reshape(-1, way.kinds)[router]
+    held = weight[router]
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.where(flits > 0, stalls / flits, 0.0)
     known = np.isfinite(flits) & np.isfinite(stalls)
     waits = np.bincount(index, np.where(known, held * ratio, 0.0).sum(axis=1))
     seen = np.bincount(index, np.where(known, held, 0.0).sum(axis=1))
-    whole = weight.reshape(-1, way.kinds)[watched].sum()
+    whole = weight[watched].sum()
     enough = seen >= LEAST_COUNTED * whole
     return moments[enough], waits[enough] / seen[enough]
 
@@ -222,27 +306,18 @@ def _calmest(at: Floats, waits: Floats, width: int, low_s: float, some: Ints, mo
 
 
 def _divided(
-    conn: Conn, way: CountedRoutes, job: Row, fabric_id: int, weight: Floats, chosen: _Chosen, now_s: float
+    conn: Conn, way: CountedRoutes, job: Row, fabric_id: int, of_job: _Way, chosen: _Chosen, now_s: float
 ) -> Flow:
     width, moments_s = chosen.width, [chosen.quiet_s, *chosen.slow_s]
     jobs = _jobs(conn, job, fabric_id, [(at, min(at + width, now_s)) for at in moments_s])
     own = next((place for place, one in enumerate(jobs) if one["job_pk"] == job["job_pk"]), None)
     if own is None:
         return _nothing(NO_RECORD)
-    routers, ends = (
-        _routers_at(conn, way, fabric_id, width, moments_s),
-        _endpoints_at(conn, fabric_id, width, moments_s),
-    )
-    moments = [
-        Moment(
-            min(at + width, now_s) - at,
-            *routers[place],
-            [_moved(one, ends[place], at, min(at + width, now_s)) for one in jobs],
-        )
-        for place, at in enumerate(moments_s)
-    ]
+    moments = _moments(conn, way, fabric_id, of_job, width, moments_s, jobs, now_s)
+    if moments is None:
+        return _nothing(NO_PORTS)
     quiet, slow = moments[0], moments[1:]
-    found = attribute(way.routes, way.places, weight, slow, quiet, own, way.flit_bytes)
+    found = attribute(way.routes, way.places, of_job.weight, slow, quiet, own, way.flit_bytes)
     total, *each = (
         {one["job_pk"]: share for one, share in zip(jobs, part.tolist(), strict=True)}
         for part in (found.part, *found.moments)
@@ -265,16 +340,48 @@ def _divided(
         minutes,
         sent,
         reason,
+        way.routes.known_by,
     )
+
+
+def _moments(
+    conn: Conn,
+    way: CountedRoutes,
+    fabric_id: int,
+    of_job: _Way,
+    width: int,
+    moments_s: list[float],
+    jobs: list[Row],
+    now_s: float,
+) -> list[Moment] | None:
+    """What was counted in some moments; None where a machine is counted by port and its ports are not kept."""
+    spans = [(at, min(at + width, now_s)) for at in moments_s]
+    cards = _cards_at(conn, fabric_id, width, moments_s)
+    traffic = [[_moved(one, card, *span) for one in jobs] for span, card in zip(spans, cards, strict=True)]
+    if way.turns is None:
+        counted = _classes_at(conn, way, fabric_id, width, moments_s)
+    elif width <= LONGEST_BY_PORT_S:
+        there = zip(spans, cards, traffic, strict=True)
+        counted = [_ports_at(conn, way, of_job, fabric_id, span, card, moved) for span, card, moved in there]
+        if any(np.isnan(flits).all() for flits, _, _ in counted):
+            return None
+    else:
+        return None
+    return [
+        Moment(high - low, flits, stalls, moved, ahead)
+        for (low, high), (flits, stalls, ahead), moved in zip(spans, counted, traffic, strict=True)
+    ]
 
 
 def waiting_by_minute(conn: Conn, place: Row, from_s: float, to_s: float) -> list[tuple[float, float]]:
     """Minutes (epoch seconds) of a span that are counted, and stall cycles a flit in each on the way between routers: `place` is a fabric and the router of each node."""
-    way = counted_routes(conn, place["fabric_id"])
-    weight = None if way.routes.reason is not None else way.weight(np.array(place["router"], np.int64))
-    if weight is None or weight.sum() <= 0:
+    way = counted_routes(conn, place["fabric_id"], from_s, to_s)
+    if way.routes.reason is not None or not len(way.places.links):
         return []
-    at, waits = _series(conn, way, place["fabric_id"], weight, 60, from_s // 60 * 60, to_s)
+    own = way.way(np.array(place["router"], np.int64))
+    if own.weight.sum() <= 0:
+        return []
+    at, waits = _series(conn, way.columns, place["fabric_id"], own.of_routers, 60, from_s // 60 * 60, to_s)
     return list(zip(at.tolist(), waits.tolist(), strict=True))
 
 
@@ -283,19 +390,18 @@ def users_by_minute(conn: Conn, job: Row, place: Row, minutes_s: list[float]) ->
 
     `job` says whether simulated jobs count, or measured ones.
     """
-    way = counted_routes(conn, place["fabric_id"])
-    weight = way.weight(np.array(place["router"], np.int64))
-    jobs = _jobs(conn, job, place["fabric_id"], [(at, at + 60) for at in minutes_s])
-    routers = _routers_at(conn, way, place["fabric_id"], 60, minutes_s)
-    ends = _endpoints_at(conn, place["fabric_id"], 60, minutes_s)
-    made: list[dict[int, float] | None] = []
-    for number, at in enumerate(minutes_s):
-        moment = Moment(60.0, *routers[number], [_moved(one, ends[number], at, at + 60) for one in jobs])
-        part = users(way.routes, way.places, weight, moment, way.flit_bytes)
-        made.append(
-            None if part is None else {one["job_pk"]: share for one, share in zip(jobs, part.tolist(), strict=True)}
-        )
-    return made
+    fabric_id, last_s = place["fabric_id"], max(minutes_s) + 60
+    way = counted_routes(conn, fabric_id, min(minutes_s), last_s)
+    own = way.way(np.array(place["router"], np.int64))
+    jobs = _jobs(conn, job, fabric_id, [(at, at + 60) for at in minutes_s])
+    moments = _moments(conn, way, fabric_id, own, 60, minutes_s, jobs, last_s)
+    if moments is None:
+        return [None] * len(minutes_s)
+    parts = [users(way.routes, way.places, own.weight, moment, way.flit_bytes) for moment in moments]
+    return [
+        None if part is None else {one["job_pk"]: share for one, share in zip(jobs, part.tolist(), strict=True)}
+        for part in parts
+    ]
 
 
 def _sent(moments: list[Moment], job: int) -> float | None:
@@ -329,58 +435,104 @@ def _jobs(conn: Conn, job: Row, fabric_id: int, spans: list[tuple[float, float]]
 
 
 def _moved(job: Row, cards: Floats, low_s: float, high_s: float) -> JobTraffic | None:
-    """What a job's network cards moved in a moment, of the bytes a second of every endpoint, (2, endpoints); None where it did not run then."""
+    """What a job's network cards moved in a moment, of what every card counted a second, (3, endpoints); None where it did not run then."""
     runs_s = min(high_s, math.inf if job["end_s"] is None else job["end_s"]) - max(low_s, job["start_s"])
     if runs_s <= 0:
         return None
     end, first = np.unique(np.array(job["endpoint"], np.int64), return_index=True)
     moved = np.full((2, len(end)), np.nan)
     known = end < cards.shape[1]
-    moved[:, known] = cards[:, end[known]] * runs_s
-    return JobTraffic(np.array(job["router"], np.int64)[first], *moved)
+    moved[:, known] = cards[:2, end[known]] * runs_s
+    return JobTraffic(np.array(job["router"], np.int64)[first], moved[0], moved[1], end)
 
 
-def _heaviest(weight: Floats, kinds: int, most: int) -> Ints:
-    """Routers that most of a job's traffic passes, (n,), sorted."""
-    by_router = weight.reshape(-1, kinds).sum(axis=1)
+def _heaviest(weight: Floats, most: int) -> Ints:
+    """Routers that most of a job's traffic passes, (n,), sorted, by the part of it that each place of them sees, (routers, kinds)."""
+    by_router = weight.sum(axis=1)
     order = np.argsort(-by_router, kind="stable")[:most]
     return np.sort(order[by_router[order] > 0])
 
 
-def _routers_at(
-    conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]
-) -> list[tuple[Floats, Floats]]:
-    """Flits and stall cycles of every place in some moments, (places,) each, NaN where not counted."""
-    at, router, flits, stalls = _counted(conn, fabric_id, width, None, None, moments_s)
-    held = router < way.places.count // way.kinds
-    made = []
+#: Flits and stall cycles of every place in a moment, (places,) each, NaN where not counted; and what a job's traffic waits for where that is ahead.
+_Counts = tuple[Floats, Floats, Ahead | None]
+
+
+def _classes_at(conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]) -> list[_Counts]:
+    """Counts of every class of links at a router in some moments."""
+    at, router, flits, stalls = _counted(conn, way.columns, fabric_id, width, None, None, moments_s)
+    routers = len(way.fabric.routers)
+    held = router < routers
+    made: list[_Counts] = []
     for moment in moments_s:
         of = held & (at == moment)
-        sums = np.full((2, way.places.count // way.kinds, way.kinds), np.nan)
+        sums = np.full((2, routers, len(way.columns)), np.nan)
         sums[0, router[of]], sums[1, router[of]] = flits[of], stalls[of]
-        made.append((sums[0].ravel(), sums[1].ravel()))
+        made.append((sums[0].ravel(), sums[1].ravel(), None))
     return made
 
 
-def _endpoints_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) -> list[Floats]:
-    """Bytes a second that every network card sent and received in some moments, (2, endpoints) each, NaN where not counted."""
+def _ports_at(
+    conn: Conn,
+    way: CountedRoutes,
+    of_job: _Way,
+    fabric_id: int,
+    span: tuple[float, float],
+    cards: Floats,
+    traffic: Sequence[JobTraffic | None],
+) -> _Counts:
+    """Counts of every place of sending ports in a moment.
+
+    The stall cycles are as many as they were if all traffic waited as the job's does. `cards` as `_cards_at` has them.
+    """
+    flits, stalls, seconds, _ = measured.port_sums(conn, fabric_id, way.fabric, *span)
+    if np.isnan(flits[way.between]).all():
+        return np.full(way.places.count, np.nan), np.full(way.places.count, np.nan), None
+    assert way.turns is not None
+    links, routers, word = way.places.links, len(way.fabric.routers), COUNT_BYTES[way.fabric.technology]
+    ahead = Ahead(way.turns, of_job.load, flits * word / seconds / way.capacity)
+    card = way.fabric.links.src[links] - routers
+    known = np.flatnonzero((card >= 0) & (card < cards.shape[1]))
+    counts = np.stack((flits[links], stalls[links]))
+    counts[:, known] = cards[[0, 2]][:, card[known]] * (span[1] - span[0])
+    counts[0, known] /= word
+    known_jobs = [one for one in traffic if one is not None and one.known]
+    mine = np.flatnonzero(of_job.load[links] > 0)
+    counts[1, mine] *= ahead.own(
+        links[mine], way.routes.loads(known_jobs[:MOST_JOBS_ON_LINKS], np.arange(way.routes.links), 0.0)
+    )
+    there = np.isfinite(counts).all(axis=0)
+    size = np.bincount(way.places.place[there], minlength=way.places.count)
+    sums = [np.bincount(way.places.place[there], side[there], way.places.count) for side in counts]
+    return np.where(size > 0, sums[0], np.nan), np.where(size > 0, sums[1], np.nan), ahead
+
+
+#: Of a network card, what an attribution needs.
+_OF_CARD = ("tx_bytes", "rx_bytes", "tx_wait_cycles")
+
+
+def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) -> list[Floats]:
+    """Bytes that every network card sent and received and cycles that it waited, a second, in some moments: (3, endpoints) each, NaN where not counted."""
+    columns = [Identifier(name) for name in _OF_CARD]
     query = SQL("""
-        SELECT array_send(array_agg(at)), array_send(array_agg(endpoint)),
-               array_send(array_agg(coalesce(sent / nullif(seconds, 0), 'NaN'))), array_send(array_agg(coalesce(received / nullif(seconds, 0), 'NaN')))
-        FROM (SELECT {} AS at, endpoint, sum(tx_bytes) AS sent, sum(rx_bytes) AS received, sum(seconds) AS seconds FROM {} WHERE fabric_id = %(fabric)s AND {} GROUP BY 1, 2) e
-    """).format(*_source("endpoint", width), _AT_MOMENTS if width > BY_SECOND_S else _IN_MOMENTS)
+        SELECT array_send(array_agg(at)), array_send(array_agg(endpoint)), {}
+        FROM (SELECT {} AS at, endpoint, {}, sum(seconds) AS seconds FROM {} WHERE fabric_id = %(fabric)s AND {} GROUP BY 1, 2) e
+    """).format(
+        SQL(", ").join(SQL("array_send(array_agg(coalesce({} / nullif(seconds, 0), 'NaN')))").format(name) for name in columns),
+        _source("endpoint", width)[0],
+        SQL(", ").join(SQL("sum({0}) AS {0}").format(name) for name in columns),
+        _source("endpoint", width)[1],
+        _AT_MOMENTS if width > BY_SECOND_S else _IN_MOMENTS,
+    )  # fmt: skip
     with conn.cursor(binary=True) as cursor:
         row = cursor.execute(query, {"fabric": fabric_id, "at": moments_s, "width": width}).fetchone()
     assert row is not None
     if row[0] is None:
-        return [np.empty((2, 0)) for _ in moments_s]
-    at, end, sent, received = (
-        packing.unpack(column, kind) for column, kind in zip(row, (">f8", ">i4", ">f8", ">f8"), strict=True)
-    )
-    cards = np.full((len(moments_s), 2, int(end.max()) + 1), np.nan)
+        return [np.empty((len(_OF_CARD), 0)) for _ in moments_s]
+    at, end, *counted = (packing.unpack(sent, kind) for sent, kind in zip(row, (">f8", ">i4", *(">f8" for _ in _OF_CARD)), strict=True))  # fmt: skip
+    cards = np.full((len(moments_s), len(_OF_CARD), int(end.max()) + 1), np.nan)
     for place, moment in enumerate(moments_s):
         of = at == moment
-        cards[place][:, end[of]] = sent[of], received[of]
+        cards[place][:, end[of]] = np.stack(counted)[:, of]
     return list(cards)
 
 
@@ -400,14 +552,15 @@ def _source(of: str, width: int) -> tuple[Composed, Identifier]:
 
 def _counted(
     conn: Conn,
+    columns: Columns,
     fabric_id: int,
     width: int,
     routers: Ints | None,
     span: tuple[float, float] | None,
     moments_s: list[float] | None = None,
 ) -> tuple[Floats, Ints, Floats, Floats]:
-    """Rows of some routers or of all, of a span or of some moments: moments (n,), routers (n,), flits and stall cycles by link class (n, classes)."""
-    flits, stalls = zip(*LINK_CLASS_COLUMNS.values(), strict=True)
+    """Rows of some routers or of all, of a span or of some moments: moments (n,), routers (n,), flits and stall cycles (n, columns)."""
+    flits, stalls = zip(*columns, strict=True)
     names = [Identifier(name) for name in (*flits, *stalls)]
     where = [
         SQL("fabric_id = %(fabric)s"),

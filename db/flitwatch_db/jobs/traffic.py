@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import psycopg
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed
 
 from flitwatch_db.core.columns import Connection
+from flitwatch_domain.link_shares import JobTraffic
 
 Row = dict[str, Any]
 
@@ -38,6 +40,16 @@ def in_window(conn: psycopg.Connection[Any], fabric_id: int, from_s: float, to_s
     query, parameters = _query(fabric_id, from_s, to_s, most)
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, parameters).fetchall()
+
+
+def of_jobs(rows: list[Row]) -> list[JobTraffic]:
+    """The traffic of the jobs of such rows."""
+    made = []
+    for row in rows:
+        sent, received = (np.array(row[key], np.float64) for key in ("sent", "received"))
+        endpoint = None if None in row["endpoint"] else np.array(row["endpoint"], np.int64)
+        made.append(JobTraffic(np.array(row["router"], np.int64), sent, received, endpoint))
+    return made
 
 
 def _query(fabric_id: int, from_s: float, to_s: float, most: int) -> tuple[Composed, Row]:

@@ -9,9 +9,17 @@ SUMMARY = "How often, how soon and how wrongly the product names who slows a job
 DRAWS, SEED = 200, 1
 #: What is left of a day's counters when the product is asked.
 RESOLUTIONS = ("live", "1m")
+FABRICS = ("dragonfly", "tree", "tree-3-levels")
 
 
-def run(draws: int | None, seed: int | None, resolution: str | None, kinds: tuple[str, ...], as_json: bool) -> None:
+def run(
+    draws: int | None,
+    seed: int | None,
+    resolution: str | None,
+    kinds: tuple[str, ...],
+    fabric: str | None,
+    as_json: bool,
+) -> None:
     """Live through the days in a database of their own, and print the scores."""
     from flitwatch_ops.platform import database
     from flitwatch_research.incidents import study
@@ -28,6 +36,7 @@ def run(draws: int | None, seed: int | None, resolution: str | None, kinds: tupl
             SEED if seed is None else seed,
             resolution == RESOLUTIONS[1],
             kinds,
+            fabric or FABRICS[0],
             tell,
         )
     emit(answer, as_json)

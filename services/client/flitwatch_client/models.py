@@ -707,6 +707,7 @@ class FlowWaiting(TypedDict):
     quiet_from: str | None
     minutes: list[str]
     resolution_s: int
+    routes: Literal['assumed', 'tables'] | None
     unknown_because: str | None
 
 

@@ -1,4 +1,4 @@
-"""Whose traffic a link carries: a job's expected load on links, from what its nodes sent and received and from the routes of a dragonfly.
+"""Whose traffic a link carries: a job's expected load on links, from what its nodes sent and received and from the routes of the machine.
 
 No counter knows whose flits it counts. The estimate takes three steps:
 
@@ -7,13 +7,15 @@ No counter knows whose flits it counts. The estimate takes three steps:
 2. Within a group traffic takes the direct cable, else one of the ways of two cables, all alike. Between groups it takes any cable of the pair.
 3. Adaptive routing sends a part through a third group, any alike. That part follows from the counters: bytes on cables between groups over bytes that
    had to cross (each detour crosses twice).
+
+Steps 2 and 3 are those of a dragonfly. `routes` chooses what takes their place on another machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +39,13 @@ class JobTraffic:
     ----------
     router : int64 (n,)             router of each endpoint
     sent, received : float64 (n,)   bytes, at each; NaN: not counted
+    endpoint : int64 (n,) or None   the endpoints; None: known by their routers alone
     """
 
     router: Ints
     sent: Floats
     received: Floats
+    endpoint: Ints | None = None
 
     @property
     def known(self) -> bool:
@@ -52,16 +56,57 @@ class JobTraffic:
 
 
 @dataclass(frozen=True, eq=False)
-class _Flow:
-    """Traffic of routers to routers: float64 (R,) bytes that each sends, and the share (R,) of any of them that each receives."""
+class Flow:
+    """Traffic of sources to targets: float64 (sources,) bytes that each sends, and the share (targets,) of any of them that each receives."""
 
     sent: Floats
     goes: Floats
 
 
 @dataclass(frozen=True, eq=False)
+class Ends:
+    """Sources or targets of traffic: routers or endpoints.
+
+    Attributes
+    ----------
+    count : int
+    io : float64 (count,) or None    the share of each in the traffic of the machine's I/O nodes; None: it has none
+    """
+
+    count: int
+    io: Floats | None
+
+    @classmethod
+    def of(cls, io_at: NDArray[np.integer], count: int) -> Ends:
+        """Ends of which some, each named once an I/O node, serve the file system."""
+        return cls(count, np.bincount(io_at, minlength=count) / len(io_at) if len(io_at) else None)
+
+
+def flows_of(job: JobTraffic, at_source: Ints, sources: Ends, at_target: Ints, targets: Ends) -> list[Flow]:
+    """A job's traffic by source and target.
+
+    Parameters
+    ----------
+    at_source, at_target : int64 (n,)    the source and the target that each of the job's endpoints belongs to
+    """
+    counted = np.isfinite(job.sent) & np.isfinite(job.received)
+    scale = len(job.sent) / max(1, int(counted.sum()))
+    sent = np.bincount(at_source[counted], job.sent[counted], sources.count) * scale
+    received = np.bincount(at_target[counted], job.received[counted], targets.count) * scale
+    out, back = sent.sum(), received.sum()
+    flows = []
+    if out > 0 and back > 0:
+        flows.append(Flow(sent * min(1.0, back / out), received / back))
+    if targets.io is not None and out > back:
+        flows.append(Flow(sent * (1 - back / out), targets.io))
+    if sources.io is not None and back > out:
+        flows.append(Flow(sources.io * (back - out), received / back))
+    return flows
+
+
+@dataclass(frozen=True, eq=False)
 class _Traffic:
-    """Flows of some jobs together: the job of each, `_Flow.sent` and `_Flow.goes` (flows, routers), and bytes from group to group (flows, groups, groups)."""
+    """Flows of some jobs together: the job of each, `Flow.sent` and `Flow.goes` (flows, routers), and bytes from group to group (flows, groups, groups)."""
 
     owner: Ints
     jobs: int
@@ -86,6 +131,10 @@ class Shares:
     detour: float
 
 
+#: Where routes come from: expected of such a machine, or read from its forwarding tables.
+RoutesKnownBy = Literal["assumed", "tables"]
+
+
 class Routes(Protocol):
     """Expected loads of links on one machine.
 
@@ -93,10 +142,12 @@ class Routes(Protocol):
     ----------
     reason : str or None       why the machine has no estimate; None where it has one
     links : int                of the fabric
+    known_by : str             `assumed` or `tables`
     """
 
     reason: str | None
     links: int
+    known_by: RoutesKnownBy
 
     def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
         """The part of traffic that takes a longer way than it must, by what each link carried: float64 (L,), NaN where not counted."""
@@ -117,11 +168,13 @@ class DragonflyRoutes:
     `reason` says why a fabric has no estimate; None where it has one.
     """
 
+    known_by: RoutesKnownBy = "assumed"
+
     def __init__(self, fabric: Fabric) -> None:
         self.reason: str | None = None
         self.links = len(fabric.links)
         if fabric.kind is not FabricKind.DRAGONFLY:
-            self.reason = "Shares of jobs are estimated on dragonflies only: the routes of this machine are not known."
+            self.reason = "The machine is no dragonfly."
             return
         names, group = np.unique(fabric.routers.group, return_inverse=True)
         if len(names) and names[0] < 0:
@@ -147,10 +200,7 @@ class DragonflyRoutes:
         self._in_group[np.arange(self._routers), self._group] = 1.0
         self._leaves, self._enters = self._gateways(away)
         self._inner_ways(np.setdiff1d(wires, away))
-        io = np.bincount(
-            fabric.endpoints.router[fabric.endpoints.role == ROLES.index(NodeRole.IO)], minlength=self._routers
-        ).astype(float)
-        self._io = io / io.sum() if io.sum() else None
+        self._ends = Ends.of(fabric.endpoints.router[io_nodes(fabric)], self._routers)
 
     def _gateways(self, away: Ints) -> tuple[list[Floats], list[Floats]]:
         """By group: (groups, routers of it), which part of its traffic to a group leaves at each router; and enters there from it."""
@@ -188,22 +238,8 @@ class DragonflyRoutes:
         order = np.argsort(np.concatenate(links), kind="stable")
         self._onward, self._before = (_packed([one[side] for one in turns], order) for side in (0, 1))
 
-    def _flows(self, job: JobTraffic) -> list[_Flow]:
-        """A job's traffic by source and target."""
-        counted = np.isfinite(job.sent) & np.isfinite(job.received)
-        scale = len(job.sent) / max(1, int(counted.sum()))
-        at = job.router[counted]
-        sent = np.bincount(at, job.sent[counted], self._routers) * scale
-        received = np.bincount(at, job.received[counted], self._routers) * scale
-        out, back = sent.sum(), received.sum()
-        flows = []
-        if out > 0 and back > 0:
-            flows.append(_Flow(sent * min(1.0, back / out), received / back))
-        if self._io is not None and out > back:
-            flows.append(_Flow(sent * (1 - back / out), self._io))
-        if self._io is not None and back > out:
-            flows.append(_Flow(self._io * (back - out), received / back))
-        return flows
+    def _flows(self, job: JobTraffic) -> list[Flow]:
+        return flows_of(job, job.router, self._ends, job.router, self._ends)
 
     def _laid_out(self, jobs: Sequence[JobTraffic]) -> _Traffic:
         flows = [(at, flow) for at, job in enumerate(jobs) for flow in self._flows(job)]
@@ -305,6 +341,11 @@ class DragonflyRoutes:
         return on_each
 
 
+def io_nodes(fabric: Fabric) -> Ints:
+    """Endpoints that serve the file system."""
+    return np.flatnonzero(fabric.endpoints.role == ROLES.index(NodeRole.IO))
+
+
 def _packed(parts: Sequence[Floats], order: Ints) -> tuple[Ints, Floats]:
     """Rows of mostly zeros, some matrices of them one below the other: columns and values of what is not zero, (rows, most)."""
     most = max((int((part != 0).sum(axis=1).max(initial=0)) for part in parts), default=0)
@@ -321,13 +362,13 @@ def _parts(values: Floats) -> Floats:
 
 
 def shares(
-    routes: DragonflyRoutes, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None, all_jobs: bool = True
+    routes: Routes, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None, all_jobs: bool = True
 ) -> Shares:
     """Each job's share of what links carried.
 
     Parameters
     ----------
-    routes : DragonflyRoutes    of a fabric that has an estimate
+    routes : Routes             of a fabric that has an estimate
     jobs : sequence of JobTraffic
     links : int64 (n,)          links between routers that are asked for
     carried : float64 (L,)      bytes that each link of the fabric carried, NaN where not counted; None: bytes are not known

@@ -1,4 +1,4 @@
-"""The cluster twin: a simulated dragonfly machine whose users, jobs and interference are known.
+"""The cluster twin: a simulated machine, a dragonfly or a fat tree, whose users, jobs and interference are known.
 
 Two modes share users, workload, scheduler, stall curve and applications:
 
@@ -8,8 +8,8 @@ Two modes share users, workload, scheduler, stall curve and applications:
 Between flows and counters or step times nothing knows who owns a flow; what was planted, and what each user did to each
 run by counterfactual, stands in a truth that only scoring reads.
 
-What happens in a second: `workload` submits jobs of `users`, `scheduler` places them, `traffic` and `flows` say who sends, `paths` and `static_model` load
-the links, `stall` turns load into waiting, `counters` count, `applications` and `progress` advance, `samplers` and `ldms_sets` encode, `sinks` write.
+What happens in a second: `workload` submits jobs of `users`, `scheduler` places them, `traffic` and `flows` say who sends, `paths` (`tree_paths` on a tree) and `static_model` load
+the links, `stall` turns load into waiting, `counters` (`port_counters` of a tree) count, `applications` and `progress` advance, `samplers` and `ldms_sets` encode, `sinks` write.
 
 Open
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import heapq
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from flitwatch_domain.fabric import Fabric
 from flitwatch_twin.applications import Application, application
 from flitwatch_twin.calendar import HOUR_S, day_load
 from flitwatch_twin.counters import Counters
@@ -23,7 +24,7 @@ from flitwatch_twin.flows import (
     incast_pattern,
     io_pattern,
 )
-from flitwatch_twin.machine import Machine
+from flitwatch_twin.machine import Machine, Nodes
 from flitwatch_twin.planted import plant
 from flitwatch_twin.runs import InstrumentedRun, RecordedStep
 from flitwatch_twin.scheduler import Allocation, Placement, Request, Scheduler
@@ -97,14 +98,21 @@ class Cluster:
     muted : users whose jobs keep their nodes but send nothing: the counterfactual.
     first_job : number of the first job, so that a later twin of the same name does not repeat the job numbers of an earlier one.
     day : another number gives the same machine and users other jobs, counters and step times.
+    tree : a fat tree in the place of the spec's dragonfly.
     """
 
     def __init__(
-        self, spec: TwinSpec, seed: int, muted: frozenset[str] = frozenset(), first_job: int = 1000, day: int = 0
+        self,
+        spec: TwinSpec,
+        seed: int,
+        muted: frozenset[str] = frozenset(),
+        first_job: int = 1000,
+        day: int = 0,
+        tree: Fabric | None = None,
     ) -> None:
         self.spec, self.seed, self._muted, self._first_job, self._day = spec, seed, muted, first_job, day
-        self.fabric = spec.fabric.build(spec.name)
-        self.machine = Machine.of(self.fabric)
+        self.fabric = spec.fabric.build(spec.name) if tree is None else replace(tree, name=spec.name)
+        self.machine = Machine.of(self.fabric) if tree is None else Nodes.of(self.fabric)
         self.model: FabricModel = StaticPathModel(self.fabric, self.machine)
         self.places = Places(self.fabric, self.machine)
         self.counters = Counters(self.fabric, self._rng("counters"))

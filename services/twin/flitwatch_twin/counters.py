@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_core.fluid import TileCounters
-from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_twin.flows import FabricState
 
 NETWORK_TILES = 40
@@ -168,13 +168,21 @@ def _tile_counters(fabric: Fabric) -> TileCounters:
         inject=inject[np.argsort(links.src[inject])],
         eject=eject[np.argsort(links.dst[eject])],
         home=home,
-        slot=home * PROCESSOR_TILES + (fabric.endpoints.port - NETWORK_TILES) // 2 * 2,
+        slot=home * PROCESSOR_TILES + _nics(fabric) * 2,
         flits_per_byte=FLITS_PER_BYTE,
         cycles_per_wait=CYCLES_PER_WAIT,
         clock_hz=ROUTER_CLOCK_HZ,
         flits_per_packet=FLITS_PER_PACKET,
         alone_latency_us=ALONE_LATENCY_US,
     )
+
+
+def _nics(fabric: Fabric) -> NDArray[np.int64]:
+    """Which of a router's pairs of processor tiles counts each endpoint: its NIC's on Cray XC; elsewhere they take turns."""
+    ends, pairs = fabric.endpoints, PROCESSOR_TILES // 2
+    if fabric.technology is Technology.CRAY_XC:
+        return np.asarray((ends.port - NETWORK_TILES) // 2, np.int64)
+    return np.asarray(ends.port % pairs, np.int64)
 
 
 def router_metric_names() -> list[str]:

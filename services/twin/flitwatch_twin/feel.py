@@ -7,15 +7,19 @@ import numpy as np
 from flitwatch_domain.fabric import Fabric, LinkClass
 from flitwatch_twin.applications import Application, felt, slowdown
 from flitwatch_twin.flows import FabricModel, FabricState, Flows, Pattern
-from flitwatch_twin.machine import Machine
+from flitwatch_twin.machine import Nodes
 
 
 class Places:
-    """Which links belong to which of the four places where waiting is felt: router, processor, global, I/O (bool[L] each)."""
+    """Which links belong to which of the four places where waiting is felt: router, processor, global, I/O (bool[L] each).
 
-    def __init__(self, fabric: Fabric, machine: Machine) -> None:
+    Global are links between a dragonfly's groups, and a tree's above its second level.
+    """
+
+    def __init__(self, fabric: Fabric, machine: Nodes) -> None:
         links, routers = fabric.links, len(fabric.routers)
-        self.global_ = fabric.of_class(LinkClass.BLUE)
+        level = np.append(fabric.routers.level, np.full(len(fabric.endpoints), -1))
+        self.global_ = fabric.of_class(LinkClass.BLUE) | (np.minimum(level[links.src], level[links.dst]) > 0)
         self.processor = ~fabric.router_links()
         self.router = ~self.processor & ~self.global_
         serves = np.append(np.zeros(routers, bool), np.isin(fabric.endpoints.router, machine.io_router))

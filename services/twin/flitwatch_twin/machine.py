@@ -14,8 +14,8 @@ IntArray = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
-class Machine:
-    """A dragonfly of `groups` x `rows` x `cols` routers, numbered in that order.
+class Nodes:
+    """The nodes of a machine.
 
     Attributes
     ----------
@@ -23,16 +23,47 @@ class Machine:
     node_endpoint : int32[N]; its endpoint in the fabric.
     io_router : int32[I]; routers whose nodes serve the file system and run no jobs.
     io_endpoint : int32[J]; their endpoints.
+    """
+
+    node_router: IntArray
+    node_endpoint: IntArray
+    io_router: IntArray
+    io_endpoint: IntArray
+
+    @property
+    def nodes(self) -> int:
+        """Number of compute nodes."""
+        return len(self.node_router)
+
+    @classmethod
+    def of(cls, fabric: Fabric) -> Nodes:
+        """The nodes of a fabric; BadRequest where no compute node is among them."""
+        endpoints = fabric.endpoints
+        order = np.argsort(endpoints.nid, kind="stable")
+        compute = order[endpoints.role[order] == ROLES.index(NodeRole.COMPUTE)]
+        io = order[endpoints.role[order] == ROLES.index(NodeRole.IO)]
+        if not len(compute):
+            raise BadRequest(f"fabric {fabric.name!r} has no compute node")
+        return Nodes(
+            endpoints.router[compute],
+            compute.astype(np.int32),
+            np.unique(endpoints.router[io]).astype(np.int32),
+            io.astype(np.int32),
+        )
+
+
+@dataclass(frozen=True)
+class Machine(Nodes):
+    """A dragonfly of `groups` x `rows` x `cols` routers, numbered in that order.
+
+    Attributes
+    ----------
     group_of, row_of, col_of : int32[R]; place of each router, groups counted from 0 without gaps.
     """
 
     groups: int
     rows: int
     cols: int
-    node_router: IntArray
-    node_endpoint: IntArray
-    io_router: IntArray
-    io_endpoint: IntArray
     group_of: IntArray = field(repr=False)
     row_of: IntArray = field(repr=False)
     col_of: IntArray = field(repr=False)
@@ -47,11 +78,6 @@ class Machine:
         """Routers in a group."""
         return self.rows * self.cols
 
-    @property
-    def nodes(self) -> int:
-        """Number of compute nodes."""
-        return len(self.node_router)
-
     @classmethod
     def of(cls, fabric: Fabric) -> Machine:
         """The machine of a dragonfly fabric; BadRequest where groups are not full grids or no compute node is left."""
@@ -63,27 +89,22 @@ class Machine:
         ):
             raise BadRequest(
                 f"fabric {fabric.name!r} is no dragonfly with known places",
-                advice="The twin simulates dragonflies only.",
+                advice="The twin simulates dragonflies and fat trees only.",
             )
         ids, group = np.unique(place.group, return_inverse=True)
         rows, cols = int(place.row.max()) + 1, int(place.col.max()) + 1
         position = (group * rows + place.row) * cols + place.col
         if len(place) != len(ids) * rows * cols or not np.array_equal(position, np.arange(len(place))):
             raise BadRequest(f"fabric {fabric.name!r} has groups that are not full {rows} x {cols} grids in order")
-        endpoints = fabric.endpoints
-        order = np.argsort(endpoints.nid, kind="stable")
-        compute = order[endpoints.role[order] == ROLES.index(NodeRole.COMPUTE)]
-        io = order[endpoints.role[order] == ROLES.index(NodeRole.IO)]
-        if not len(compute):
-            raise BadRequest(f"fabric {fabric.name!r} has no compute node")
+        nodes = Nodes.of(fabric)
         return cls(
             groups=len(ids),
             rows=rows,
             cols=cols,
-            node_router=endpoints.router[compute],
-            node_endpoint=compute.astype(np.int32),
-            io_router=np.unique(endpoints.router[io]).astype(np.int32),
-            io_endpoint=io.astype(np.int32),
+            node_router=nodes.node_router,
+            node_endpoint=nodes.node_endpoint,
+            io_router=nodes.io_router,
+            io_endpoint=nodes.io_endpoint,
             group_of=group.astype(np.int32),
             row_of=place.row,
             col_of=place.col,

@@ -37,6 +37,11 @@ class PatternTable:
         if column is not None:
             self._loads.release(column)
 
+    def keep_only(self, patterns: tuple[Pattern, ...]) -> None:
+        """Forget all other patterns."""
+        for gone in self._column.keys() - set(patterns):
+            self.release(gone)
+
     def columns(self, patterns: tuple[Pattern, ...]) -> NDArray[np.int64]:
         """Where each pattern stands: int64[P], valid until its release. KeyError for one that is not kept."""
         return np.array([self._column[pattern] for pattern in patterns], np.int64)

@@ -12,7 +12,7 @@ from flitwatch_twin.applications import Application
 from flitwatch_twin.counters import Counters
 from flitwatch_twin.feel import RunView
 from flitwatch_twin.flows import FabricState
-from flitwatch_twin.machine import Machine
+from flitwatch_twin.machine import Nodes
 from flitwatch_twin.progress import Progress
 from flitwatch_twin.scheduler import Allocation
 
@@ -36,7 +36,7 @@ class InstrumentedRun:
         self,
         app: Application,
         run_view: RunView,
-        machine: Machine,
+        machine: Nodes,
         fabric: Fabric,
         allocation: Allocation,
         rng: np.random.Generator,

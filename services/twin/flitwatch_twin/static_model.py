@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from flitwatch_core.fluid import link_state
 from flitwatch_domain.fabric import Fabric
 from flitwatch_twin.flows import FabricState, Flows, Pattern
-from flitwatch_twin.machine import Machine
+from flitwatch_twin.machine import Machine, Nodes
 from flitwatch_twin.paths import DragonflyPaths
 from flitwatch_twin.pattern_table import PatternTable
 from flitwatch_twin.stall import fitted
+from flitwatch_twin.tree_paths import TreePaths
 
 
 class StaticPathModel:
@@ -21,8 +22,8 @@ class StaticPathModel:
     waiting is that of the offered load. Loads are linear in the rates, so bytes are conserved at every router.
     """
 
-    def __init__(self, fabric: Fabric, machine: Machine) -> None:
-        self._paths = DragonflyPaths(fabric, machine)
+    def __init__(self, fabric: Fabric, machine: Nodes) -> None:
+        self._paths = DragonflyPaths(fabric, machine) if isinstance(machine, Machine) else TreePaths(fabric)
         self._endpoint_router = fabric.endpoints.router
         links = fabric.links
         self._capacity = np.nan_to_num(links.bandwidth_bps * links.multiplicity / 8, nan=5e9)

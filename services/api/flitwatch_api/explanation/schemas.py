@@ -140,6 +140,9 @@ class FlowWaiting(BaseModel):
     resolution_s: int = Field(
         description="How long they are: 60; 10 where the first minute is slow already; 3600 where minutes are no longer kept."
     )
+    routes: Literal["assumed", "tables"] | None = Field(
+        description="Whose the ways of the traffic are: those of the forwarding tables, or those that are expected of such a machine."
+    )
     unknown_because: str | None
 
 

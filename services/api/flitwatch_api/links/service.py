@@ -16,10 +16,11 @@ from flitwatch_api.links import schemas
 from flitwatch_api.names import Names
 from flitwatch_api.platform import Platform
 from flitwatch_db.core.columns import Connection
+from flitwatch_db.fabrics.routes import routes_at
 from flitwatch_db.jobs import traffic
 from flitwatch_domain.counters.units import COUNT_BYTES
 from flitwatch_domain.errors import BadRequest, NotFound
-from flitwatch_domain.link_shares import LEAST_SHARE, DragonflyRoutes, JobTraffic, Shares, shares
+from flitwatch_domain.link_shares import LEAST_SHARE, JobTraffic, Routes, Shares, shares
 
 #: Jobs whose shares are looked for, the largest first.
 MOST_JOBS = 500
@@ -183,24 +184,20 @@ def _users(names: Names, jobs: list[traffic.Row], found: Shares | None, at: int,
 
 async def _present(
     platform: Platform, conn: Connection, asked: WindowQuery
-) -> tuple[list[traffic.Row], list[JobTraffic], DragonflyRoutes | None, str | None]:
+) -> tuple[list[traffic.Row], list[JobTraffic], Routes | None, str | None]:
     """Jobs of the window with their traffic and the routes of the machine; or the reason why shares cannot be told."""
     topology, window = asked.topology, asked.window
     if window is None:
         return [], [], None, NO_TIME
-    routes = await platform.topologies.made(topology, "routes", lambda: DragonflyRoutes(topology.fabric))
+    fabric_id, from_s, to_s = topology.head.fabric_id, window.from_s, window.to_s
+    routes = await platform.in_thread("reader", lambda conn: routes_at(conn, fabric_id, topology.fabric, from_s, to_s))
     if routes.reason is not None:
         return [], [], None, routes.reason
-    rows = await traffic.of_window(conn, topology.head.fabric_id, window.from_s, window.to_s, MOST_JOBS)
+    rows = await traffic.of_window(conn, fabric_id, from_s, to_s, MOST_JOBS)
     rows = [row for row in rows if row["simulated"] == topology.head.simulated]
     if not rows:
         return [], [], None, NO_JOBS
-    jobs = [
-        JobTraffic(
-            np.array(row["router"], np.int64), np.array(row["sent"], np.float64), np.array(row["received"], np.float64)
-        )
-        for row in rows
-    ]
+    jobs = traffic.of_jobs(rows)
     if not any(job.known for job in jobs):
         return rows, jobs, None, NO_CARDS
     return rows, jobs, routes, None

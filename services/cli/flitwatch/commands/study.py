@@ -44,6 +44,11 @@ from flitwatch_domain.importers.local import as_local
     type=click.Choice(incident_study.RESOLUTIONS),
     help="incidents: ask while a day lasts, or only afterwards, of the minutes that are kept.  [default: live]",
 )
+@click.option(
+    "--fabric",
+    type=click.Choice(incident_study.FABRICS),
+    help="incidents: the simulated machine.  [default: dragonfly]",
+)
 @click.option("--kind", "kinds", multiple=True, help="incidents: only days of this kind, repeatable.")
 @click.option("--processes", type=click.IntRange(1, 64), help="advice-value: processes side by side.")
 @executor_option
@@ -63,6 +68,7 @@ def study(
     worlds: tuple[str, ...],
     draws: int | None,
     resolution: str | None,
+    fabric: str | None,
     kinds: tuple[str, ...],
     processes: int | None,
     executor: str,
@@ -77,12 +83,12 @@ def study(
         own = {one.NAME: one.SUMMARY for one in (advice_value, incident_study)}
         emit({**published, **own}, as_json)
         return
-    of_incidents = {"--draws": draws, "--resolution": resolution, "--kind": kinds}
+    of_incidents = {"--draws": draws, "--resolution": resolution, "--fabric": fabric, "--kind": kinds}
     if name == incident_study.NAME:
         foreign = {"--runs": runs, "--threads": threads, "--topology": topology, "--set": settings, "--out": out}
         foreign |= {"--seeds": seeds, "--first-seed": first_seed, "--days": days, "--jobs": jobs, "--world": worlds}
         _only(name, {**foreign, "--processes": processes})
-        incident_study.run(draws, seed, resolution, kinds, as_json)
+        incident_study.run(draws, seed, resolution, kinds, fabric, as_json)
         return
     if name == advice_value.NAME:
         foreign = {"--runs": runs, "--seed": seed, "--threads": threads, "--topology": topology, "--set": settings}

@@ -262,6 +262,7 @@ def _flow(flow: Flow) -> FlowWaiting:
         "quiet_from": _at(flow.quiet_s) if known else None,
         "minutes": [_at(at) for at in flow.minutes_s] if known else [],
         "resolution_s": flow.resolution_s,
+        "routes": flow.routes if known else None,
         "unknown_because": flow.reason
         if flow.reason is not None
         else None

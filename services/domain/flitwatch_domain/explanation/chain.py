@@ -198,8 +198,9 @@ def _certainty(made: Finding) -> str:
 
 
 def _resolution(flow: FlowWaiting) -> str:
-    """What counters by the hour are worth; minutes need no word."""
-    return " It rests on sums of whole hours, in which short bursts are lost." if flow["resolution_s"] > 60 else ""
+    """What counters by the hour are worth, and whose the routes are; minutes and assumed routes need no word."""
+    hours = " It rests on sums of whole hours, in which short bursts are lost." if flow["resolution_s"] > 60 else ""
+    return hours + (" The routes are those of the forwarding tables." if flow["routes"] == "tables" else "")
 
 
 def _clock(moment: datetime) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from flitwatch_domain.link_shares import RoutesKnownBy
+
 #: Stall cycles a flit beyond the quiet ones from which on somebody feels them, and how much of the quiet ones they must be.
 LEAST_WAITING, LEAST_RISE = 0.02, 0.5
 #: A job is named where it has this part of the waiting, and so many times that of the first job that is not named.
@@ -37,6 +39,7 @@ class Flow:
     minutes_s : floats         when the others began
     resolution_s : int         their length
     reason : str or None       why the parts are not known
+    routes : str               `tables`: the ways of the traffic are those of forwarding tables; `assumed`: those expected of such a machine
     """
 
     waiting: float
@@ -50,6 +53,7 @@ class Flow:
     moments: Sequence[tuple[float, Mapping[int, float]]] = ()
     sent: Mapping[int, tuple[float | None, float | None]] = field(default_factory=dict)
     reason: str | None = None
+    routes: RoutesKnownBy = "assumed"
 
     @property
     def carried(self) -> bool:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
+from flitwatch_domain.link_shares import RoutesKnownBy
+
 Verdict = Literal["named", "slows itself", "cannot tell", "not slow"]
 Kind = Literal["hold", "delay", "tell", "move", "re-route"]
 Part = Literal["slowed", "steps", "links", "jobs", "since", "certainty", "help"]
@@ -130,6 +132,7 @@ class FlowWaiting(TypedDict):
     own_part : the job's own part of the waiting, 0 to 1
     counted : the part of its way that is counted
     quiet_from : when the quiet minute began;  minutes : when the others did;  resolution_s : how long they are
+    routes : whether the ways of the traffic are those of forwarding tables, or assumed of such a machine
     """
 
     waiting: float | None
@@ -139,6 +142,7 @@ class FlowWaiting(TypedDict):
     quiet_from: datetime | None
     minutes: list[datetime]
     resolution_s: int
+    routes: RoutesKnownBy | None
     unknown_because: str | None
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
+from flitwatch_domain.fabric import ROLES, Endpoints, Fabric, NodeRole
+from flitwatch_domain.generators import xgft
 from flitwatch_twin.cluster import Cluster
 from flitwatch_twin.spec import InstrumentedSpec, InterferenceSpec, TwinSpec
 
 APPLICATIONS = ("amg-128", "milc-128")
 #: A timetable's entry comes once a day.
 ONCE_S = 100_000.0
+#: Of a cable of a tree, 4x FDR.
+TREE_BANDWIDTH_BPS = 56e9
+#: Of so many leaves one has a node of the file system.
+IO_LEAVES = 6
 #: Seconds after which a day is over, whatever still runs.
 DAY_S = 1800
 
@@ -29,6 +36,7 @@ class Draw:
     planted : who disturbs it; empty where nobody does
     cards : the part of the network cards that are counted
     sampled_s : how often counters are sampled
+    fabric : a key of `FABRICS`
     """
 
     day: int
@@ -37,6 +45,7 @@ class Draw:
     planted: tuple[InterferenceSpec, ...] = ()
     cards: float = 1.0
     sampled_s: int = 10
+    fabric: str = "dragonfly"
 
     @property
     def application(self) -> str:
@@ -46,11 +55,35 @@ class Draw:
     def cluster(self, seed: int, muted: frozenset[str] = frozenset(), demand: float | None = None) -> Cluster:
         """The machine on that day; `demand` is the instrumented run's own in the place of the drawn one."""
         run = self.run if demand is None else self.run.model_copy(update={"demand": demand})
-        return Cluster(spec((run,), self.planted), seed, muted, first_job=10_000 * (1 + self.day), day=self.day)
+        first_job, tree = 10_000 * (1 + self.day), FABRICS[self.fabric]()
+        return Cluster(spec((run,), self.planted), seed, muted, first_job, self.day, tree)
+
+
+#: Trees by levels: children of a switch, level by level, and parents, from the nodes on. Half as many cables lead up from a leaf as nodes are on it.
+TREES = {2: ((26, 39), (1, 13)), 3: ((16, 12, 8), (1, 8, 8))}
+
+
+@lru_cache(maxsize=len(TREES))
+def tree(levels: int) -> Fabric:
+    """A fat tree of InfiniBand with some 1,000 nodes on 39 leaves, or 1,536 on 96; every sixth leaf has an I/O node."""
+    children, parents = TREES[levels]
+    made = xgft(levels, children, parents, bandwidth_bps=TREE_BANDWIDTH_BPS)
+    role = np.full(len(made.endpoints), ROLES.index(NodeRole.COMPUTE))
+    role[children[0] - 1 :: IO_LEAVES * children[0]] = ROLES.index(NodeRole.IO)
+    ends = made.endpoints
+    return replace(made, endpoints=Endpoints(ends.router, port=ends.port, node=ends.node, role=role))
+
+
+#: Machines, by name: the tree that takes the place of the spec's dragonfly.
+FABRICS: dict[str, Callable[[], Fabric | None]] = {
+    "dragonfly": lambda: None,
+    "tree": lambda: tree(2),
+    "tree-3-levels": lambda: tree(3),
+}
 
 
 def spec(instrumented: tuple[InstrumentedSpec, ...], planted: tuple[InterferenceSpec, ...]) -> TwinSpec:
-    """A dragonfly of four groups with its ordinary users."""
+    """A dragonfly of four groups with its ordinary users, unless a tree takes its place."""
     return TwinSpec.model_validate(
         {
             "name": "drawn",
@@ -144,7 +177,7 @@ KINDS: dict[str, Callable[[np.random.Generator, str], _Parts]] = {
 ALONE = ("self-inflicted", "quiet")
 
 
-def draws(seed: int, count: int, kinds: tuple[str, ...] = tuple(KINDS)) -> Iterator[Draw]:
+def draws(seed: int, count: int, kinds: tuple[str, ...] = tuple(KINDS), fabric: str = "dragonfly") -> Iterator[Draw]:
     """So many days, the kinds in turn."""
     for number in range(count):
         rng = np.random.default_rng([seed, number])
@@ -152,4 +185,4 @@ def draws(seed: int, count: int, kinds: tuple[str, ...] = tuple(KINDS)) -> Itera
         application = APPLICATIONS[(number // len(kinds)) % len(APPLICATIONS)]
         parts = KINDS[kind](rng, application)
         cards, sampled_s = (2 / 3 if kind == "two-thirds-of-cards" else 1.0), (60 if kind == "minute-sampler" else 10)
-        yield Draw(1 + number, kind, parts.run, parts.planted, cards, sampled_s)
+        yield Draw(1 + number, kind, parts.run, parts.planted, cards, sampled_s, fabric)

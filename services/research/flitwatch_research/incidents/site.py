@@ -14,10 +14,12 @@ from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
 from flitwatch_db.runs import store as runs
-from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.fabric import FabricKind
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
-from flitwatch_research.incidents.draws import APPLICATIONS, Draw, spec
+from flitwatch_research.incidents.draws import APPLICATIONS, FABRICS, Draw, spec
+from flitwatch_research.incidents.sampled import PortSampler, Sampler, TileSampler
 from flitwatch_twin.accounting import Accounting
 from flitwatch_twin.cluster import Cluster, RunningJob
 from flitwatch_twin.ncl_files import run_header
@@ -29,8 +31,9 @@ AGO_H, APART_S = 24 * 90, 7200
 #: A history without incidents would flatter: a planted user comes there too.
 HISTORY_S = 3400
 CLUSTER = "drawn"
-NETWORK_PORTS = 40
 PORT_BUCKET_S = 10
+#: Of a Cray XC router, network and processor tiles together; a tree's switches stand for as many.
+COUNTED_TILES = 48.0
 _Array = NDArray[np.float64]
 
 
@@ -69,8 +72,8 @@ class Feed:
         self._routers: list[tuple[int, _Array]] = []
         self._ports: list[tuple[int, _Array, _Array]] = []
         self._endpoints: list[tuple[int, _Array]] = []
-        self._network = cluster.counters.network[:2].copy()
-        self._moved = cluster.counters.nic[3:5].copy()
+        tree = cluster.fabric.kind is FabricKind.FAT_TREE
+        self._sampler: Sampler = PortSampler(cluster) if tree else TileSampler(cluster)
         self._tell(cluster.warm, False)
 
     def _tell(self, told: list[RunningJob], ended: bool) -> None:
@@ -104,30 +107,20 @@ class Feed:
             self._steps += [(run, RunStep(step.step, step.time_ns)) for run, step in second.steps]
             self.finished += second.finished
             if self._counted:
-                self._count()
+                self._sampler.see(second.flows, second.state)
+                if self.cluster.time_s % self._sampled_s == 0:
+                    self._count()
 
     def _count(self) -> None:
-        held, now = self.cluster.counters, self.cluster.time_s
-        if now % self._sampled_s:
-            return
-        moved = held.network[:2] - self._network
-        self._network = held.network[:2].copy()
-        self._routers.append((self.epoch_s + now - 1, self._by_class(moved)))
+        now = self.cluster.time_s
+        routers, moved, cards = self._sampler.take()
+        self._routers.append((self.epoch_s + now - 1, routers))
         # A long sample is spread over the buckets that it covers, as the writer does.
         parts = max(1, self._sampled_s // PORT_BUCKET_S)
         for part in range(parts):
             at = self.epoch_s + now - self._sampled_s + part * PORT_BUCKET_S
             self._ports.append((at, moved[0] / parts, moved[1] / parts))
-        sent = np.where(self._cards, held.nic[3:5] - self._moved, np.nan)
-        self._moved = held.nic[3:5].copy()
-        self._endpoints.append((self.epoch_s + now - 1, sent))
-
-    def _by_class(self, moved: _Array) -> _Array:
-        """Flits and stalls of each router, (columns, R): of all tiles, then of each link class."""
-        links = self.cluster.fabric.counted_links()[:, :NETWORK_PORTS]
-        kinds = self.cluster.fabric.of_class
-        each = [np.where((links >= 0) & kinds(name)[links], moved, 0.0).sum(axis=2) for name in LINK_CLASS_COLUMNS]
-        return np.concatenate([moved.sum(axis=2), *each])
+        self._endpoints.append((self.epoch_s + now - 1, np.where(self._cards, cards, np.nan)))
 
     def close(self) -> None:
         """The day is over, and what still ran with it."""
@@ -161,24 +154,25 @@ class Feed:
 
     def _flush_counters(self) -> None:
         if self._routers:
-            kept = ("rt_flits", "rt_stall_cycles", *(column for pair in LINK_CLASS_COLUMNS.values() for column in pair))
-            columns = {name: np.concatenate([moved[at] for _, moved in self._routers]) for at, name in enumerate(kept)}
-            routers = self._rows([ts for ts, _ in self._routers], ROUTER_COLUMNS, columns, 48.0 * self._sampled_s)
-            counters.write_batch(self.conn, counters.Batch(routers=routers))
-            there = self.cluster.fabric.counted_links()[:, :NETWORK_PORTS] >= 0
-            flits, stalls = (np.concatenate([np.where(there, one[at], np.nan) for one in self._ports]) for at in (1, 2))
+            sampler, seconds = self._sampler, 1.0 * self._sampled_s
+            taken = [ts for ts, _ in self._routers]
+            columns = {
+                name: np.concatenate([of[at] for _, of in self._routers]) for at, name in enumerate(sampler.routers)
+            }
+            routers = self._rows(taken, ROUTER_COLUMNS, columns, COUNTED_TILES * seconds)
+            flits, stalls = (np.concatenate([one[at] for one in self._ports]) for at in (1, 2))
             held = self._rows([ts for ts, _, _ in self._ports], (), {"": flits[:, 0]}, 1.0 * PORT_BUCKET_S)
             ports = counters.PortRows(
-                held.fabric_id, held.device, held.ts_s, NETWORK_PORTS * held.seconds, flits, stalls
+                held.fabric_id, held.device, held.ts_s, sampler.ports * held.seconds, flits, stalls
             )
-            counters.write_batch(self.conn, counters.Batch(ports=ports))
             columns = {
-                name: np.concatenate([moved[at] for _, moved in self._endpoints])
-                for at, name in enumerate(("tx_bytes", "rx_bytes"))
+                name: np.concatenate([of[at] for _, of in self._endpoints]) for at, name in enumerate(sampler.cards)
             }
-            ends = self._rows([ts for ts, _ in self._endpoints], ENDPOINT_COLUMNS, columns, 1.0 * self._sampled_s)
-            known = np.isfinite(columns["tx_bytes"])
-            counters.write_batch(self.conn, counters.Batch(endpoints=_only(ends, known)))
+            ends = self._rows(taken, ENDPOINT_COLUMNS, columns, seconds)
+            cards = _only(ends, np.isfinite(columns["tx_bytes"]))
+            counters.write_batch(self.conn, counters.Batch(routers=routers))
+            counters.write_batch(self.conn, counters.Batch(ports=ports))
+            counters.write_batch(self.conn, counters.Batch(endpoints=cards))
         self._routers, self._ports, self._endpoints = [], [], []
 
     def _rows(
@@ -208,7 +202,7 @@ def _only(rows: counters.Rows, keep: NDArray[np.bool_]) -> counters.Rows:
 class Site:
     """A machine in a database, with a history of runs without counters."""
 
-    def __init__(self, url: str, seed: int) -> None:
+    def __init__(self, url: str, seed: int, fabric: str = "dragonfly") -> None:
         self.url, self.seed = url, seed
         self._epoch_s = (int(time.time()) // 3600 - AGO_H) * 3600
         runs = tuple(
@@ -217,7 +211,7 @@ class Site:
         )
         habit = {"mechanism": "bandwidth", "nodes": 224, "first_s": 700.0, "lasts_s": 300.0, "every_s": 1000.0}
         planted = InterferenceSpec.model_validate(habit)
-        cluster = Cluster(spec(runs, (planted,)), seed, first_job=1000, day=1000)
+        cluster = Cluster(spec(runs, (planted,)), seed, first_job=1000, day=1000, tree=FABRICS[fabric]())
         with connect(url, role="writer") as conn:
             self.fabric_id = fabrics.save(conn, cluster.fabric)
             feed = Feed(conn, cluster, self._epoch_s - HISTORY_S, self.fabric_id, counted=False)

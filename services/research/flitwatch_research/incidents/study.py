@@ -148,6 +148,7 @@ class StudyOfIncidents(TypedDict):
     draws: int
     seed: int
     resolution: str
+    fabric: str
     overall: Figures
     by_kind: dict[str, Figures]
     simulated: bool
@@ -159,6 +160,7 @@ def run(
     seed: int,
     aged: bool = False,
     kinds: Sequence[str] = (),
+    fabric: str = "dragonfly",
     report: Callable[[int, int, str], None] = lambda *_: None,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> StudyOfIncidents:
@@ -169,6 +171,7 @@ def run(
     databases : gives the URL of a migrated database that is empty and that nobody else uses; one is asked for each machine
     count : days
     aged : whether only the minutes are left of each day that is asked about
+    fabric : a key of `FABRICS`
 
     Raises
     ------
@@ -181,7 +184,7 @@ def run(
     if unknown:
         raise BadRequest(f"there is no kind of day {unknown[0]!r}", advice=f"Kinds: {', '.join(KINDS)}.")
     said: list[Outcome] = []
-    drawn = list(draws(seed, count, tuple(kinds) or tuple(KINDS)))
+    drawn = list(draws(seed, count, tuple(kinds) or tuple(KINDS), fabric))
     for first in range(0, count, DAYS_A_SITE):
         with databases() as url:
             site: Site | None = None
@@ -189,7 +192,7 @@ def run(
                 report(len(said), count, draw.kind)
                 if cancelled():
                     raise Cancelled("told to stop", advice="Start it again: nothing of it is kept.")
-                site = site or Site(url, seed * 1000 + first // DAYS_A_SITE)
+                site = site or Site(url, seed * 1000 + first // DAYS_A_SITE, fabric)
                 said.append(live(site, draw, aged))
     report(count, count, "")
     return {
@@ -197,6 +200,7 @@ def run(
         "draws": count,
         "seed": seed,
         "resolution": "1m" if aged else "live",
+        "fabric": fabric,
         "overall": figures([one for one in said if one.kind not in ALONE]),
         "by_kind": {kind: figures([one for one in said if one.kind == kind]) for kind in KINDS if any(one.kind == kind for one in said)},
         "simulated": True,

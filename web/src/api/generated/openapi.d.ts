@@ -4683,6 +4683,11 @@ export interface components {
              * @description How long they are: 60; 10 where the first minute is slow already; 3600 where minutes are no longer kept.
              */
             resolution_s: number;
+            /**
+             * Routes
+             * @description Whose the ways of the traffic are: those of the forwarding tables, or those that are expected of such a machine.
+             */
+            routes: ("assumed" | "tables") | null;
             /** Unknown Because */
             unknown_because: string | null;
         };

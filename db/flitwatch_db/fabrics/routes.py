@@ -1,0 +1,39 @@
+"""The routes of a fabric in a stretch of time: those of its forwarding tables where these were imported, else what is expected of such a machine."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any
+
+import psycopg
+
+from flitwatch_db.fabrics import route_changes
+from flitwatch_domain.fabric import Fabric, FabricKind
+from flitwatch_domain.link_shares import Routes
+from flitwatch_domain.routes import routes_of
+
+_MOST_MADE = 4
+_made: OrderedDict[tuple[int, tuple[int, str] | None], tuple[Fabric, Routes]] = OrderedDict()
+_lock = threading.Lock()
+
+
+def routes_at(conn: psycopg.Connection[Any], fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> Routes:
+    """The routes in [from, to), epoch seconds; made once for a fabric's version and tables. Tables that changed in between are not used."""
+    tables = (
+        None
+        if fabric.kind is FabricKind.DRAGONFLY
+        else route_changes.loaded(conn, fabric_id, float(from_s), float(to_s))
+    )
+    key = (id(fabric), tables)
+    with _lock:
+        held = _made.get(key)
+        if held is not None:
+            _made.move_to_end(key)
+            return held[1]
+    made = routes_of(fabric, None if tables is None else route_changes.ports_of(conn, fabric_id, tables))
+    with _lock:
+        _made[key] = (fabric, made)
+        while len(_made) > _MOST_MADE:
+            _made.popitem(last=False)
+    return made

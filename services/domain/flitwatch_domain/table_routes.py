@@ -1,0 +1,121 @@
+"""A job's expected load on links where the forwarding tables of the fabric are known: its traffic is followed target by target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.link_shares import Ends, Flow, JobTraffic, RoutesKnownBy, flows_of, io_nodes
+from flitwatch_domain.tree_routes import TerminalLoads
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Pairs of a switch and a target that are followed together.
+MOST_PAIRS = 1_000_000
+#: Switches on a way; a table that goes in circles leads nowhere.
+MOST_HOPS = 64
+OTHER_FABRIC = "The forwarding tables are those of another version of the fabric."
+HOLES = "The forwarding tables lead to some nodes from some switches only."
+
+
+class TableRoutes:
+    """Expected loads of links of a fabric under its forwarding tables.
+
+    Parameters
+    ----------
+    fabric : Fabric
+    ports : integer (switches, endpoints)    the port at which each switch sends to each endpoint; -1: no entry
+    """
+
+    known_by: RoutesKnownBy = "tables"
+
+    def __init__(self, fabric: Fabric, ports: NDArray[np.integer]) -> None:
+        self.reason: str | None = None
+        self.links = len(fabric.links)
+        switches, endpoints = len(fabric.routers), len(fabric.endpoints)
+        if ports.shape != (switches, endpoints):
+            self.reason = OTHER_FABRIC
+            return
+        led = ports >= 0
+        # A node that no switch leads to is away.
+        if (led.any(axis=0) & ~led.all(axis=0)).any():
+            self.reason = HOLES
+            return
+        links = fabric.links
+        self._switches, self._dst = switches, links.dst.astype(np.int64)
+        here = np.flatnonzero((links.src < switches) & (links.src_port >= 0))
+        width = max(int(links.src_port[here].max(initial=0)), int(ports.max(initial=0))) + 1
+        at_port = np.full((switches, width), -1, np.int64)
+        at_port[links.src[here], links.src_port[here]] = here
+        self._next = np.where(led, at_port[np.arange(switches)[:, None], np.maximum(ports, 0)], -1)
+        self._terminals = TerminalLoads(fabric)
+        self._home = fabric.endpoints.router.astype(np.int64)
+        self._by_home = np.argsort(self._home, kind="stable")
+        self._nodes = np.bincount(self._home, minlength=switches)
+        self._first = np.cumsum(self._nodes) - self._nodes
+        io = io_nodes(fabric)
+        self._sources, self._targets = Ends.of(self._home[io], switches), Ends.of(io, endpoints)
+
+    def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
+        """Traffic takes the way of the tables."""
+        return 0.0
+
+    def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
+        """Bytes that jobs are expected to put on links, as for `loads`."""
+        return self.loads(jobs, links, 0.0)
+
+    def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
+        """Bytes that jobs are expected to put on links, those of endpoints among them: float64 (len(links), len(jobs))."""
+        load = np.zeros((len(links), len(jobs)))
+        row = np.full(self.links, -1, np.int64)
+        row[links] = np.arange(len(links))
+        pending: list[tuple[int, Flow]] = []
+        pairs = 0
+        for at, job in enumerate(jobs):
+            for flow in self._flows(job):
+                load[:, at] += self._terminals.loads(links, flow.sent[:, None], np.zeros((self._switches, 1)))[:, 0]
+                pending.append((at, flow))
+                pairs += int(np.count_nonzero(flow.sent) * np.count_nonzero(flow.goes))
+                if pairs >= MOST_PAIRS:
+                    self._follow(pending, row, load)
+                    pending, pairs = [], 0
+        if pending:
+            self._follow(pending, row, load)
+        return load
+
+    def _flows(self, job: JobTraffic) -> list[Flow]:
+        """A job's traffic by switch and endpoint; where its endpoints are not known, all of its switches are meant alike."""
+        if job.endpoint is not None:
+            return flows_of(job, job.router, self._sources, job.endpoint, self._targets)
+        size = self._nodes[job.router]
+        place = np.repeat(np.arange(len(job.router)), size)
+        within = np.arange(len(place)) - np.repeat(np.cumsum(size) - size, size)
+        endpoint = self._by_home[self._first[job.router][place] + within]
+        sent, received = (side[place] / size[place] for side in (job.sent, job.received))
+        spread = JobTraffic(job.router[place], sent, received)
+        return flows_of(spread, spread.router, self._sources, endpoint, self._targets)
+
+    def _follow(self, flows: Sequence[tuple[int, Flow]], row: Ints, load: Floats) -> None:
+        """Add the bytes of flows, each with its job, to loads (rows, jobs); `row` of each link, -1: not asked for."""
+        parts = []
+        for number, flow in flows:
+            source, target = np.flatnonzero(flow.sent), np.flatnonzero(flow.goes)
+            moved = np.outer(flow.sent[source], flow.goes[target]).ravel()
+            parts.append(
+                (np.repeat(source, len(target)), np.tile(target, len(source)), moved, np.full(len(moved), number))
+            )
+        at, target, moved, job = (np.concatenate(column) for column in zip(*parts, strict=True))
+        for _ in range(MOST_HOPS):
+            link = self._next[at, target]
+            asked = np.flatnonzero((link >= 0) & (row[link] >= 0))
+            key = row[link[asked]] * load.shape[1] + job[asked]
+            load += np.bincount(key, moved[asked], load.size).reshape(load.shape)
+            at = self._dst[link]
+            on = np.flatnonzero((link >= 0) & (at < self._switches))
+            at, target, moved, job = at[on], target[on], moved[on], job[on]
+            if not len(at):
+                return

@@ -1,0 +1,306 @@
+"""A job's expected load on the links of a fat tree, from its topology alone.
+
+Traffic goes up to the nearest switches that lead down to its target, and down from there. At every switch it is spread evenly over the cables of its
+shortest ways, as adaptive routing does and as static tables do over many targets.
+
+Leaves that have the same switches above them differ in the last cable only. So the recurrence over levels runs once for all targets of such a class: once
+for a pod, and once more for leaves that lack a cable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.fabric import Fabric, FabricKind
+from flitwatch_domain.link_shares import Ends, Flow, JobTraffic, RoutesKnownBy, flows_of, io_nodes
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+NO_TREE = "The routes of this machine are not known: it is no dragonfly and no tree, and its forwarding tables were not imported."
+NO_WAY = "Some switches of the tree do not reach each other by going up and then down."
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """Links from one level to the next, in order of their ends.
+
+    Attributes
+    ----------
+    link : int64 (n,)                  their places among all links of that direction
+    src : int64 (n,)                   where each begins
+    dst, first : int64 (switches,)     where they end, each switch once, and its first link
+    """
+
+    link: Ints
+    src: Ints
+    dst: Ints
+    first: Ints
+
+    def carry(self, held: Floats, split: Floats) -> None:
+        """Add to what each end holds, (switches, flows), what comes over the links, with the part of each link (links,)."""
+        held[self.dst] += np.add.reduceat(held[self.src] * split[self.link, None], self.first, axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Class:
+    """Target switches with the same switches above them.
+
+    Attributes
+    ----------
+    members : int64 (n,)        the targets
+    above : bool (switches,)    whether traffic for them goes down from there
+    up, down : float64 (links of that direction,)    of what is at a link's begin for these targets, the part that takes it; the last cable to a leaf left out
+    falls : _Step sequence      the steps down that some of it takes
+    """
+
+    members: Ints
+    above: Bools
+    up: Floats
+    down: Floats
+    falls: Sequence[_Step]
+
+
+class TreeRoutes:
+    """Expected loads of links on one fat tree, of any width and with cables missing.
+
+    `reason` says why a fabric has no estimate; None where it has one. Cables between switches of one level carry nothing.
+    """
+
+    known_by: RoutesKnownBy = "assumed"
+
+    def __init__(self, fabric: Fabric) -> None:
+        self.reason: str | None = None
+        self.links = len(fabric.links)
+        level = fabric.routers.level.astype(np.int64)
+        if fabric.kind is not FabricKind.FAT_TREE or not len(level) or level.min() < 0:
+            self.reason = NO_TREE
+            return
+        links = fabric.links
+        self._switches = len(level)
+        self._src, self._dst = links.src.astype(np.int64), links.dst.astype(np.int64)
+        between = np.flatnonzero(fabric.router_links())
+        rise = level[self._dst[between]] - level[self._src[between]]
+        self._up, self._down = between[rise == 1], between[rise == -1]
+        self._cables = links.multiplicity.astype(np.float64)
+        self._place = np.full(self.links, -1, np.int64)
+        for one in (self._up, self._down):
+            self._place[one] = np.arange(len(one))
+        self._is_up = np.zeros(self.links, bool)
+        self._is_up[self._up] = True
+        self._terminals = TerminalLoads(fabric)
+        self._part = _connected(self._switches, self._src[self._up], self._dst[self._up])
+        io = fabric.endpoints.router[io_nodes(fabric)].astype(np.int64)
+        self._io = {
+            part: Ends.of(io[self._part[io] == part], self._switches) for part in np.unique(self._part).tolist()
+        }
+        self._climbs = self._steps(self._up, level)
+        self._targets = np.unique(fabric.endpoints.router).astype(np.int64)
+        self._set_classes(level)
+
+    def _steps(self, links: Ints, level: Ints) -> list[_Step]:
+        """Links of one direction by level, in the order in which traffic takes them."""
+        begin = level[self._src[links]]
+        goes_up = bool(len(links)) and level[self._dst[links[0]]] > begin[0]
+        made = []
+        for at in np.unique(begin)[:: 1 if goes_up else -1].tolist():
+            here = np.flatnonzero(begin == at)
+            here = here[np.argsort(self._dst[links[here]], kind="stable")]
+            dst, first = np.unique(self._dst[links[here]], return_index=True)
+            made.append(_Step(here, self._src[links[here]], dst, first))
+        return made
+
+    def _set_classes(self, level: Ints) -> None:
+        covers = self._covered(level)
+        above = covers.copy()
+        leaf = np.flatnonzero(level[self._targets] == 0)
+        above[self._targets[leaf], leaf] = False
+        _, first, of = np.unique(np.packbits(above.T, axis=1), axis=0, return_index=True, return_inverse=True)
+        of = of.ravel()
+        above = above[:, first]
+        climbs = self._distances(level, above)
+        if self._unreached(climbs, of):
+            self.reason = NO_WAY
+            return
+        src, dst = self._src[self._up], self._dst[self._up]
+        up = self._split(self._up, (climbs[dst] == climbs[src] - 1) & np.isfinite(climbs[dst]))
+        src, dst = self._src[self._down], self._dst[self._down]
+        down = self._split(self._down, above[src] & above[dst])
+        falls = self._steps(self._down, level)
+        self._classes = [
+            _Class(
+                self._targets[of == c],
+                above[:, c],
+                up[:, c],
+                down[:, c],
+                [step for step in (self._used(fall, down[:, c]) for fall in falls) if len(step.link)],
+            )
+            for c in range(above.shape[1])
+        ]
+        self._last_cables(level)
+
+    def _covered(self, level: Ints) -> Bools:
+        """Whether each target is a switch or below it: (switches, targets)."""
+        covers = np.zeros((self._switches, len(self._targets)), bool)
+        covers[self._targets, np.arange(len(self._targets))] = True
+        children = _listed(self._src[self._down], self._dst[self._down], self._switches)
+        for switch in np.argsort(level, kind="stable").tolist():
+            if len(children[switch]):
+                covers[switch] |= covers[children[switch]].any(axis=0)
+        return covers
+
+    def _distances(self, level: Ints, above: Bools) -> Floats:
+        """Cables that traffic for each class climbs from each switch: (switches, classes), inf where it cannot."""
+        climbs = np.where(above, 0.0, np.inf)
+        parents = _listed(self._src[self._up], self._dst[self._up], self._switches)
+        for switch in np.argsort(-level, kind="stable").tolist():
+            if len(parents[switch]):
+                climbs[switch] = np.minimum(climbs[switch], climbs[parents[switch]].min(axis=0) + 1)
+        return climbs
+
+    def _unreached(self, climbs: Floats, of: Ints) -> bool:
+        """Whether two targets that hang together have no way up and down."""
+        part = self._part[self._targets]
+        for number in range(climbs.shape[1]):
+            members = of == number
+            others = np.bincount(part[members], minlength=self._switches)[part] - members
+            if (np.isinf(climbs[self._targets, number]) & (others > 0)).any():
+                return True
+        return False
+
+    def _split(self, links: Ints, taken: Bools) -> Floats:
+        """Of what is at the begin of each link, the part that takes it: evenly over the cables that are taken, (links, classes)."""
+        cables = taken * self._cables[links, None]
+        whole = np.zeros((self._switches, taken.shape[1]))
+        np.add.at(whole, self._src[links], cables)
+        split: Floats = cables / np.maximum(whole[self._src[links]], 1e-300)
+        return split
+
+    @staticmethod
+    def _used(step: _Step, split: Floats) -> _Step:
+        """The links of a step that carry something."""
+        keep = split[step.link] > 0
+        ends = np.repeat(step.dst, np.diff(np.append(step.first, len(step.link))))[keep]
+        dst, first = np.unique(ends, return_index=True)
+        return _Step(step.link[keep], step.src[keep], dst, first)
+
+    def _last_cables(self, level: Ints) -> None:
+        """Of each link down to a leaf: the part of the leaf's traffic at its begin that takes it, and of what the leaf itself sent up the part that is there."""
+        class_of = np.full(self._switches, -1, np.int64)
+        for number, one in enumerate(self._classes):
+            class_of[one.members] = number
+        src, dst = self._src[self._down], self._dst[self._down]
+        self._leaf_class = np.where(level[dst] == 0, class_of[dst], -1)
+        key, back = src * self._switches + dst, self._dst[self._up] * self._switches + self._src[self._up]
+        pairs, of = np.unique(np.concatenate([key, back]), return_inverse=True)
+        cables = np.bincount(of[: len(key)], self._cables[self._down], len(pairs))
+        self._last = self._cables[self._down] / cables[of[: len(key)]]
+        sent = class_of[self._src[self._up]]
+        part = np.zeros(len(self._up))
+        for number, one in enumerate(self._classes):
+            part[sent == number] = one.up[sent == number]
+        self._own = np.bincount(of[len(key) :], part, len(pairs))[of[: len(key)]]
+
+    def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
+        """Traffic takes no longer way than it must."""
+        return 0.0
+
+    def loads_as_carried(self, jobs: Sequence[JobTraffic], links: Ints, carried: Floats | None) -> Floats:
+        """Bytes that jobs are expected to put on links, as for `loads`."""
+        return self.loads(jobs, links, 0.0)
+
+    def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
+        """Bytes that jobs are expected to put on links, those of endpoints among them: float64 (len(links), len(jobs))."""
+        flows = [(at, flow) for at, job in enumerate(jobs) for flow in self._flows(job)]
+        load = np.zeros((len(links), len(jobs)))
+        if not flows or not len(links):
+            return load
+        sent, goes = (np.array([getattr(flow, name) for _, flow in flows]).T for name in ("sent", "goes"))
+        each = self._terminals.loads(links, sent, goes * sent.sum(axis=0))
+        asked = self._place[links]
+        up, down = (np.flatnonzero((asked >= 0) & (self._is_up[links] == way)) for way in (True, False))
+        for number, one in enumerate(self._classes):
+            wanted = goes[one.members].sum(axis=0)
+            some = np.flatnonzero(wanted > 0)
+            if not len(some):
+                continue
+            for rows, found in zip((up, down), self._of_class(number, asked[up], asked[down], sent[:, some], goes[:, some]), strict=True):  # fmt: skip
+                each[np.ix_(rows, some)] += found
+        for place, (at, _) in enumerate(flows):
+            load[:, at] += each[:, place]
+        return load
+
+    def _flows(self, job: JobTraffic) -> list[Flow]:
+        """A job's traffic by switches, apart for each part of a fabric whose parts are not joined."""
+        part = self._part[job.router]
+        flows = []
+        for number in np.unique(part).tolist():
+            here = part == number
+            some = JobTraffic(job.router[here], job.sent[here], job.received[here])
+            flows += flows_of(some, some.router, self._io[number], some.router, self._io[number])
+        return flows
+
+    def _of_class(self, number: int, up: Ints, down: Ints, sent: Floats, goes: Floats) -> tuple[Floats, Floats]:
+        """Bytes on some links up and on some down, (links, flows) each, of the traffic for the targets of one class."""
+        one = self._classes[number]
+        wanted = goes[one.members].sum(axis=0)
+        held = sent.copy()
+        for step in self._climbs:
+            step.carry(held, one.up)
+        src = self._src[self._up[up]]
+        # A leaf sends nothing up for itself.
+        own = np.isin(src, one.members)[:, None] * sent[src] * goes[src]
+        rising = (held[src] * wanted - own) * one.up[up, None]
+        held[~one.above] = 0.0
+        for step in one.falls:
+            step.carry(held, one.down)
+        src, dst = self._src[self._down[down]], self._dst[self._down[down]]
+        falling = held[src] * wanted * one.down[down, None]
+        last = self._leaf_class[down] == number
+        src, dst, down = src[last], dst[last], down[last]
+        falling[last] += (held[src] - sent[dst] * self._own[down, None]) * goes[dst] * self._last[down, None]
+        return rising, falling
+
+
+class TerminalLoads:
+    """Expected loads of the links between switches and endpoints: those of one switch alike."""
+
+    def __init__(self, fabric: Fabric) -> None:
+        links, switches = fabric.links, len(fabric.routers)
+        src, dst = links.src.astype(np.int64), links.dst.astype(np.int64)
+        self._sends = src >= switches
+        ends = np.flatnonzero(self._sends | (dst >= switches))
+        self._switch = np.where(self._sends, dst, src)
+        key = self._switch[ends] * 2 + self._sends[ends]
+        self._part = np.zeros(len(src))
+        self._part[ends] = 1 / np.bincount(key)[key]
+
+    def loads(self, links: Ints, sent: Floats, received: Floats) -> Floats:
+        """Bytes on links (links, flows) of what switches' endpoints send and receive (switches, flows); 0 on links between switches."""
+        at = self._switch[links]
+        loads: Floats = np.where(self._sends[links, None], sent[at], received[at]) * self._part[links, None]
+        return loads
+
+
+def _listed(begin: Ints, end: Ints, count: int) -> list[Ints]:
+    """By begin (`count` of them), the ends."""
+    order = np.argsort(begin, kind="stable")
+    return np.split(end[order], np.searchsorted(begin[order], np.arange(1, count)))
+
+
+def _connected(count: int, a: Ints, b: Ints) -> Ints:
+    """The part of each switch, (count,), of a fabric whose switches are joined by cables from a to b."""
+    part = np.arange(count)
+    while True:
+        least = part.copy()
+        np.minimum.at(least, a, part[b])
+        np.minimum.at(least, b, part[a])
+        least = least[least]
+        if np.array_equal(least, part):
+            return part
+        part = least

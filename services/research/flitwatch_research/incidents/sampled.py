@@ -1,0 +1,101 @@
+"""What samplers read of a simulated machine, by router, port and network card: of a dragonfly's tiles, and of a tree's sending ports."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_domain.counters import LINK_CLASS_COLUMNS
+from flitwatch_twin.cluster import Cluster
+from flitwatch_twin.flows import FabricState, Flows
+from flitwatch_twin.port_counters import WORD_BYTES, PortCounters
+
+#: Of a Cray XC router, its network tiles.
+TILES = 40
+_Array = NDArray[np.float64]
+Sample = tuple[_Array, _Array, _Array]
+
+
+class Sampler(Protocol):
+    """Reads counters.
+
+    Attributes
+    ----------
+    routers, cards : columns of the tables of routers and of endpoints that it fills
+    ports : of a router, the most
+    """
+
+    routers: tuple[str, ...]
+    cards: tuple[str, ...]
+    ports: int
+
+    def see(self, flows: Flows, state: FabricState) -> None:
+        """Count what one second carried."""
+        ...
+
+    def take(self) -> Sample:
+        """What was counted since the last time: (columns, routers), flits and stalls (2, routers, ports; NaN: no link), (columns, endpoints)."""
+        ...
+
+
+class TileSampler:
+    """Reads the tiles of Aries routers: flits and stalls that came in, in all and by link class."""
+
+    routers: tuple[str, ...] = (
+        "rt_flits",
+        "rt_stall_cycles",
+        *(column for pair in LINK_CLASS_COLUMNS.values() for column in pair),
+    )
+    cards: tuple[str, ...] = ("tx_bytes", "rx_bytes")
+    ports = TILES
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._counters = cluster.counters
+        self._network, self._moved = self._counters.network[:2].copy(), self._counters.nic[3:5].copy()
+        links, of_class = cluster.fabric.counted_links()[:, :TILES], cluster.fabric.of_class
+        self._there = links >= 0
+        self._by_class = [self._there & of_class(name)[links] for name in LINK_CLASS_COLUMNS]
+
+    def see(self, flows: Flows, state: FabricState) -> None:
+        """The cluster counts by itself."""
+
+    def take(self) -> Sample:
+        """As `Sampler.take`."""
+        moved, sent = self._counters.network[:2] - self._network, self._counters.nic[3:5] - self._moved
+        self._network, self._moved = self._counters.network[:2].copy(), self._counters.nic[3:5].copy()
+        sums = [moved.sum(axis=2), *(np.where(here, moved, 0.0).sum(axis=2) for here in self._by_class)]
+        return np.concatenate(sums), np.where(self._there, moved, np.nan), sent
+
+
+class PortSampler:
+    """Reads the ports of InfiniBand switches and adapters: words sent, and the time waited in times of a word. A switch's sums are of all its ports."""
+
+    routers: tuple[str, ...] = ("rt_flits", "rt_stall_cycles")
+    cards: tuple[str, ...] = ("tx_bytes", "rx_bytes", "tx_wait_cycles")
+
+    def __init__(self, cluster: Cluster) -> None:
+        fabric = cluster.fabric
+        self._counters = PortCounters(fabric, np.random.default_rng([cluster.seed, cluster.time_s, 1]))
+        self._was = np.zeros((2, len(fabric.links)))
+        self._table = fabric.counted_links()
+        self.ports = self._table.shape[1]
+        end = len(fabric.routers) + np.arange(len(fabric.endpoints))
+        links, order = fabric.links, np.arange(len(fabric.links))
+        self._leaves, self._comes = np.full((2, fabric.vertices), -1, np.int64)
+        self._leaves[links.src], self._comes[links.dst] = order, order
+        self._leaves, self._comes = self._leaves[end], self._comes[end]
+
+    def see(self, flows: Flows, state: FabricState) -> None:
+        """As `Sampler.see`."""
+        self._counters.update(flows, state)
+
+    def take(self) -> Sample:
+        """As `Sampler.take`."""
+        now = np.stack((self._counters.words, self._counters.waits))
+        moved, self._was = now - self._was, now
+        ports = np.where(self._table >= 0, moved[:, self._table], np.nan)
+        words, waits = moved
+        cards = np.stack((words[self._leaves] * WORD_BYTES, words[self._comes] * WORD_BYTES, waits[self._leaves]))
+        return np.nansum(ports, axis=2), ports, cards

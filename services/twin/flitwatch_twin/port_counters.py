@@ -1,0 +1,74 @@
+"""Counters of an InfiniBand fabric's sending ports, fed by what links carried: PortXmitData and PortXmitWait.
+
+A port counts a wait while it has data and the switch at the other end has no room: a full link makes those wait that lead to it, and never itself. Nodes always have room. Nothing here knows whose traffic it was.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flitwatch_core.fluid import Gather
+from flitwatch_domain.fabric import Fabric
+from flitwatch_twin.counters import STALL_NOISE
+from flitwatch_twin.flows import FabricState, Flows
+from flitwatch_twin.pattern_table import PatternTable
+from flitwatch_twin.tree_paths import TreePaths
+
+WORD_BYTES = 4
+Float = NDArray[np.float64]
+
+
+class PortCounters:
+    """What every link's sending port of a fat tree counted since the beginning.
+
+    Attributes
+    ----------
+    words : float64[L]; sent, of four bytes.
+    waits : float64[L]; the time waited, in times of a word: of what a link carries, for the links that it takes next.
+    """
+
+    def __init__(self, fabric: Fabric, rng: np.random.Generator) -> None:
+        links, routers = fabric.links, len(fabric.routers)
+        self.words, self.waits = np.zeros(len(links)), np.zeros(len(links))
+        self._rng, self._routers = rng, routers
+        self._sender = np.minimum(links.src, routers)
+        self._paths, self._home = TreePaths(fabric), fabric.endpoints.router
+        self._turns = _turns(fabric)
+        self._gather = Gather(len(self._turns))
+        self._kept = PatternTable(len(self._turns))
+
+    def update(self, flows: Flows, state: FabricState) -> None:
+        """Add what one step carried of `flows`, and how long it waited."""
+        links = len(self.words)
+        self._keep(flows)
+        moved = self._kept.sum(self._kept.columns(flows.patterns), flows.rate * state.accepted) * state.dt_s
+        before, after = self._turns // links, self._turns % links
+        waited = np.bincount(before, moved * state.link_wait[after], links)
+        noise = self._rng.lognormal(0, STALL_NOISE, self._routers + 1)
+        self.words += state.link_bytes / WORD_BYTES
+        self.waits += waited / WORD_BYTES * noise[self._sender]
+
+    def _keep(self, flows: Flows) -> None:
+        """Turns of patterns that are new; those that are gone are forgotten."""
+        self._kept.keep_only(flows.patterns)
+        for pattern in flows.patterns:
+            if pattern not in self._kept:
+                hops = self._paths.hops(pattern.src, pattern.dst, self._home)
+                keys, shares = [], []
+                for (flow, link), (later, then) in pairwise(hops):
+                    came = link[np.searchsorted(flow, later)]
+                    keys.append(np.searchsorted(self._turns, came * len(self.words) + then))
+                    shares.append(pattern.share[later])
+                self._kept.add(pattern, self._gather(np.concatenate(keys), np.concatenate(shares)))
+
+
+def _turns(fabric: Fabric) -> NDArray[np.int64]:
+    """Pairs of a link and one that leaves the switch where it ends, first x links + second, sorted."""
+    links, found = fabric.links, []
+    for switch in range(len(fabric.routers)):
+        into, out = np.flatnonzero(links.dst == switch), np.flatnonzero(links.src == switch)
+        found.append((into[:, None] * len(links) + out).ravel())
+    return np.sort(np.concatenate(found))
