@@ -341,6 +341,7 @@ def _divided(
         sent,
         reason,
         way.routes.known_by,
+        way.by_class,
     )
 
 

@@ -39,6 +39,8 @@ class Flow:
     minutes_s : floats         when the others began
     resolution_s : int         their length
     reason : str or None       why the parts are not known
+    several : bool             whether more than one job may be named. Where waits are counted at the sending port they may not: a job that shares a leaf with the slow one seems to be
+                               behind the culprit's jam
     routes : str               `tables`: the ways of the traffic are those of forwarding tables; `assumed`: those expected of such a machine
     """
 
@@ -54,6 +56,7 @@ class Flow:
     sent: Mapping[int, tuple[float | None, float | None]] = field(default_factory=dict)
     reason: str | None = None
     routes: RoutesKnownBy = "assumed"
+    several: bool = True
 
     @property
     def carried(self) -> bool:
@@ -81,7 +84,11 @@ def named(flow: Flow, own: int, before: Sequence[int], after: Sequence[int]) -> 
     first, then = (
         sorted(found.intersection(some), key=lambda job: -flow.part.get(job, 0.0)) for some in (before, after)
     )
-    return [*first, *then][:MOST_NAMED] if first else []
+    if not first:
+        return []
+    if not flow.several:
+        return first[:1] if flow.part.get(first[0], 0.0) >= LEAST_NAMED else []
+    return [*first, *then][:MOST_NAMED]
 
 
 def _stand_out(part: Mapping[int, float], own: int) -> list[int]:
