@@ -221,7 +221,9 @@ def attribute(
             reason = "what the jobs' network cards moved does not explain what the links carried"
             return told(np.zeros(moments.shape[1]), np.zeros_like(moments), waits, reason)
         users = _divided(np.maximum(now - then, 0.0), now, own)
-        moments[place] = seen * held[worst] @ users / max(divided[place], 1e-300)
+        moments[place] = seen * _parts(held[worst], users)
+        if moment.ahead is not None:
+            moments[place] = np.minimum(moments[place], seen * _parts(_but_the_worst(held[worst]), users))
     return told(divided @ moments / divided.sum(), moments, waits)
 
 
@@ -240,6 +242,18 @@ def users(routes: Routes, places: Places, weight: Floats, moment: Moment, flit_b
         return None
     part: Floats = held[worst] @ np.divide(load, whole, out=np.zeros_like(load), where=whole > 0) / held[worst].sum()
     return seen * part
+
+
+def _parts(damage: Floats, users: Floats) -> Floats:
+    """Parts of the jobs (jobs,) in the damage of places (places,), by their parts at each (places, jobs)."""
+    parts: Floats = damage @ users / max(float(damage.sum()), 1e-300)
+    return parts
+
+
+def _but_the_worst(damage: Floats) -> Floats:
+    """The damage without that of the worst place, unless it has all of it: a port's wait is that of all its traffic, of which the slow job's may be little."""
+    rest = np.where(np.arange(len(damage)) == np.argmax(damage), 0.0, damage)
+    return rest if rest.any() else damage
 
 
 def _divided(rose: Floats, now: Floats, own: int) -> Floats:
