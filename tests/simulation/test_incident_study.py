@@ -61,5 +61,6 @@ def test_culprits_are_named_and_nobody_else_is(_embedded_template: Server, aged:
     for kind in ("victim-before", "victim-inside", "bursts"):
         assert told["by_kind"][kind]["named_right"] in (None, 1.0), told["by_kind"][kind]
     assert whole["lost_s_error"] <= 0.1
+    assert whole["kept_share_of_life"] >= 0.9 and quiet["incidents_a_day"] is None, whole
     if not aged:
         assert whole["named_within_60_s"] >= 0.9 and whole["named_share_of_duration"] >= 0.9, whole

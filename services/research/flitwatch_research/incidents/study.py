@@ -10,10 +10,13 @@ from typing import Any, TypedDict
 import numpy as np
 
 from flitwatch_db import connect
+from flitwatch_db.incidents import shown
+from flitwatch_db.incidents.update import update
 from flitwatch_db.jobs.as_of import job_at
 from flitwatch_db.jobs.explanation import explain_job
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_domain.explanation.result import Explanation
+from flitwatch_domain.incidents import IncidentHead
 from flitwatch_research.incidents.draws import ALONE, DAY_S, KINDS, Draw, draws
 from flitwatch_research.incidents.site import CLUSTER, Feed, Site
 from flitwatch_research.incidents.truth import Truth
@@ -24,6 +27,8 @@ ASKED_EVERY_S = 20
 DAYS_A_SITE = 20
 #: Seconds after which a cause is to be named.
 SOON_S = 60
+#: Seconds after a day at which what is stored of it is looked up.
+LATER_S = 600
 
 
 @dataclass
@@ -38,6 +43,8 @@ class Outcome:
     right : whether the answers were right that were given while a planted job ran beside the run and was felt
     first_s : seconds from when the cause was felt to the first right answer
     lost_error : seconds lost as told over the true ones, less 1
+    kept : of the moments at which a planted job ran and had been felt, whether the stored incident lasted then
+    incidents : how many are stored of the day
     """
 
     kind: str
@@ -47,6 +54,8 @@ class Outcome:
     right: list[bool] = field(default_factory=list)
     first_s: float | None = None
     lost_error: float | None = None
+    kept: list[bool] = field(default_factory=list)
+    incidents: int = 0
 
 
 def live(site: Site, draw: Draw, aged: bool) -> Outcome:
@@ -54,8 +63,9 @@ def live(site: Site, draw: Draw, aged: bool) -> Outcome:
     truth = Truth(draw, site.seed)
     felt_s = truth.felt_s
     said = Outcome(draw.kind, felt_s is not None)
-    with connect(site.url, role="writer") as conn:
+    with connect(site.url, role="writer") as conn, connect(site.url, role="writer", autocommit=True) as keeper:
         feed = site.feed(conn, draw)
+        present: list[float] = []
         run = None
         while run is None and feed.cluster.time_s < DAY_S:
             feed.march(ASKED_EVERY_S)
@@ -67,11 +77,22 @@ def live(site: Site, draw: Draw, aged: bool) -> Outcome:
             if not aged and felt_s is not None and feed.cluster.time_s >= felt_s:
                 feed.flush()
                 _hear(said, _ask(conn, job_id, feed), truth, feed, felt_s)
+                update(keeper, _now_s(feed))
+            if felt_s is not None and feed.cluster.time_s >= felt_s and _goes_on(feed, truth):
+                present.append(_now_s(feed))
+        # The cause may outlast the run: the incident is to last as long.
+        while felt_s is not None and _goes_on(feed, truth) and feed.cluster.time_s < DAY_S:
+            present.append(_now_s(feed))
+            feed.march(ASKED_EVERY_S)
+            if not aged:
+                feed.flush()
+                update(keeper, _now_s(feed))
         feed.march(ASKED_EVERY_S)
         feed.close()
         if aged:
             site.age()
         answer = _ask(conn, job_id, feed)
+        _look_up(said, keeper, feed, truth, present)
     good, bad = _judged(answer, truth)
     said.wrong |= bad
     said.final = "wrong" if bad else "right" if good else "cannot tell"
@@ -80,8 +101,33 @@ def live(site: Site, draw: Draw, aged: bool) -> Outcome:
     return said
 
 
+def _now_s(feed: Feed) -> float:
+    return float(feed.epoch_s + feed.cluster.time_s)
+
+
+def _goes_on(feed: Feed, truth: Truth) -> bool:
+    """Whether a planted job runs."""
+    return any(job.user in truth.planted for job in feed.cluster.running.values())
+
+
+def _look_up(said: Outcome, keeper: Any, feed: Feed, truth: Truth, present: Sequence[float]) -> None:
+    """What is stored of the day once it is over."""
+    later_s = _now_s(feed) + LATER_S
+    while update(keeper, later_s):
+        later_s += ASKED_EVERY_S
+    heads = shown.heads(keeper, shown.Asked(from_s=feed.epoch_s, to_s=later_s), 100)
+    told = [one for one in heads if one["state"] != "withdrawn"]
+    said.incidents = len(told)
+    said.wrong |= {cause["job_id"] for one in told for cause in one["causes"] if not truth.causes(cause["user"] or "")}
+    said.kept = [any(_lasts(one, at) for one in told) for at in present]
+
+
+def _lasts(one: IncidentHead, at_s: float) -> bool:
+    return one["began"].timestamp() <= at_s and (one["ended"] is None or at_s <= one["ended"].timestamp())
+
+
 def _ask(conn: Any, job_id: str, feed: Feed) -> Explanation:
-    now_s = float(feed.epoch_s + feed.cluster.time_s)
+    now_s = _now_s(feed)
     answer = explain_job(conn, job_at(conn, job_id, CLUSTER, now_s), now_s)
     conn.rollback()
     return answer
@@ -90,8 +136,7 @@ def _ask(conn: Any, job_id: str, feed: Feed) -> Explanation:
 def _hear(said: Outcome, answer: Explanation, truth: Truth, feed: Feed, felt_s: float) -> None:
     good, bad = _judged(answer, truth)
     said.wrong |= bad
-    present = any(job.user in truth.planted for job in feed.cluster.running.values())
-    if present:
+    if _goes_on(feed, truth):
         said.right.append(good and not bad)
     if good and not bad and said.first_s is None:
         said.first_s = feed.cluster.time_s - felt_s
@@ -128,6 +173,8 @@ class Figures(TypedDict):
     named_wrong : some answer named a job that is no cause
     named_share_of_duration : of the moments at which a cause was felt, those at which it was named
     lost_s_error : median of the error of the seconds lost, relative
+    kept_share_of_life : of the moments at which a planted job ran and had been felt, those at which the stored incident lasted
+    incidents_a_day : stored ones; one is right
     """
 
     days: int
@@ -139,6 +186,8 @@ class Figures(TypedDict):
     named_within_60_s: float | None
     named_share_of_duration: float | None
     lost_s_error: float | None
+    kept_share_of_life: float | None
+    incidents_a_day: float | None
 
 
 class StudyOfIncidents(TypedDict):
@@ -224,6 +273,8 @@ def figures(said: Sequence[Outcome]) -> Figures:
         "named_within_60_s": _share(sum(one <= SOON_S for one in first), len(felt)),
         "named_share_of_duration": _share(sum(held), len(held)),
         "lost_s_error": float(np.median(errors)) if errors else None,
+        "kept_share_of_life": _share(sum(sum(one.kept) for one in felt), sum(len(one.kept) for one in felt)),
+        "incidents_a_day": _share(sum(one.incidents for one in felt), len(felt)),
     }
 
 
