@@ -46,7 +46,7 @@ def test_it_fires_once_names_the_cause_and_ends_with_the_incident(embedded_db: s
         made = alerts.alert(conn, number)
         assert made["phase"] == "firing" and made["summary"].startswith("Job 2 slows job 1 since "), made
         assert made["evidence"]["causes"] == ["2"] and made["evidence"]["explanation"]["named"] == "2"
-        (head,) = shown.heads(conn, shown.Asked(), 2)
+        (head,) = shown.heads(conn, shown.IncidentFilter(), 2)
         assert made["evidence"]["page"] == f"/incidents/{head['incident_id']}" and made["summary"] == head["title"]
         for job, end in (("1", SLOW_END_S), ("2", CULPRIT_END_S)):
             owner.execute(

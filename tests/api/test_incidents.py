@@ -113,7 +113,7 @@ def test_a_note_stays_with_who_wrote_it_and_bad_ones_are_refused(told: tuple[Ser
     kept = served.http.get(f"/api/v1/incidents/{head['incident_id']}", headers=key).json()["notes"]
     assert [(note["author"], note["text"]) for note in kept] == [("ada", "Held job 2.")]
     assert served.get(f"/incidents/{head['incident_id']}")["notes"][0]["author"].startswith("user-")
-    for text in ("", "   ", "x" * 2001, "a\0b"):
+    for text in ("", "   ", "x" * 2001, "a\0b", "a\x1b[31mb", "a\rb", "\u200b", "a\u202eb"):
         assert served.http.post(path, json={"text": text}, headers=key).status_code == 422
     assert served.http.post("/api/v1/incidents/999/notes", json={"text": "x"}, headers=key).status_code == 404
     assert "there is no incident 999" in served.refused("/incidents/999", 404)["detail"]

@@ -96,6 +96,7 @@ def fill(conn: psycopg.Connection[Any], name: str) -> int:
         [name],
     )
     recommendations.save(conn, recommendation(number, name))
+    conn.execute("INSERT INTO incident (fabric_id, simulated, began_at) VALUES (%s, false, now())", [number])
     return number
 
 

@@ -33,7 +33,7 @@ def at(conn: Any, second: float) -> list[int]:
 
 
 def only(conn: Any) -> IncidentDetail:
-    heads = shown.heads(conn, shown.Asked(), 10)
+    heads = shown.heads(conn, shown.IncidentFilter(), 10)
     assert len(heads) == 1, heads
     found = shown.detail(conn, heads[0]["incident_id"])
     assert isinstance(found, dict)
@@ -109,6 +109,14 @@ def test_what_the_culprit_cost_stands_on_its_page_and_on_home(embedded_db: str) 
         # Nothing of it is known before it begins.
         assert explain(conn, "3", now_s=BEGIN_S + 300)["slowed"] is None
         fabric_id = conn.execute("SELECT fabric_id FROM fabric").fetchone()[0]
+        # A moment of the past shows the incident that covers it, once it had slowed a job.
+        for second in (450, 700):
+            told = incident(conn, fabric_id, BEGIN_S + second)
+            assert (told["verdict"], told["incident_id"], told["title"]) == (
+                "incident",
+                found["incident_id"],
+                found["title"],
+            )
         during = incident(conn, fabric_id, BEGIN_S + 700)
         assert (during["verdict"], during["incident_id"]) == ("incident", found["incident_id"])
         assert during["aggressor"] is not None and during["aggressor"]["job_id"] == "2"
@@ -126,7 +134,7 @@ def test_jobs_are_looked_at_again_once_their_counters_come(embedded_db: str) -> 
             owner.execute(f"DELETE FROM {table}")
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         at(conn, 3 * DAY_S)
-        assert shown.heads(conn, shown.Asked(), 10) == []
+        assert shown.heads(conn, shown.IncidentFilter(), 10) == []
         with connect(embedded_db, role="owner", autocommit=True) as owner:
             for table in ("endpoint_1m", "endpoint_1h"):
                 owner.execute(f"INSERT INTO {table} SELECT * FROM away_{table}")
@@ -145,7 +153,7 @@ def test_a_day_without_slow_jobs_has_none_and_so_has_slowness_that_no_network_ca
     with connect(embedded_db, role="writer", autocommit=True) as conn:
         for second in (480, 1000, 1200, DAY_S):
             at(conn, second)
-        assert shown.heads(conn, shown.Asked(), 10) == []
+        assert shown.heads(conn, shown.IncidentFilter(), 10) == []
 
 
 def test_what_the_whole_run_does_not_confirm_is_withdrawn(embedded_db: str) -> None:
@@ -228,12 +236,16 @@ def test_a_list_can_be_narrowed_and_is_read_in_pages(embedded_db: str) -> None:
             begin = -9000 * (number + 1)
             with conn.transaction():
                 kept.append(store.keep(conn, fabric_id, pk["1"], True, _finding(conn, begin, begin + 100, "2" if number % 2 else "3"), True))  # fmt: skip
-        assert [one["incident_id"] for one in shown.heads(conn, shown.Asked(), 3)] == kept[:3], "the newest first"
-        assert [one["incident_id"] for one in shown.heads(conn, shown.Asked(), 3, kept[2])] == kept[3:]
-        numbers = [one["incident_id"] for one in shown.heads(conn, shown.Asked(user="u1"), 9)]
-        assert (
-            numbers == [kept[1], kept[3]] == [one["incident_id"] for one in shown.heads(conn, shown.Asked(job="2"), 9)]
+        assert [one["incident_id"] for one in shown.heads(conn, shown.IncidentFilter(), 3)] == kept[:3], (
+            "the newest first"
         )
-        assert shown.heads(conn, shown.Asked(user="u0"), 9) == [], "who is slowed has caused nothing"
-        span = shown.Asked(from_s=BEGIN_S - 20_000, to_s=BEGIN_S - 10_000, state="open")
+        assert [one["incident_id"] for one in shown.heads(conn, shown.IncidentFilter(), 3, kept[2])] == kept[3:]
+        numbers = [one["incident_id"] for one in shown.heads(conn, shown.IncidentFilter(user="u1"), 9)]
+        assert (
+            numbers
+            == [kept[1], kept[3]]
+            == [one["incident_id"] for one in shown.heads(conn, shown.IncidentFilter(job="2"), 9)]
+        )
+        assert shown.heads(conn, shown.IncidentFilter(user="u0"), 9) == [], "who is slowed has caused nothing"
+        span = shown.IncidentFilter(from_s=BEGIN_S - 20_000, to_s=BEGIN_S - 10_000, state="open")
         assert [one["incident_id"] for one in shown.heads(conn, span, 9)] == kept[1:]

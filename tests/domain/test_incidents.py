@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flitwatch_domain.explanation import slowdown
-from flitwatch_domain.incidents import Lost, Minute, detail, lasts, node_hours, parts_of, title
+from flitwatch_domain.incidents import LostTime, Minute, causes_of, detail, lasts, node_hours, parts_of, title
 
 #: The slow stretch: from minute 10 to minute 20.
 BEGAN_S, UNTIL_S = 600.0, 1200.0
@@ -67,11 +67,11 @@ def test_it_never_begins_after_its_slow_job_nor_ends_before(
 
 
 def test_node_hours_add_up_and_their_errors_as_squares() -> None:
-    total, low, high = node_hours([Lost(3600, 3000, 4200, 10), Lost(1800, 1000, 2600, 4)])
+    total, low, high = node_hours([LostTime(3600, 3000, 4200, 10), LostTime(1800, 1000, 2600, 4)])
     assert total == pytest.approx(12)
     assert total - low == pytest.approx(math.hypot(600 * 10, 800 * 4) / 3600) == pytest.approx(high - total)
     assert node_hours([]) == (0, 0, 0)
-    assert node_hours([Lost(10, -500, 520, 1)])[1] == 0, "nobody loses less than nothing"
+    assert node_hours([LostTime(10, -500, 520, 1)])[1] == 0, "nobody loses less than nothing"
 
 
 def test_parts_are_weighted_by_what_each_slow_job_lost() -> None:
@@ -79,13 +79,24 @@ def test_parts_are_weighted_by_what_each_slow_job_lost() -> None:
     assert made == {7: pytest.approx(0.6), 8: pytest.approx(0.3), 9: None} and list(made) == [7, 8, 9]
 
 
+def test_a_cause_has_a_fifth_of_the_whole_and_is_not_slowed_itself() -> None:
+    assert causes_of({7: 0.6, 8: 0.2, 9: 0.19}, {1}) == [7, 8]
+    assert causes_of({7: 0.1, 9: 0.05}, {1}) == [7], "the largest always is one"
+    assert causes_of({7: 0.6, 8: 0.3}, {8}) == [7] and causes_of({8: 0.3}, {8}) == [8]
+    assert causes_of({7: None, 8: None}, set()) == [7, 8], "where only times and places name them"
+
+
 def test_what_is_said_names_jobs_by_number() -> None:
     at = 1_790_000_000.0
-    assert title(["7"], ["1", "2"], 2, at, None) == "Job 7 slows 2 jobs since 14:13:20 UTC"
-    assert title(["7", "8"], ["1"], 1, at, None) == "Jobs 7 and 8 slow job 1 since 14:13:20 UTC"
-    assert title(["7"], ["1"], 0, at, None) == "Job 7 slowed job 1 and still keeps their links busy, since 14:13:20 UTC"
-    assert title(["7"], ["1"], 0, at, at + 60) == "Job 7 slowed job 1 from 14:13:20 UTC to 14:14:20 UTC"
-    assert title([], [], 0, at, at) == "Withdrawn: the whole run of the slowed job does not confirm it"
+    assert title(["7"], ["1", "2"], 2, at, None, False) == "Job 7 slows 2 jobs since 14:13:20 UTC"
+    assert title(["7", "8"], ["1"], 1, at, None, False) == "Jobs 7 and 8 slow job 1 since 14:13:20 UTC"
+    assert (
+        title(["7"], ["1"], 0, at, None, False)
+        == "Job 7 slowed job 1 and still keeps their links busy, since 14:13:20 UTC"
+    )
+    assert title(["7"], ["1"], 0, at, None, True) == "Job 7 slowed job 1 since 14:13:20 UTC and has ended"
+    assert title(["7"], ["1"], 0, at, at + 60, True) == "Job 7 slowed job 1 from 14:13:20 UTC to 14:14:20 UTC"
+    assert title([], [], 0, at, at, False) == "Withdrawn: the whole run of the slowed job does not confirm it"
     assert detail([("7", 0.9), ("8", None)], (4.2, 3.9, 4.5)) == (
         "90 % of the added waiting comes with the traffic of job 7. The slow jobs lost 4.2 node-hours (95 %: 3.9 to 4.5). That is traffic and time, not proof."
     )

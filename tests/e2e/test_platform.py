@@ -86,10 +86,11 @@ def test_a_new_platform_names_the_culprit_everywhere(platform: Platform, browser
     def named() -> Any:
         incident = platform.answer("/incident", fabric="demo")
         firing = platform.answer("/alerts", phase="firing")["items"]
-        return incident["aggressor"] and incident["victims"] and firing and (incident, firing)
+        told = [alert for alert in firing if alert["rule"] == "incident"]
+        return incident["incident_id"] and incident["victims"] and told and (incident, firing, told)
 
     eventually(lambda: platform.answer("/fabrics")["items"], timeout_s=300, what="the machine's fabric")
-    incident, firing = eventually(
+    incident, firing, told = eventually(
         named,
         timeout_s=600,
         every_s=1,
@@ -98,6 +99,11 @@ def test_a_new_platform_names_the_culprit_everywhere(platform: Platform, browser
     )
     aggressor = platform.answer(f"/jobs/{incident['aggressor']['job_id']}")
     assert aggressor["nodes"] == AGGRESSOR["nodes"], incident
-    assert {alert["rule"] for alert in firing} <= {"black-stalls", "group-stalls", "group-congested"}, firing
+    assert {alert["rule"] for alert in firing} <= {"incident", "black-stalls", "group-stalls", "group-congested"}, (
+        firing
+    )
+    # One alert, which names the culprit and leads to the incident that home shows.
+    assert len(told) == 1 and aggressor["job_id"] in told[0]["summary"], told
+    assert told[0]["page"] == f"/incidents/{incident['incident_id']}"
     names = {"FLITWATCH_URL": platform.url, "FLITWATCH_PLANTED": aggressor["job_id"]}
     run("culprit.mjs", {**browser, **names}, timeout_s=300)

@@ -114,7 +114,7 @@ def congested_routers(conn: Connection, rule: Rule, from_s: float, to_s: float) 
 
 def incident(conn: Connection, rule: Rule, from_s: float, to_s: float) -> Iterator[Sample]:
     """Jobs that an incident has slowed so far, one series an incident; 0 once it is over."""
-    asked = shown.Asked(from_s=from_s - OVER_S, to_s=to_s)
+    asked = shown.IncidentFilter(from_s=from_s - OVER_S, to_s=to_s)
     for head in shown.heads(conn, asked, MOST_INCIDENTS):
         labels = _labels(fabric=head["fabric"], incident=head["incident_id"])
         began_s, ended_s = head["began"].timestamp(), None if head["ended"] is None else head["ended"].timestamp()

@@ -164,11 +164,11 @@ def move_alert(
     )
 
 
-def close_alert(conn: Connection, number: int, at_s: float) -> bool:
-    """End an alert; one that never fired leaves nothing. Returns whether it had fired."""
+def close_alert(conn: Connection, number: int, at_s: float, text: str | None = None) -> bool:
+    """End an alert, with what it says in the end; one that never fired leaves nothing. Returns whether it had fired."""
     fired = conn.execute(
-        "UPDATE alert SET phase = 'resolved', resolved_at = %s WHERE alert_id = %s AND phase = 'firing'",
-        [_moment(at_s), number],
+        "UPDATE alert SET phase = 'resolved', resolved_at = %s, summary = coalesce(%s, summary) WHERE alert_id = %s AND phase = 'firing'",
+        [_moment(at_s), text, number],
     ).rowcount
     if not fired:
         conn.execute("DELETE FROM alert WHERE alert_id = %s AND phase = 'pending'", [number])

@@ -22,7 +22,7 @@ from flitwatch_domain.incidents import (  # fmt: skip
     IncidentHead,
     IncidentMinute,
     IncidentNote,
-    Lost,
+    LostTime,
     Minute,
     SlowedJob,
     State,
@@ -36,7 +36,7 @@ MOST_MINUTES = 1440
 
 
 @dataclass(frozen=True)
-class Asked:
+class IncidentFilter:
     """Which incidents are asked for; None: any. `names`: as the caller sees names of users, who may ask for them by these only."""
 
     fabric_id: int | None = None
@@ -54,7 +54,7 @@ _STATE = SQL("""
 """)
 
 
-def heads(conn: Conn, asked: Asked, limit: int, before: int | None = None) -> list[IncidentHead]:
+def heads(conn: Conn, asked: IncidentFilter, limit: int, before: int | None = None) -> list[IncidentHead]:
     """Incidents, the newest first: those that come after the incident numbered `before`."""
     where, parameters = _where(asked)
     rows = _rows(
@@ -73,16 +73,16 @@ def heads(conn: Conn, asked: Asked, limit: int, before: int | None = None) -> li
 
 def head(conn: Conn, incident_id: int) -> IncidentHead:
     """One incident; NotFound where there is none, or where it became part of another."""
-    found = heads(conn, Asked(incident_id=incident_id), 1)
+    found = heads(conn, IncidentFilter(incident_id=incident_id), 1)
     if not found:
         raise NotFound(f"there is no incident {incident_id}")
     return found[0]
 
 
 def summary(conn: Conn, found: IncidentHead, at_s: float) -> IncidentSummary | None:
-    """An incident as home shows it at a moment: with the jobs that it no longer slows then. None where there is none of them."""
+    """An incident as home shows it at a moment: with the jobs that it had slowed by then. None where there is none of them."""
     held = _victims(conn, [found["incident_id"]]).get(found["incident_id"], [])
-    victims = [one for one in held if one.over_by(at_s)]
+    victims = [one for one in held if one.row["since_at"].timestamp() <= at_s]
     if not victims:
         return None
     first = found["causes"][0] if found["causes"] else None
@@ -117,7 +117,7 @@ def minutes(conn: Conn, incident_id: int) -> list[Minute]:
     return [Minute(*row) for row in rows]
 
 
-def _where(asked: Asked) -> tuple[Composed, Row]:
+def _where(asked: IncidentFilter) -> tuple[Composed, Row]:
     source, hidden = shown_jobs(asked.names)
     of_job = SQL("""
         EXISTS (SELECT FROM incident_part p JOIN job j ON j.job_pk IN (p.cause_pk, p.job_pk) WHERE p.incident_id = i.incident_id AND j.job_id = %(job)s)
@@ -212,14 +212,14 @@ def slowed_by(conn: Conn, job_pk: int, at_s: float) -> SlowedTotal | None:
     }
 
 
-def _lost(row: Row, share: float, nodes: int) -> Lost:
-    return Lost(row["lost_s"] * share, row["lost_low_s"] * share, row["lost_high_s"] * share, nodes)
+def _lost(row: Row, share: float, nodes: int) -> LostTime:
+    return LostTime(row["lost_s"] * share, row["lost_low_s"] * share, row["lost_high_s"] * share, nodes)
 
 
 def of_victim(conn: Conn, job_pk: int, at_s: float) -> int | None:
     """The newest incident that slowed a job up to a moment."""
     row = conn.execute(
-        "SELECT max(incident_id) FROM incident_victim WHERE job_pk = %s AND since_at <= to_timestamp(%s)",
+        "SELECT incident_id FROM incident_victim WHERE job_pk = %s AND since_at <= to_timestamp(%s) ORDER BY since_at DESC LIMIT 1",
         [job_pk, at_s],
     ).fetchone()
     return None if row is None else row[0]
@@ -236,11 +236,6 @@ class Victim:
     def weight(self) -> float:
         """Node-seconds that it lost."""
         return float((self.row["nodes"] or 1) * self.row["lost_s"])
-
-    def over_by(self, at_s: float) -> bool:
-        """Whether it was no longer slow at a moment, or had ended."""
-        ends = [end for end in (self.row["until_at"], self.row["end"]) if end is not None]
-        return bool(ends) and min(ends).timestamp() <= at_s
 
     @property
     def slow_now(self) -> bool:
@@ -280,7 +275,9 @@ def _causes(conn: Conn, victims: list[Victim]) -> dict[int, IncidentCause]:
 
 def _head(row: Row, victims: list[Victim], causes: dict[int, IncidentCause]) -> IncidentHead:
     parts = domain.parts_of([{one["job_pk"]: one["part"] for one in victim.finding["named"]} for victim in victims], [victim.weight for victim in victims])  # fmt: skip
-    named: list[IncidentCause] = [{**causes[pk], "part": part} for pk, part in parts.items() if pk in causes]
+    chosen = domain.causes_of(parts, {victim.row["job_pk"] for victim in victims})
+    named: list[IncidentCause] = [{**causes[pk], "part": parts[pk]} for pk in chosen if pk in causes]
+    gone = bool(named) and all(cause["end"] is not None for cause in named)
     lost = [_lost(one.row, 1.0, one.row["nodes"] or 1) for one in victims]
     hours = domain.node_hours(lost)
     now = sum(one.slow_now for one in victims)
@@ -288,7 +285,7 @@ def _head(row: Row, victims: list[Victim], causes: dict[int, IncidentCause]) -> 
     ids = [cause["job_id"] for cause in named]
     return {
         "incident_id": row["incident_id"], "fabric": row["fabric"], "simulated": row["simulated"], "state": row["state"], "began": row["began_at"], "ended": ended,
-        "title": domain.title(ids, [one.row["job_id"] for one in victims], now, row["began_at"].timestamp(), None if ended is None else ended.timestamp()),
+        "title": domain.title(ids, [one.row["job_id"] for one in victims], now, row["began_at"].timestamp(), None if ended is None else ended.timestamp(), gone),
         "causes": named, "worst": victims[0].row["job_id"] if victims else None, "slowed": len(victims), "slow_now": now, "lost_s": sum(one.row["lost_s"] for one in victims),
         "node_hours": hours[0], "node_hours_low": hours[1], "node_hours_high": hours[2],
     }  # fmt: skip
@@ -299,7 +296,7 @@ def _slow(one: Victim) -> SlowJob:
     return {
         "job_pk": row["job_pk"], "job_id": row["job_id"], "user": row["user"], "account": row["account"], "name": row["name"], "nodes": row["nodes"],
         "state": row["state"], "simulated": row["simulated"], "verdict": one.finding["verdict"], "reasons": one.finding["reasons"], "factor": slow["factor"],
-        "lost_s": row["lost_s"], "since": slow["since"], "until": row["until_at"],
+        "lost_s": row["lost_s"], "since": slow["since"], "until": row["until_at"] if row["until_at"] is not None else row["end"],
     }  # fmt: skip
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
 from psycopg.rows import dict_row
@@ -17,7 +17,7 @@ from flitwatch_db.incidents.finding import of_explanation
 from flitwatch_db.jobs import explanation, flow
 from flitwatch_db.jobs.incident import running_with_steps
 from flitwatch_domain.errors import NotFound
-from flitwatch_domain.incidents import CALM_MINUTES, MINUTE_S, Minute, lasts
+from flitwatch_domain.incidents import CALM_MINUTES, MINUTE_S, IncidentHead, Minute, lasts
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -27,6 +27,8 @@ SETTLED_S = 60.0
 #: Ended jobs are looked at for so many seconds in one round: the newest first, until all have been.
 LONGEST_ROUND_S = 3.0
 MOST_ENDED = 200
+#: What of an incident is news.
+TOLD: tuple[Literal["state", "title", "slowed", "slow_now"], ...] = ("state", "title", "slowed", "slow_now")
 #: Minutes whose traffic is laid on links in one round of an incident, and how far back from its slow jobs a cause is followed.
 MOST_MINUTES, LONGEST_S = 12, 6 * 3600.0
 
@@ -44,6 +46,7 @@ def update(conn: Conn, now_s: float, beat: Callable[[], object] = lambda: None, 
     """
     changed: set[int] = set()
     store.judge_again(conn, heard)
+    before = {number: _said(conn, number) for number in _open(conn)}
     for (fabric_id,) in conn.execute("SELECT fabric_id FROM fabric WHERE NOT timeless ORDER BY fabric_id").fetchall():
         machine = explanation.fabric_of(conn, fabric_id)
         for job in running_with_steps(conn, fabric_id, now_s):
@@ -54,17 +57,28 @@ def update(conn: Conn, now_s: float, beat: Callable[[], object] = lambda: None, 
     for job in _ended(conn, now_s):
         beat()
         with conn.transaction():
-            changed.update(_look(conn, job, explanation.fabric_of(conn, job["fabric_id"]), now_s, final=True))
+            kept = _look(conn, job, explanation.fabric_of(conn, job["fabric_id"]), now_s, final=True)
+            changed.update(kept)
+            # What is long over is never shown as if it went on.
+            for incident_id in kept:
+                _extend(conn, incident_id, now_s)
             store.judged(conn, job["job_pk"])
         if time.monotonic() - begun > LONGEST_ROUND_S:
             break
     for incident_id in sorted(changed.union(_open(conn))):
         beat()
         with conn.transaction():
-            if _extend(conn, incident_id, now_s):
-                changed.add(incident_id)
-    _tell(conn, sorted(changed))
-    return sorted(changed)
+            _extend(conn, incident_id, now_s)
+        changed.add(incident_id)
+    return _tell(conn, changed, before)
+
+
+def _said(conn: Conn, incident_id: int) -> IncidentHead | None:
+    """An incident as it is shown; None where it became part of another."""
+    try:
+        return shown.head(conn, incident_id)
+    except NotFound:
+        return None
 
 
 def _look(conn: Conn, job: Row, machine: Row, now_s: float, final: bool) -> list[int]:
@@ -105,34 +119,42 @@ def _open(conn: Conn) -> list[int]:
 
 @dataclass(frozen=True)
 class _Span:
-    """An incident's slow stretch and the life of its causes, epoch seconds; `ongoing`: a job is slow now."""
+    """An incident's slow stretch and the life of its causes (by job_pk), epoch seconds; `ongoing`: a job is slow now."""
 
     began_s: float
     until_s: float
     first_s: float
     last_s: float
     ongoing: bool
+    causes: frozenset[int]
 
 
 def _span(conn: Conn, incident_id: int, now_s: float) -> _Span | None:
     """Of the slowed jobs and the causes; None where no job is left."""
+    head = _said(conn, incident_id)
     row = _rows(
         conn,
         SQL("""
             SELECT min(extract(epoch FROM v.since_at))::float8 AS began, max(extract(epoch FROM coalesce(v.until_at, j.end_ts)))::float8 AS until,
-                   coalesce(bool_or(v.until_at IS NULL AND j.end_ts IS NULL), false) AS ongoing,
-                   min(extract(epoch FROM c.start_ts))::float8 AS first, max(extract(epoch FROM coalesce(c.end_ts, 'infinity')))::float8 AS last
-            FROM incident_victim v JOIN job j USING (job_pk) LEFT JOIN incident_part p ON p.incident_id = v.incident_id AND p.job_pk = v.job_pk
-                 LEFT JOIN job c ON c.job_pk = p.cause_pk
-            WHERE v.incident_id = %(incident)s
+                   coalesce(bool_or(v.until_at IS NULL AND j.end_ts IS NULL), false) AS ongoing
+            FROM incident_victim v JOIN job j USING (job_pk) WHERE v.incident_id = %(incident)s
         """),
         {"incident": incident_id},
     )[0]
-    if row["began"] is None:
+    if head is None or row["began"] is None:
         return None
     until = now_s if row["ongoing"] or row["until"] is None else min(row["until"], now_s)
-    first, last = (row[name] if row[name] is not None else row["began"] for name in ("first", "last"))
-    return _Span(row["began"], max(until, row["began"]), first, min(last, now_s), row["ongoing"])
+    starts = [cause["start"].timestamp() for cause in head["causes"] if cause["start"] is not None]
+    ends = [now_s if cause["end"] is None else min(cause["end"].timestamp(), now_s) for cause in head["causes"]]
+    causes = frozenset(cause["job_pk"] for cause in head["causes"])
+    return _Span(
+        row["began"],
+        max(until, row["began"]),
+        min(starts, default=row["began"]),
+        max(ends, default=until),
+        row["ongoing"],
+        causes,
+    )
 
 
 def _extend(conn: Conn, incident_id: int, now_s: float) -> bool:
@@ -146,7 +168,8 @@ def _extend(conn: Conn, incident_id: int, now_s: float) -> bool:
             ).rowcount
         )
     low_s, high_s, all_seen = _followed(conn, incident_id, span, now_s)
-    low_s, high_s = max(low_s, min(span.first_s, span.began_s)), min(high_s, max(span.last_s, span.until_s))
+    # The onset of a slow stretch is known to some seconds, the start of a cause exactly.
+    low_s, high_s = max(low_s, min(span.first_s, span.until_s)), min(high_s, max(span.last_s, span.until_s))
     calm_s = now_s - high_s > CALM_MINUTES * MINUTE_S + SETTLED_S
     gone = span.last_s < now_s - SETTLED_S
     over = not span.ongoing and all_seen and (calm_s or gone)
@@ -177,14 +200,11 @@ def _followed(conn: Conn, incident_id: int, span: _Span, now_s: float) -> tuple[
     new = sorted((one for one in wanted if one[0] not in held), key=lambda one: abs(one[0] - middle))
     asked = new[:MOST_MINUTES]
     if asked:
-        causes = {
-            pk for (pk,) in conn.execute("SELECT cause_pk FROM incident_part WHERE incident_id = %s", [incident_id])
-        }
         users = flow.users_by_minute(
             conn, {**incident, "job_pk": incident["probe_pk"]}, incident, [at for at, _ in asked]
         )
         seen = [
-            Minute(at, waiting, None if part is None else sum(share for pk, share in part.items() if pk in causes))
+            Minute(at, waiting, None if part is None else sum(share for pk, share in part.items() if pk in span.causes))
             for (at, waiting), part in zip(asked, users, strict=True)
         ]
         store.add_minutes(conn, incident_id, seen)
@@ -192,15 +212,17 @@ def _followed(conn: Conn, incident_id: int, span: _Span, now_s: float) -> tuple[
     return (*lasts(list(held.values()), quiet, span.began_s, span.until_s), len(new) <= MOST_MINUTES)
 
 
-def _tell(conn: Conn, numbers: list[int]) -> None:
-    """Emit event `incident` for each that changed and is not part of another."""
-    for number in numbers:
-        try:
-            head = shown.head(conn, number)
-        except NotFound:
+def _tell(conn: Conn, numbers: set[int], before: Mapping[int, IncidentHead | None]) -> list[int]:
+    """Emit event `incident` for each that says something else than before, and is not part of another; return their numbers."""
+    told = []
+    for number in sorted(numbers):
+        head, was = _said(conn, number), before.get(number)
+        if head is None or (was is not None and all(head[name] == was[name] for name in TOLD)):
             continue
-        told = {"incident_id": number, "fabric": head["fabric"], "state": head["state"], "slowed": head["slowed"]}
-        emit(conn, "incident", {**told, "jobs": [cause["job_id"] for cause in head["causes"]]})
+        payload = {"incident_id": number, "fabric": head["fabric"], "state": head["state"], "slowed": head["slowed"]}
+        emit(conn, "incident", {**payload, "jobs": " ".join(cause["job_id"] for cause in head["causes"])})
+        told.append(number)
+    return told
 
 
 def _rows(conn: Conn, query: Any, parameters: Row) -> list[Row]:

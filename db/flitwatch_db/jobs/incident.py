@@ -42,17 +42,17 @@ def incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident
     # Without steps only a job's elapsed time speaks, and jobs of one name and size differ in what they compute: home would be full of them.
     told = [explanation.explain_job(conn, job, now_s, fabric) for job in _most_with_steps(jobs)]
     made = finding.incident(fabric["name"], told, len(jobs), now_s)
-    found = shown.heads(conn, shown.Asked(fabric_id, from_s=now_s, to_s=now_s), MOST_PRESENT)
-    present = [one for one in found if one["state"] != "withdrawn"]
-    if made["aggressor"] is not None:
-        who = made["aggressor"]["job_pk"]
-        held = [one for one in present if who in {cause["job_pk"] for cause in one["causes"]}]
-        return {**made, "incident_id": held[0]["incident_id"] if held else None}
-    # Whom it slowed has ended or recovered, and its cause still keeps the links busy.
-    going_on = [story for one in present if (story := shown.summary(conn, one, now_s)) is not None]
-    if going_on:
-        return {**made, **going_on[0], "verdict": "incident", "reasons": [], "others": made["others"]}
-    before = shown.Asked(fabric_id, state="over", from_s=now_s - LONGEST_AGO_S, to_s=now_s)
+    # What is stored comes first: home, the list and alerts say the same. Until it is, in the first seconds, the explanations alone speak.
+    present = shown.heads(conn, shown.IncidentFilter(fabric_id, from_s=now_s, to_s=now_s), MOST_PRESENT)
+    stored = sorted((one for one in present if one["state"] != "withdrawn"), key=lambda one: -one["node_hours"])
+    story = next((story for one in stored if (story := shown.summary(conn, one, now_s)) is not None), None)
+    if story is not None:
+        slowed = {one["job_pk"] for one in story["victims"]}
+        others = [one for one in (*made["victims"], *made["others"]) if one["job_pk"] not in slowed]
+        return {**made, **story, "verdict": "incident", "reasons": [], "others": others}
+    if made["verdict"] == "incident":
+        return made
+    before = shown.IncidentFilter(fabric_id, state="over", from_s=now_s - LONGEST_AGO_S, to_s=now_s)
     last = shown.heads(conn, before, 1)
     return {**made, "last": shown.summary(conn, last[0], now_s) if last else None}
 

@@ -23,7 +23,7 @@ _QUERIES = {
     """),
     "incident": SQL("""
         SELECT 'incident' AS kind, i.incident_id::text AS id, 'incident ' || i.incident_id AS title,
-               concat_ws(', ', f.name, (SELECT 'job ' || string_agg(DISTINCT c.job_id, ' ') FROM incident_part p JOIN job c ON c.job_pk = p.cause_pk WHERE p.incident_id = i.incident_id)) AS detail,
+               concat_ws(', ', f.name, to_char(i.began_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"'), (SELECT 'job ' || string_agg(DISTINCT c.job_id, ' ') FROM incident_part p JOIN job c ON c.job_pk = p.cause_pk WHERE p.incident_id = i.incident_id)) AS detail,
                NULL::text AS fabric, i.incident_id::text = %(q)s AS exact, strpos('incident ' || i.incident_id, %(l)s) = 1 AS begins
         FROM incident i JOIN fabric f USING (fabric_id)
         WHERE merged_into IS NULL AND (i.incident_id::text = %(q)s OR strpos('incident ' || i.incident_id, %(l)s) = 1 OR EXISTS (

@@ -134,7 +134,9 @@ def _take(
         if before.phase == "ok":
             return []
         del held[sample.labels]
-        return [number] if alerts.close_alert(conn, number, sample.at_s) else []
+        # Of a signal without words of its own, the value that ended it says nothing of what was.
+        text = rule.described(sample) if sample.words else None
+        return [number] if alerts.close_alert(conn, number, sample.at_s, text) else []
     fires = after.phase == "firing" and before.phase != "firing"
     evidence = seen.evidence(rule, sample) if fires or before.phase == "ok" else {}
     if fires:

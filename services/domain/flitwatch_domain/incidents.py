@@ -6,7 +6,7 @@ It opens when a slow job names its cause, and lasts while a cause keeps the link
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, TypedDict
@@ -122,7 +122,7 @@ class IncidentDetail(IncidentHead):
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostTime:
     """Seconds that a job lost, with the interval (95 %), and its nodes."""
 
     seconds: float
@@ -131,7 +131,7 @@ class Lost:
     nodes: int
 
 
-def node_hours(lost: Sequence[Lost]) -> tuple[float, float, float]:
+def node_hours(lost: Sequence[LostTime]) -> tuple[float, float, float]:
     """Node-hours that jobs lost, and the interval (95 %): their errors do not depend on each other."""
     each = [one.seconds * one.nodes / 3600 for one in lost]
     below = math.hypot(*((one.seconds - one.low_s) * one.nodes / 3600 for one in lost))
@@ -176,20 +176,23 @@ def lasts(minutes: Sequence[Minute], quiet: float, began_s: float, until_s: floa
     return low, high
 
 
-def title(causes: Sequence[str], victims: Sequence[str], slow_now: int, began_s: float, ended_s: float | None) -> str:
-    """One line: who slowed whom, from when to when. Jobs by number."""
+def title(
+    causes: Sequence[str], victims: Sequence[str], slow_now: int, began_s: float, ended_s: float | None, gone: bool
+) -> str:
+    """One line: who slowed whom, from when to when. Jobs by number; `gone`: all causes have ended."""
     if not victims:
         return "Withdrawn: the whole run of the slowed job does not confirm it"
     who = jobs(causes) if causes else "unknown jobs"
     whom = f"job {victims[0]}" if len(victims) == 1 else counted(len(victims), "job")
     who, since = who[:1].upper() + who[1:], clock(began_s)
+    one = len(causes) == 1
     if ended_s is not None:
         return f"{who} slowed {whom} from {since} to {clock(ended_s)}"
-    verb = "slows" if len(causes) == 1 else "slow"
+    if gone:
+        return f"{who} slowed {whom} since {since} and {'has' if one else 'have'} ended"
     if slow_now:
-        return f"{who} {verb} {whom} since {since}"
-    keeps = "keeps their links busy" if len(causes) == 1 else "keep their links busy"
-    return f"{who} slowed {whom} and still {keeps}, since {since}"
+        return f"{who} {'slows' if one else 'slow'} {whom} since {since}"
+    return f"{who} slowed {whom} and still {'keeps' if one else 'keep'} their links busy, since {since}"
 
 
 def detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float]) -> str:
@@ -201,7 +204,7 @@ def detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[fl
     ]
     total, low, high = node_hours_lost
     parts.append(
-        f"The slow jobs lost {total:.2g} node-hours (95 %: {low:.2g} to {high:.2g}). That is traffic and time, not proof."
+        f"The slow jobs lost {total:.3g} node-hours (95 %: {low:.3g} to {high:.3g}). That is traffic and time, not proof."
     )
     return " ".join(parts)
 
@@ -215,6 +218,12 @@ def parts_of(named: Sequence[Mapping[int, float | None]], weights: Sequence[floa
             held = made.get(cause)
             made[cause] = held if part is None else (held or 0.0) + part * weight / total
     return dict(sorted(made.items(), key=lambda one: (-(one[1] or 0.0), one[0])))
+
+
+def causes_of(parts: Mapping[int, float | None], victims: Collection[int]) -> list[int]:
+    """Which of the jobs with these parts (the largest first) are causes of the whole: with `LEAST_PART` at least, and not slowed themselves; one always."""
+    others = [pk for pk in parts if pk not in victims] or list(parts)
+    return [pk for pk in others if pk == others[0] or parts[pk] is None or (parts[pk] or 0.0) >= LEAST_PART]
 
 
 def moment(at_s: float) -> datetime:

@@ -48,7 +48,7 @@ LEAST_SLOWER = 0.05
 INTERVAL = (0.05, 0.95)
 
 
-class LostElsewhere(TypedDict):
+class AlternativeLostTime(TypedDict):
     """Seconds that the job would have lost: the median of the seeds, and the interval (90 %)."""
 
     median_s: float
@@ -64,7 +64,7 @@ class Alternative(TypedDict):
     routing: str
     time_s: list[float]
     mean_latency_ns: list[float | None]
-    lost: LostElsewhere | None
+    lost: AlternativeLostTime | None
 
 
 class BackgroundLoad(TypedDict):
@@ -257,7 +257,7 @@ def _lost_elsewhere(
     simulated: Sequence[Sequence[Simulated]],
     alone_s: Sequence[float],
     lost_s: float | None,
-) -> list[LostElsewhere | None]:
+) -> list[AlternativeLostTime | None]:
     """What each variant would have lost, by seeds."""
     first = (AS_IT_WAS, asked.routings[0])
     if lost_s is None or first not in chosen:
@@ -266,7 +266,7 @@ def _lost_elsewhere(
     there = np.array([one.time_s for one in simulated[chosen.index(first)]]) - alone
     if np.median(there) < LEAST_SLOWER * np.median(alone):
         return [None] * len(chosen)
-    made: list[LostElsewhere | None] = []
+    made: list[AlternativeLostTime | None] = []
     for runs in simulated:
         share = np.maximum(np.array([one.time_s for one in runs]) - alone, 0.0) / np.median(there)
         low, median, high = (float(lost_s * np.quantile(share, q)) for q in (INTERVAL[0], 0.5, INTERVAL[1]))

@@ -15,6 +15,7 @@ class PyFlitwatchAgent(PythonPackage):
     depends_on("py-confluent-kafka@2.10:", type=("build", "run"))
     depends_on("py-flitwatch-core@0.1.0", type=("build", "run"))
     depends_on("py-google-re2@1.1.20251105:", type=("build", "run"))
+    depends_on("py-httptools@0.6:", type=("build", "run"))
     depends_on("py-httpx@0.28:", type=("build", "run"))
     depends_on("py-numpy@2.2:", type=("build", "run"))
     depends_on("py-orjson@3.10:", type=("build", "run"))
@@ -23,4 +24,5 @@ class PyFlitwatchAgent(PythonPackage):
     depends_on("py-pydantic@2.11:", type=("build", "run"))
     depends_on("py-pyyaml@6:", type=("build", "run"))
     depends_on("py-rich@14:", type=("build", "run"))
+    depends_on("py-uvicorn@0.34:", type=("build", "run"))
     depends_on("py-zstandard@0.23:", type=("build", "run"))

@@ -117,9 +117,9 @@ async def _asked(
     state: Literal["open", "over", "withdrawn"] | None,
     from_s: float | None,
     to_s: float | None,
-) -> shown.Asked:
+) -> shown.IncidentFilter:
     fabric_id = None if not fabric else (await fabrics.head(conn, fabric)).fabric_id
-    return shown.Asked(fabric_id, None, job or None, user or None, state, from_s, to_s, names.for_database())
+    return shown.IncidentFilter(fabric_id, None, job or None, user or None, state, from_s, to_s, names.for_database())
 
 
 def head(row: IncidentHead, names: Names) -> schemas.IncidentHead:

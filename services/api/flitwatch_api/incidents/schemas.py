@@ -9,8 +9,15 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from flitwatch_api.explanation.schemas import CarryingLink, Remedy, SlowJob
 
+#: What steers a terminal, letters of no width, and marks that turn the direction of text are refused.
 NoteText = Annotated[
-    str, StringConstraints(min_length=1, max_length=2000, strip_whitespace=True, pattern=r"^[^\x00]*$")
+    str,
+    StringConstraints(
+        min_length=1,
+        max_length=2000,
+        strip_whitespace=True,
+        pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]*$",
+    ),
 ]
 
 

@@ -10,6 +10,7 @@ import click
 
 from flitwatch.console import Moment, database_options, emit, fail, json_option
 from flitwatch.rest import Place, api_options, asking, place
+from flitwatch.tables import clean
 
 if TYPE_CHECKING:
     from flitwatch_client import models
@@ -89,7 +90,7 @@ def _listed(
     with database(db_url, ephemeral) as url, connect(url, role="reader") as conn:
         fabric = asked.pop("fabric")
         fabric_id = None if fabric is None else get(conn, fabric).fabric_id
-        return shown.heads(conn, shown.Asked(fabric_id, from_s=from_s, to_s=to_s, **asked), limit)
+        return shown.heads(conn, shown.IncidentFilter(fabric_id, from_s=from_s, to_s=to_s, **asked), limit)
 
 
 def _read(db_url: str | None, ephemeral: bool, incident_id: int) -> IncidentDetail:
@@ -109,25 +110,33 @@ def _read(db_url: str | None, ephemeral: bool, incident_id: int) -> IncidentDeta
 def line(head: Head) -> str:
     """An incident as a line."""
     simulated = " (simulated)" if head["simulated"] else ""
-    return f"{head['incident_id']}  {head['state']}  {head['fabric']}{simulated}: {head['title']}; {_hours(head)}"
+    began = head["began"] if isinstance(head["began"], datetime) else datetime.fromisoformat(head["began"])
+    day = began.astimezone(UTC).date()
+    return f"{head['incident_id']}  {day}  {head['state']}  {clean(head['fabric'])}{simulated}: {head['title']}; {_hours(head)}"
 
 
 def detail_lines(one: Detail) -> list[str]:
     """An incident for a person."""
     told = [line(one), one["detail"]]
-    told += [f"cause: job {cause['job_id']}, {cause['user'] or 'unknown user'}, {cause['name'] or 'no name'}" for cause in one["causes"]]  # fmt: skip
+    told += [f"cause: job {cause['job_id']}, {clean(cause['user'] or 'unknown user')}, {clean(cause['name'] or 'no name')}" for cause in one["causes"]]  # fmt: skip
     for slowed in one["victims"]:
-        until = "now" if slowed["until"] is None else _clock(slowed["until"])
+        until = (
+            _clock(slowed["until"])
+            if slowed["until"] is not None
+            else "now"
+            if slowed["state"] == "RUNNING"
+            else "its end"
+        )
         lost = f"{slowed['lost_s']:.0f} s lost (95 %: {slowed['lost_low_s']:.0f} to {slowed['lost_high_s']:.0f})"
         told.append(f"slowed: job {slowed['job_id']}, {round((slowed['factor'] - 1) * 100)} % slower from {_clock(slowed['since'])} to {until}, {lost}")  # fmt: skip
     told += [f"help: {remedy['text']}" for remedy in one["remedies"]]
-    told += [f"done: {note['text']} ({note['author']}, {_clock(note['at'])})" for note in one["notes"]]
+    told += [f"done: {clean(note['text'])} ({clean(note['author'])}, {_clock(note['at'])})" for note in one["notes"]]
     return told
 
 
 def _hours(head: Head) -> str:
     low, high = head["node_hours_low"], head["node_hours_high"]
-    return f"{head['node_hours']:.2g} node-hours lost (95 %: {low:.2g} to {high:.2g})"
+    return f"{head['node_hours']:.3g} node-hours lost (95 %: {low:.3g} to {high:.3g})"
 
 
 def _clock(moment: datetime | str) -> str:

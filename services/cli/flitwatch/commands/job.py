@@ -104,9 +104,10 @@ def _filed(page: str, out: Path) -> str:
 def lines(made: Explanation | models.Explanation) -> list[str]:
     """An explanation for a person."""
     simulated = " (simulated)" if made["simulated"] else ""
-    told = [f"job {made['job_id']}{simulated}: {made['title']}", made["detail"]]
-    for sentence in made["chain"]:
-        told.append(f"{sentence['part']}: {sentence['text']}")
+    # What it cost others comes before whether it is slow itself.
+    cost = [f"{one['part']}: {one['text']}" for one in made["chain"] if one["part"] == "slowed"]
+    told = [*cost, f"job {made['job_id']}{simulated}: {made['title']}", made["detail"]]
+    told += [f"{one['part']}: {one['text']}" for one in made["chain"] if one["part"] != "slowed"]
     for one in made["candidates"][:MOST_SHOWN]:
         if one["score"] > 0:
             who = f"{one['user'] or 'unknown user'}, {one['name'] or 'no name'}"

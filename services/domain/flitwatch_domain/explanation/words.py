@@ -35,7 +35,8 @@ def title(verdict: str, found: Slowdown | None, onset_s: float | None, named: Se
     factor = f"{round((found.factor - 1) * 100)} % slower"
     over = "" if found.end_s is None else f" until {clock(found.end_s)}"
     from_start = "from its first step" if found.first_step is not None else "than usual"
-    since = f"{factor} {from_start if found.from_start else f'since {clock(onset_s)}'}{over}"
+    begin = f"{factor} {from_start if found.from_start else f'since {clock(onset_s)}'}"
+    since = f"{begin}{over}"
     if verdict == "slows itself":
         return f"{since}; its own traffic fills the links that it waits for"
     if not named:
@@ -44,7 +45,8 @@ def title(verdict: str, found: Slowdown | None, onset_s: float | None, named: Se
     if len(named) == 1 and not found.from_start and first.change != "none":
         held = "" if first.job.nodes is None else f" on {first.job.nodes} nodes"
         did = f"started{held}" if first.change == "started" else "began to send more"
-        return f"{since}, when job {first.job.job_id} {did}"
+        when = f"{begin}, when job {first.job.job_id} {did}"
+        return f"{when},{over}" if over else when
     return f"{since}; {jobs([one.job.job_id for one in named])} fill{'s' if len(named) == 1 else ''} the links that it waits for"
 
 

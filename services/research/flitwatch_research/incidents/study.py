@@ -115,7 +115,7 @@ def _look_up(said: Outcome, keeper: Any, feed: Feed, truth: Truth, present: Sequ
     later_s = _now_s(feed) + LATER_S
     while update(keeper, later_s):
         later_s += ASKED_EVERY_S
-    heads = shown.heads(keeper, shown.Asked(from_s=feed.epoch_s, to_s=later_s), 100)
+    heads = shown.heads(keeper, shown.IncidentFilter(from_s=feed.epoch_s, to_s=later_s), 100)
     told = [one for one in heads if one["state"] != "withdrawn"]
     said.incidents = len(told)
     said.wrong |= {cause["job_id"] for one in told for cause in one["causes"] if not truth.causes(cause["user"] or "")}

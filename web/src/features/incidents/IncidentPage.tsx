@@ -134,7 +134,9 @@ function Body({ told, ratioWord, now }: { told: IncidentDetail; ratioWord: strin
                   <CarryingLinks fabric={told.fabric} links={told.links} since={since} jobs={jobs} most={MOST_LINKS} />
                 </div>
               ) : (
-                <p className="muted card-note">No link of the slowed jobs stalled more than before.</p>
+                <p className="muted card-note">
+                  Which links is unknown: their ports were not counted, or no longer kept, when this was looked at.
+                </p>
               )}
             </Part>
           )}
