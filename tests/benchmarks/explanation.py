@@ -1,6 +1,6 @@
-"""How often an explanation names who was planted, over drawn incidents of many machines: `python -m benchmarks.explanation [--seeds 4 5 6] [--days 12]` (in tests/).
+"""Milliseconds of an explanation of a slow job on 3,264 routers: `python -m benchmarks.explanation [--groups 34] [--jobs 80]` (in tests/).
 
-Prints one JSON object: incidents that were felt (by counterfactual), shares named rightly, wrong ones, quiet answers, and the time of an answer in ms.
+Prints one JSON object: the whole answer, the same without the division among jobs, and the division alone, p50 and p95 of answers in turn.
 """
 
 from __future__ import annotations
@@ -8,59 +8,116 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections.abc import Callable
+from typing import Any
+from unittest import mock
 
 import numpy as np
-from integration.incidents import Told, World, draws, is_felt, score
 from support.databases import server_folder
 
 from flitwatch_db import connect
+from flitwatch_db.counters import store as counters
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import flow
+from flitwatch_db.jobs import store as jobs
 from flitwatch_db.jobs.explanation import explain
 from flitwatch_db.migrations import migrate
+from flitwatch_db.runs import store as runs
+from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.generators import dragonfly
+from flitwatch_domain.jobs import Job
+from flitwatch_domain.runs import Run, RunStep
 from flitwatch_ops.embedded import Embedded
 
+BEGIN_S = 1_790_000_000 // 3600 * 3600
+MINUTES, ONSET, ANSWERS = 30, 15, 30
+STEP_S = 20.0
 
-def one_machine(seed: int, days: int, nics: bool) -> tuple[list[Told], list[float]]:
-    """Every felt incident and quiet day of a machine, and milliseconds of answers about them."""
-    server = Embedded(server_folder(), durable=False)
-    server.start()
-    try:
-        migrate(server.url)
-        world = World(server.url, seed, nics)
-        drawn = [*(one for one in draws(seed, days, quiet=False) if is_felt(one, seed)), *draws(seed, days, quiet=True)]
-        told = [answer for draw in drawn for answer in world.day(draw)]
-        took = []
-        with connect(server.url, role="reader") as conn:
-            for one in told:
-                for _ in range(5):
-                    began = time.perf_counter()
-                    explain(conn, one.answer["job_id"], "drawn", one.answer["as_of"].timestamp())
-                    took.append(1000 * (time.perf_counter() - began))
-        return told, took
-    finally:
-        server.destroy()
+
+def fill(url: str, groups: int, count: int) -> None:
+    """A machine whose job 1 is slow from minute `ONSET` on, when job 2 starts: random traffic, for times alone."""
+    fabric = dragonfly(groups)
+    rng = np.random.default_rng(1)
+    routers, ends = len(fabric.routers), len(fabric.endpoints)
+    with connect(url, role="writer") as conn:
+        fabric_id = fabrics.save(conn, fabric)
+        order, size = rng.permutation(ends), ends // count
+        rows = [
+            Job("c", str(n + 1), "RUNNING", user=f"u{n}", start_s=BEGIN_S + (60.0 * ONSET if n == 1 else -3600.0), nodes=size, simulated=True,
+                node_list=",".join(fabric.endpoints.node[one] for one in np.sort(order[n * size : (n + 1) * size])))
+            for n in range(count)
+        ]  # fmt: skip
+        jobs.upsert(conn, rows, fabric_id)
+        for minute in range(MINUTES):
+            at, busy = BEGIN_S + 60 * minute + 30, 4.0 if minute >= ONSET else 1.0
+            values = np.full((routers, len(ROUTER_COLUMNS)), np.nan)
+            for flits, stalls in LINK_CLASS_COLUMNS.values():
+                values[:, ROUTER_COLUMNS.index(flits)] = rng.uniform(1e9, 2e9, routers)
+                values[:, ROUTER_COLUMNS.index(stalls)] = busy * rng.uniform(1e8, 1e9, routers)
+            cards = np.full((ends, len(ENDPOINT_COLUMNS)), np.nan)
+            cards[:, :2] = rng.uniform(1e9, 2e9, (ends, 2))
+            if minute >= ONSET:
+                cards[order[size : 2 * size], :2] *= 20
+            batch = counters.Batch(routers=_rows(fabric_id, at, values), endpoints=_rows(fabric_id, at, cards))
+            counters.write_batch(conn, batch)
+            conn.commit()
+        for number in range(5):
+            slow = [STEP_S * (1.6 if number == 4 and STEP_S * n >= 60 * ONSET else 1.0) for n in range(80)]
+            run = Run(
+                f"r{number}",
+                "app",
+                "1" if number == 4 else None,
+                BEGIN_S - (0 if number == 4 else 9e4 - 2e3 * number),
+                (0,),
+                simulated=True,
+            )
+            steps = [RunStep(n, np.array([round(one * 1e9) + n], np.int64)) for n, one in enumerate(slow)]
+            runs.upsert_steps(conn, runs.upsert_run(conn, run), steps)
+        conn.commit()
+
+
+def _rows(fabric_id: int, at_s: int, values: np.ndarray) -> counters.Rows:
+    n = len(values)
+    return counters.Rows(np.full(n, fabric_id, np.int32), np.arange(n, dtype=np.int32), np.full(n, at_s), np.ones(n, np.int32), np.full(n, 60.0), values)  # fmt: skip
+
+
+def timed(work: Callable[[], Any]) -> float:
+    """Milliseconds of one call."""
+    begun = time.perf_counter()
+    work()
+    return 1000 * (time.perf_counter() - begun)
 
 
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[4, 5, 6, 7])
-    parser.add_argument("--days", type=int, default=12)
-    parser.add_argument("--no-nics", action="store_true")
+    parser.add_argument("--groups", type=int, default=34)
+    parser.add_argument("--jobs", type=int, default=80)
     given = parser.parse_args()
-    told, took = [], []
-    for seed in given.seeds:
-        some, times = one_machine(seed, given.days, not given.no_nics)
-        told, took = told + some, took + times
-    low, high = np.quantile(took, [0.5, 0.95])
+    server = Embedded(server_folder(), durable=False)
+    server.start()
+    try:
+        migrate(server.url)
+        fill(server.url, given.groups, given.jobs)
+        now_s = BEGIN_S + 60.0 * (MINUTES - 3)
+        with connect(server.url, role="reader", autocommit=True) as conn:
+            told = explain(conn, "1", "c", now_s)
+            whole, without = [], []
+            for _ in range(ANSWERS):
+                whole.append(timed(lambda: explain(conn, "1", "c", now_s)))
+                with mock.patch.object(flow, "of_job", lambda *_: flow._nothing("not asked")):
+                    without.append(timed(lambda: explain(conn, "1", "c", now_s)))
+    finally:
+        server.destroy()
+    figures = {name: [round(float(np.quantile(took, q)), 1) for q in (0.5, 0.95)] for name, took in (("answer_ms", whole), ("without_flow_ms", without))}  # fmt: skip
     print(
         json.dumps(
             {
-                "seeds": given.seeds,
-                "days": given.days,
-                "nics": not given.no_nics,
-                **score(told),
-                "answer_ms_p50": round(float(low), 1),
-                "answer_ms_p95": round(float(high), 1),
+                "routers": 96 * given.groups,
+                "jobs": given.jobs,
+                "verdict": told["verdict"],
+                "flow": told["flow"] is not None,
+                **figures,
             }
         )
     )

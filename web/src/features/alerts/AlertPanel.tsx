@@ -236,6 +236,9 @@ function words(value: unknown): string {
         : String(Number(value.toPrecision(4)));
   if (typeof value === "string" || typeof value === "boolean") return String(value);
   if (Array.isArray(value)) return value.map(words).join(", ") || "none";
+  // A job's explanation is read as its sentences.
+  if ("chain" in value && Array.isArray(value.chain))
+    return (value.chain as { text: string }[]).map(({ text }) => text).join(" ");
   return JSON.stringify(value);
 }
 
