@@ -1,7 +1,6 @@
 """Incidents drawn from the cluster twin, written into a real database as its producers' records would be, and explained.
 
 One machine, many days: on each an instrumented run begins, and on some of them a planted job starts beside it. Only the scoring here knows which.
-`python -m benchmarks.explanation` (in tests/) runs many and prints figures.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from flitwatch_db.jobs.incident import incident
 from flitwatch_domain.alerts import Rule, Sample
 
 pytestmark = [pytest.mark.integration, pytest.mark.system("numeric")]
-#: One of the seeds that the thresholds were chosen on (1, 3, 4, 7 and 8): this keeps what they reach; `benchmarks.explanation` checks others.
+#: One of the seeds that the thresholds were chosen on (1, 3, 4, 7 and 8): this keeps what they reach; `flitwatch study incidents` asks on others.
 SEED, INCIDENTS, QUIET = 8, 5, 3
 #: Seeds on which no threshold was chosen, and how many quiet stretches of 25 minutes are looked at.
 OTHER_SEEDS = (11, *(pytest.param(seed, marks=pytest.mark.system("numeric")) for seed in (12, 13)))
