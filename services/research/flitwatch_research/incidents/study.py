@@ -270,7 +270,7 @@ def figures(said: Sequence[Outcome]) -> Figures:
         "named_wrong": _share(sum(bool(one.wrong) for one in said), len(said)),
         "cannot_tell": _share(sum(one.final == "cannot tell" for one in felt), len(felt)),
         "first_named_s": {"median": float(np.median(first)), "p90": float(np.quantile(first, 0.9))} if first else None,
-        "named_within_60_s": _share(sum(one <= SOON_S for one in first), len(felt)),
+        "named_within_60_s": _share(sum(one <= SOON_S for one in first), len(felt) if held else 0),
         "named_share_of_duration": _share(sum(held), len(held)),
         "lost_s_error": float(np.median(errors)) if errors else None,
         "kept_share_of_life": _share(sum(sum(one.kept) for one in felt), sum(len(one.kept) for one in felt)),
