@@ -237,7 +237,7 @@ function words(value: unknown): string {
   if (typeof value === "string" || typeof value === "boolean") return String(value);
   if (Array.isArray(value)) return value.map(words).join(", ") || "none";
   // A job's explanation is read as its sentences.
-  if ("chain" in value && Array.isArray(value.chain))
+  if (typeof value === "object" && "chain" in value && Array.isArray(value.chain))
     return (value.chain as { text: string }[]).map(({ text }) => text).join(" ");
   return JSON.stringify(value);
 }
