@@ -135,10 +135,6 @@ class CountedRoutes:
             self._ways[key] = made
         return made
 
-    def weight(self, router: Ints) -> Floats:
-        """The part of a job's traffic that each place sees, (places,), as if all its nodes (a router each) sent alike."""
-        return self.way(router).weight
-
     def _made_way(self, router: Ints) -> _Way:
         alike = JobTraffic(router, np.ones(len(router)), np.ones(len(router)))
         counted = self.places.links
