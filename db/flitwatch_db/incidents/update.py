@@ -47,17 +47,19 @@ def update(conn: Conn, now_s: float, beat: Callable[[], object] = lambda: None, 
     changed: set[int] = set()
     store.judge_again(conn, heard)
     before = {number: _said(conn, number) for number in _open(conn)}
-    for (fabric_id,) in conn.execute("SELECT fabric_id FROM fabric WHERE NOT timeless ORDER BY fabric_id").fetchall():
-        machine = explanation.fabric_of(conn, fabric_id)
+    numbers = conn.execute("SELECT fabric_id FROM fabric WHERE NOT timeless ORDER BY fabric_id").fetchall()
+    machines = {fabric_id: explanation.fabric_of(conn, fabric_id) for (fabric_id,) in numbers}
+    for fabric_id, machine in machines.items():
         for job in running_with_steps(conn, fabric_id, now_s):
             beat()
             with conn.transaction():
                 changed.update(_look(conn, job, machine, now_s, final=False))
     begun = time.monotonic()
-    for job in _ended(conn, now_s):
+    # A machine that came since is looked at in the next round.
+    for job in (one for one in _ended(conn, now_s) if one["fabric_id"] in machines):
         beat()
         with conn.transaction():
-            kept = _look(conn, job, explanation.fabric_of(conn, job["fabric_id"]), now_s, final=True)
+            kept = _look(conn, job, machines[job["fabric_id"]], now_s, final=True)
             changed.update(kept)
             # What is long over is never shown as if it went on.
             for incident_id in kept:

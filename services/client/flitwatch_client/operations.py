@@ -205,9 +205,9 @@ class Operations:
         """GET /api/v1/incident: The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
         return self._call("GET", "/api/v1/incident", {"fabric": fabric, "at": at})
 
-    def incidents(self, *, fabric: Any | None = None, job: Any | None = None, user: Any | None = None, state: Any | None = None, from_: Any | None = None, to: Any | None = None, limit: int | None = None, cursor: Any | None = None) -> models.IncidentList:
+    def incidents(self, *, limit: int | None = None, cursor: Any | None = None, fabric: Any | None = None, job: Any | None = None, user: Any | None = None, state: Any | None = None, from_: Any | None = None, to: Any | None = None) -> models.IncidentList:
         """GET /api/v1/incidents: Incidents, the newest first."""
-        return self._call("GET", "/api/v1/incidents", {"fabric": fabric, "job": job, "user": user, "state": state, "from": from_, "to": to, "limit": limit, "cursor": cursor})
+        return self._call("GET", "/api/v1/incidents", {"limit": limit, "cursor": cursor, "fabric": fabric, "job": job, "user": user, "state": state, "from": from_, "to": to})
 
     def incidents_export(self, *, fabric: Any | None = None, job: Any | None = None, user: Any | None = None, state: Any | None = None, from_: Any | None = None, to: Any | None = None) -> Any:
         """GET /api/v1/incidents/export: Incidents as a table (CSV), the newest first: at most 10,000."""

@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from flitwatch_api.answers import answer, shape
@@ -28,9 +28,7 @@ MOST_ROWS = 10_000
 COLUMNS = ("incident_id", "fabric", "state", "began", "ended", "title", "causes", "slowed", "lost_s", "node_hours", "node_hours_low", "node_hours_high", "simulated")  # fmt: skip
 
 
-@http.get("", response_model=schemas.IncidentList)
-async def incidents(
-    platform: ThePlatform,
+async def asked_incidents(
     conn: Reader,
     names: TheNames,
     fabric: Text = None,
@@ -39,11 +37,24 @@ async def incidents(
     state: Annotated[Literal["open", "over", "withdrawn"] | None, Query()] = None,
     from_: Annotated[Time | None, Query(alias="from", description="Not over before this.")] = None,
     to: Annotated[Time | None, Query(description="Begun before this.")] = None,
+) -> shown.IncidentFilter:
+    """Read which incidents a request asks for."""
+    fabric_id = None if not fabric else (await fabrics.head(conn, fabric)).fabric_id
+    return shown.IncidentFilter(fabric_id, None, job or None, user or None, state, from_, to, names.for_database())
+
+
+TheIncidents = Annotated[shown.IncidentFilter, Depends(asked_incidents)]
+
+
+@http.get("", response_model=schemas.IncidentList)
+async def incidents(
+    platform: ThePlatform,
+    names: TheNames,
+    asked: TheIncidents,
     limit: Limit = 100,
     cursor: CursorText = None,
 ) -> Response:
     """Incidents, the newest first."""
-    asked = await _asked(conn, names, fabric, job, user, state, from_, to)
     before = read_page_cursor(cursor)
     rows = await platform.in_thread("reader", lambda conn: shown.heads(conn, asked, limit + 1, before))
     items = [head(row, names) for row in rows[:limit]]
@@ -59,17 +70,10 @@ async def incidents(
 )
 async def export(
     platform: ThePlatform,
-    conn: Reader,
     names: TheNames,
-    fabric: Text = None,
-    job: Annotated[str | None, Query(max_length=60, description="Those that it caused or that slowed it.")] = None,
-    user: Annotated[str | None, Query(max_length=200, description="Those that a job of this user caused.")] = None,
-    state: Annotated[Literal["open", "over", "withdrawn"] | None, Query()] = None,
-    from_: Annotated[Time | None, Query(alias="from", description="Not over before this.")] = None,
-    to: Annotated[Time | None, Query(description="Begun before this.")] = None,
+    asked: TheIncidents,
 ) -> Response:
     """Incidents as a table (CSV), the newest first: at most 10,000."""
-    asked = await _asked(conn, names, fabric, job, user, state, from_, to)
     rows = await platform.in_thread("reader", lambda conn: shown.heads(conn, asked, MOST_ROWS))
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\n")
@@ -84,7 +88,6 @@ async def export(
 @http.get("/{incident_id}", response_model=schemas.IncidentDetail, name="incident_detail")
 async def detail(platform: ThePlatform, names: TheNames, incident_id: Id) -> Response:
     """One incident: causes, links, slowed jobs, minutes, alerts, and what was done. One that was found to be part of another leads there (308)."""
-
     made = await platform.in_thread("reader", lambda conn: shown.detail(conn, incident_id))
     if made is None:
         raise NotFound(f"there is no incident {incident_id}", advice="/api/v1/incidents lists them.")
@@ -106,20 +109,6 @@ async def add_note(request: Request, platform: ThePlatform, incident_id: Id, new
     told = answer(shape(schemas.IncidentNote, made))
     told.status_code = 201
     return told
-
-
-async def _asked(
-    conn: Reader,
-    names: Names,
-    fabric: str | None,
-    job: str | None,
-    user: str | None,
-    state: Literal["open", "over", "withdrawn"] | None,
-    from_s: float | None,
-    to_s: float | None,
-) -> shown.IncidentFilter:
-    fabric_id = None if not fabric else (await fabrics.head(conn, fabric)).fabric_id
-    return shown.IncidentFilter(fabric_id, None, job or None, user or None, state, from_s, to_s, names.for_database())
 
 
 def head(row: IncidentHead, names: Names) -> schemas.IncidentHead:

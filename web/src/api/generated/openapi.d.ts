@@ -13224,6 +13224,10 @@ export interface operations {
     incidents: {
         parameters: {
             query?: {
+                /** @description Most items in the answer. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string | null;
                 fabric?: string | null;
                 /** @description Those that it caused or that slowed it. */
                 job?: string | null;
@@ -13234,10 +13238,6 @@ export interface operations {
                 from?: string | null;
                 /** @description Begun before this. */
                 to?: string | null;
-                /** @description Most items in the answer. */
-                limit?: number;
-                /** @description `next_cursor` of the page before. */
-                cursor?: string | null;
             };
             header?: never;
             path?: never;
