@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import psycopg
 
+from flitwatch_db.jobs.arrays import settled
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job
@@ -100,7 +101,7 @@ _LATE = """
 
 
 def upsert(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None) -> list[int]:
-    """Store jobs with their steps and nodes, and give them the runs that came before them; return the `job_pk` of each.
+    """Store jobs with their steps and nodes, and give them the runs that came before them; return the `job_pk` of each that is stored as it came.
 
     Parameters
     ----------
@@ -116,7 +117,9 @@ def upsert(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | 
     """
     if not jobs:
         return []
-    last = {(job.cluster, job.job_id, job.restart): job for job in jobs}
+    last = settled(conn, {(job.cluster, job.job_id, job.restart): job for job in jobs})
+    if not last:
+        return []
     nodes = {key: _expand(job) for key, job in last.items()}
     rows = [
         {
@@ -133,7 +136,7 @@ def upsert(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | 
     _store_steps(conn, keys, last)
     _store_nodes(conn, {keys[key]: names for key, names in nodes.items()}, fabric_id)
     conn.execute(_LATE, {"ids": sorted({job_id for _, job_id, _ in keys}), "clocks": _CLOCKS_S})
-    return [keys[job.cluster, job.job_id, job.restart] for job in jobs]
+    return [keys[key] for job in jobs if (key := (job.cluster, job.job_id, job.restart)) in keys]
 
 
 def _renumber(conn: psycopg.Connection[Any], rows: str) -> None:

@@ -30,6 +30,7 @@ from flitwatch_domain.explanation.result import (
     Verdict,
 )
 from flitwatch_domain.explanation.slowdown import LEAST_RUNS, LEAST_SLOWDOWN, LEAST_STEPS, Basis, Slowdown, Steps
+from flitwatch_domain.jobs import FINAL_STATES
 
 Row = dict[str, Any]
 
@@ -88,7 +89,7 @@ def elapsed_factor(job: Row, past: PastRunTimes | None, now_s: float) -> float |
 
 def _end_is_lost(job: Row) -> bool:
     """Whether a job may be over, and no record says since when."""
-    return job["end_s"] is None and job["state"] == "UNKNOWN"
+    return job["end_s"] is None and (job["state"] == "UNKNOWN" or job["state"] in FINAL_STATES)
 
 
 def explanation(
