@@ -74,7 +74,11 @@ def read(
     if first is None:
         raise BadInput("is empty", where=where, advice="Expected the output of sacct --parsable2 or --json.")
     if first[1].lstrip().startswith(b"JobId="):
-        raise BadInput("is the text of scontrol show job", where=where, advice="Use scontrol show jobs --json, or sacct --parsable2.")
+        raise BadInput(
+            "is the text of scontrol show job",
+            where=where,
+            advice="Use scontrol show jobs --json, or sacct --parsable2.",
+        )
     delimiter, names, headed = _columns(first[1], f"{where}:{first[0]}", zone, columns)
     header = first[1].rstrip(b"\r\n") if headed else None
     rows = numbered if headed else chain([first], numbered)
