@@ -254,7 +254,7 @@ def _count(value: float | str, series: Series) -> int:
 
 def _wrong_unit(series: Series) -> _WrongUnit:
     return _WrongUnit(
-        f"values of this exporter are no multiples of {series.divide}: map the metric with the factor of its release"
+        f"not every value of this exporter is a multiple of {series.divide}: map the metric with the factor of its release"
     )
 
 
