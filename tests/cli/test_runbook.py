@@ -14,7 +14,9 @@ SOURCES = ("services", "db", "ingest", "web/src")
 def pieces(source: str) -> list[str]:
     """Fixed parts of a Python file's strings; %s, %d and {...} part them."""
     strings = [
-        node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        node.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
     return [part for text in strings for part in re.split(r"%[sdr]|%\.\d+f", text)]
 
