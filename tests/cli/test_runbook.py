@@ -22,7 +22,9 @@ def pieces(source: str) -> list[str]:
 
 
 def test_quoted_lines_are_those_of_the_program() -> None:
-    paths = [path for place in SOURCES for path in (ROOT / place).rglob("*") if path.suffix in (".py", ".lua", ".ts", ".tsx")]
+    paths = [
+        path for place in SOURCES for path in (ROOT / place).rglob("*") if path.suffix in (".py", ".lua", ".ts", ".tsx")
+    ]
     said = "\n".join(
         "\n".join(pieces(path.read_text())) if path.suffix == ".py" else " ".join(path.read_text().split())
         for path in paths
