@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from flitwatch_domain.errors import BadInput, BadRequest
-from flitwatch_domain.fabric import Fabric
+from flitwatch_domain.fabric import Fabric, cables
 from flitwatch_domain.importers import ibnetdiscover, interconnect, neighbours, slingshot, slingshot_template, ufm
 from flitwatch_domain.importers.text import numbered_lines, read_text
 
@@ -49,10 +50,12 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
     if format not in FORMATS:
         raise BadRequest(f"unknown fabric format {format!r}", advice=f"Choose one of {', '.join(FORMATS)}.")
     if Path(path).is_dir() and format in ("auto", "lldp"):
-        return _of_folder(Path(path), name or default_name(path))
-    text = read_text(path)
-    chosen = detect(text, str(path)) if format == "auto" else format
-    return _PARSERS[chosen](text, str(path), name or default_name(path))
+        found = _of_folder(Path(path), name or default_name(path))
+    else:
+        text = read_text(path)
+        chosen = detect(text, str(path)) if format == "auto" else format
+        found = _PARSERS[chosen](text, str(path), name or default_name(path))
+    return replace(found, warnings=(*found.warnings, *cables.warnings_of(found)))
 
 
 def _of_folder(folder: Path, name: str) -> Fabric:
