@@ -49,8 +49,8 @@ def require_columns(core: Any) -> None:
 require_columns(codec)
 
 #: port, array, three router columns, class part, endpoint place, endpoint column, scale, tiles, lane, the lane's array, the port's scale,
-#: nanoseconds of stall a count
-Cell = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int]
+#: nanoseconds of stall a count, bits at which the device's counter stops
+Cell = tuple[int, int, int, int, int, int, int, int, int, int, int, int, int, int, int]
 _NO_LANE = (-1, -1)
 
 
@@ -70,7 +70,7 @@ def chart_arrays(schema: RowSchema, claims: Claims) -> tuple[NDArray[np.int32], 
 
     Returns
     -------
-    cells : int32[n, 14]
+    cells : int32[n, 15]
         Distinct sets of destinations.
     cell_of : int32[c]
         The cell of each counter, -1: it is checked but feeds no column.
@@ -122,8 +122,8 @@ def _endpoint_cell(use: CounterUse, place: int) -> Cell | None:
     return -1, -1, -1, -1, -1, -1, place, column, int(use.kind.endpoint_scale), 0, *lane, *_of_port(use)
 
 
-def _of_port(use: CounterUse) -> tuple[int, int]:
-    return int(use.kind.port_scale), use.kind.stall_units
+def _of_port(use: CounterUse) -> tuple[int, int, int]:
+    return int(use.kind.port_scale), use.kind.stall_units, use.kind.bits
 
 
 def _lane(use: CounterUse) -> tuple[int, int]:

@@ -57,11 +57,11 @@ std::vector<AvroField> avro_of(const std::vector<AvroTuple>& tuples) {
 
 // Columns of a cell: port, array, three router columns, class part, place, endpoint column, scale, tiles, lane, lane
 // array, port scale, nanoseconds of stall.
-constexpr std::size_t kCellColumns = 14;
+constexpr std::size_t kCellColumns = 15;
 
 Chart chart_of(nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> cells,
                In<std::int32_t> cell_of, In<std::uint32_t> claim_of) {
-  if (cells.shape(1) != kCellColumns) throw std::invalid_argument("a cell has fourteen columns");
+  if (cells.shape(1) != kCellColumns) throw std::invalid_argument("a cell has fifteen columns");
   Chart chart{{}, copy(cell_of), copy(claim_of)};
   for (std::size_t i = 0; i < cells.shape(0); ++i) {
     const std::int32_t* c = cells.data() + i * kCellColumns;
@@ -74,7 +74,7 @@ Chart chart_of(nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::de
     }
     if (c[1] >= kPortArrays || c[5] > 1 || c[6] >= kEndpointPlaces || c[7] >= kEndpointColumns ||
         (c[6] >= 0 && c[7] < 0) || ((c[1] >= 0 || c[5] >= 0) && c[0] < 0 && c[0] != kOwnPort) || c[10] >= kLanes ||
-        c[11] >= kLaneArrays || (c[10] >= 0) != (c[11] >= 0) || c[12] < 1 || c[13] < 0 ||
+        c[11] >= kLaneArrays || (c[10] >= 0) != (c[11] >= 0) || c[12] < 1 || c[13] < 0 || c[14] < 0 || c[14] > 63 ||
         (c[13] > 0 && c[0] == -1 && c[2] >= 0))
       throw std::invalid_argument("a cell contradicts itself");
     cell.class_part = static_cast<std::int8_t>(c[5]);
@@ -86,6 +86,7 @@ Chart chart_of(nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::de
     cell.lane_array = static_cast<std::int8_t>(c[11]);
     cell.port_scale = c[12];
     cell.stall_ns = c[13];
+    cell.ceiling = c[14] > 0 ? (std::uint64_t{1} << c[14]) - 1 : 0;
     chart.cells.push_back(cell);
   }
   return chart;

@@ -35,6 +35,7 @@ std::uint32_t Engine::add_instance(std::uint32_t width, bool ordered, const Char
   instances_.push_back(Instance{chart, component, target, ordered, false, false, false, false, -1, History(width), {}});
   if (deltas_.size() < width) deltas_.resize(width);
   if (cell_sums_.size() < chart->cells.size()) cell_sums_.resize(chart->cells.size());
+  stopped_.resize(cell_sums_.size());
   join(index);
   return index;
 }
@@ -224,6 +225,7 @@ void Engine::restart(Instance& in, std::uint32_t index) {
   const Tally* tally = nullptr;
   if (in.ordered && in.tally >= 0 && take_deltas(h.values(h.size() - 1), held.front().values, deltas_.data()))
     tally = tallies_[static_cast<std::size_t>(in.tally)].get();
+  if (tally != nullptr) sum_cells(*tally, h.values(h.size() - 1), held.front().values);
   note(in, index, from, h.newest().time_us, GapReason::kClockBack, true, tally);
   h.clear();
   for (const Held& sample : held) insert_held(in, index, sample);

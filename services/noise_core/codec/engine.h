@@ -178,6 +178,7 @@ class Engine {
   void classify_segment(Instance& in, std::uint32_t index, int i);
   void take_back(Instance& in, std::uint32_t index, int i);
   void book(Instance& in, std::uint32_t index, int i, int sign);
+  void sum_cells(const Tally& tally, std::span<const std::uint64_t> before, std::span<const std::uint64_t> after);
   void count(const Instance& in, const Sample& sample, std::int64_t dt_us, int sign);
   void count_endpoints(const Instance& in, const Tally& tally, const Sample& sample, std::int64_t dt_us, int sign);
   void count_lanes(const Target& target, const Tally& tally, std::int64_t bucket, std::int64_t dt_us, int sign);
@@ -196,6 +197,7 @@ class Engine {
       open_;  // port bucket -> partition -> least offset it needs
   std::vector<std::uint64_t> deltas_;
   std::vector<std::int64_t> cell_sums_;
+  std::vector<std::uint8_t> stopped_;  // cells whose sum is unknown
 };
 
 }  // namespace flitwatch::codec

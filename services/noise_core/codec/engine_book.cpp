@@ -69,15 +69,22 @@ void Engine::book(Instance& in, std::uint32_t index, int i, int sign) {
       note(in, index, before, sample.time_us, GapReason::kReset, sign > 0, nullptr);
       break;
     case Effect::kSilence:
+      if (tally != nullptr) sum_cells(*tally, in.history.values(i - 1), in.history.values(i));
       note(in, index, before, sample.time_us, GapReason::kSilence, sign > 0, tally);
       break;
     case Effect::kCounted:
       if (tally != nullptr && !tally->empty() && in.target.counted()) {
-        tally->sum({deltas_.data(), in.history.width()}, cell_sums_.data());
+        sum_cells(*tally, in.history.values(i - 1), in.history.values(i));
         count(in, sample, sample.time_us - before.time_us, sign);
       }
       break;
   }
+}
+
+// What `deltas_`, which lead from `before` to `after`, come to by cell.
+void Engine::sum_cells(const Tally& tally, std::span<const std::uint64_t> before, std::span<const std::uint64_t> after) {
+  tally.sum({deltas_.data(), after.size()}, cell_sums_.data());
+  tally.find_stopped(before, after, stopped_.data());
 }
 
 void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us, int sign) {
@@ -105,6 +112,7 @@ void Engine::count(const Instance& in, const Sample& sample, std::int64_t dt_us,
     add_to(wiring.port_sums.time_us(row), sign * dt_us * tally.counted_ports());
   }
   for (const std::uint16_t c : tally.active()) {
+    if (stopped_[c]) continue;
     const Cell& cell = tally.cells()[c];
     const double rate = router >= 0 && cell.stall_ns != 0 ? wiring.port_rate(router, in.target.port_of(cell)) : 0;
     const std::optional<std::int64_t> counted = amount_of(cell, cell_sums_[c], cell.port_scale, rate);
@@ -146,6 +154,7 @@ void Engine::count_lanes(const Target& target, const Tally& tally, std::int64_t 
   sums.samples(row) += sign;
   if (tally.timed()) add_to(sums.time_us(row), sign * dt_us);
   for (const std::uint16_t c : tally.laned()) {
+    if (stopped_[c]) continue;
     const Cell& cell = tally.cells()[c];
     const std::optional<std::int64_t> amount = amount_of(cell, cell_sums_[c], cell.port_scale, rate);
     if (!amount) continue;
@@ -174,6 +183,7 @@ void Engine::count_endpoints(const Instance& in, const Tally& tally, const Sampl
         if (tally.timed()) add_to(sums.time_us(static_cast<std::size_t>(rows[place])), sign * dt_us);
       }
     }
+    if (stopped_[c]) continue;
     const double rate = cell.stall_ns != 0 ? in.target.wiring->endpoint_rate(endpoint) : 0;
     const std::optional<std::int64_t> amount = amount_of(cell, cell_sums_[c], cell.scale, rate);
     if (!amount) continue;
@@ -183,14 +193,14 @@ void Engine::count_endpoints(const Instance& in, const Tally& tally, const Sampl
   }
 }
 
-// `deltas_` holds what was counted meanwhile where `tally` is given.
+// `sum_cells` was told what was counted meanwhile where `tally` is given.
 void Engine::note(const Instance& in, std::uint32_t index, const Sample& from, std::int64_t to_us, GapReason reason,
                   bool put, const Tally* tally) {
   if (replaying_) return;
   GapNote gap{index, reason, put, from.time_us, to_us, {}, 0};
   if (tally != nullptr && put) {
-    tally->sum({deltas_.data(), in.history.width()}, cell_sums_.data());
     for (const std::uint16_t c : tally->active()) {
+      if (stopped_[c]) continue;
       const Cell& cell = tally->cells()[c];
       const Target& target = in.target;
       const bool switched = target.router >= 0;

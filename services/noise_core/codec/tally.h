@@ -34,6 +34,9 @@ struct Cell {
   // count.
   std::int16_t tiles = 0;
   std::int8_t lane = -1, lane_array = -1;  // of the instance's own port or endpoint
+  // The value at which the device's counter stops; 0: it goes on. What was counted between two samples of which one has
+  // it is unknown.
+  std::uint64_t ceiling = 0;
 };
 
 // A plan's counters by cell, before it is known which of them an instance may count.
@@ -67,6 +70,9 @@ class Tally {
   unsigned nics() const { return nics_; }
   // Sums deltas by cell; only the active cells of `sums` are written.
   void sum(std::span<const std::uint64_t> deltas, std::int64_t* sums) const;
+  // Says of every active cell whether one of its counters had stopped at its largest value before or after.
+  void find_stopped(std::span<const std::uint64_t> before, std::span<const std::uint64_t> after,
+                    std::uint8_t* stopped) const;
 
  private:
   struct Run {
@@ -77,7 +83,7 @@ class Tally {
   std::vector<Run> runs_;
   std::vector<std::uint16_t> active_, laned_;
   int tiles_ = 0, counted_ports_ = 0;
-  bool lone_column_ = false, lone_array_ = false, timed_ = false;
+  bool lone_column_ = false, lone_array_ = false, timed_ = false, stops_ = false;
   unsigned nics_ = 0;
 };
 

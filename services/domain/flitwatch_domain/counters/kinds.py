@@ -48,6 +48,8 @@ class CounterKind:
         Of a count that tells how long a port was stalled: nanoseconds on Ethernet, ticks of the device on InfiniBand; 0: it tells no time, or every port's are
         alike. It is booked as the data that the port could have sent meanwhile (`counters.units.stall_worth`), so that stalls over data is the time stalled over the
         time of sending (ADR 0047).
+    bits : int
+        A device's counter of so many bits stops at its largest value, and what it counts from then on is unknown; 0: it does not stop.
     """
 
     name: str
@@ -64,6 +66,7 @@ class CounterKind:
     lane_array: str | None = None
     port_scale: float = 1.0
     stall_units: int = 0
+    bits: int = 0
 
     @property
     def feeds(self) -> bool:
