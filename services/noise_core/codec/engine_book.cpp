@@ -82,7 +82,8 @@ void Engine::book(Instance& in, std::uint32_t index, int i, int sign) {
 }
 
 // What `deltas_`, which lead from `before` to `after`, come to by cell.
-void Engine::sum_cells(const Tally& tally, std::span<const std::uint64_t> before, std::span<const std::uint64_t> after) {
+void Engine::sum_cells(const Tally& tally, std::span<const std::uint64_t> before,
+                       std::span<const std::uint64_t> after) {
   tally.sum({deltas_.data(), after.size()}, cell_sums_.data());
   tally.find_stopped(before, after, stopped_.data());
 }
