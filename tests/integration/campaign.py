@@ -139,13 +139,17 @@ class Campaign:
         return row[0] if row else 0
 
     def fill_disk(self, place: Path) -> None:
-        """Leave no byte for a while, then give it back."""
+        """Leave no byte for a while and kill processes meanwhile, then give it back."""
         filler, second = place / "filler", self.feed.second
         with contextlib.suppress(OSError), open(filler, "wb") as file:
             for size in (1 << 30, 1 << 20, 1 << 12):
                 while os.statvfs(place).f_bavail * os.statvfs(place).f_frsize >= size:
                     os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, size)
-        self.feed_for(FULL_S)
+        for victim in ("writer", "api", "worker"):
+            self.feed_for(FULL_S / 4)
+            self.platform.kill(victim)
+            self.report.kills[victim] = self.report.kills.get(victim, 0) + 1
+        self.feed_for(FULL_S / 4)
         filler.unlink()
         self._recover(max(second, self.feed.second), set())
         self.report.disk_full += 1

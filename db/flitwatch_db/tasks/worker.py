@@ -35,8 +35,6 @@ RECONNECT_S = 1.0
 SHUTDOWN_S = 10.0
 #: A signal to a service often goes to all its processes; a task that it ended first waits so long for the worker's own.
 SAME_SIGNAL_S = 1.0
-#: Runs also by itself, beside the tasks of the workers that serve its queue.
-MAINTENANCE = "db.maintain"
 _RECOVERY_LOCK = 7205759403792800
 
 
@@ -106,7 +104,7 @@ class Worker:
         self.stalled_after_s = stalled_after_s
         self.periodic = dict(periodic or {})
         self.services = dict(services or {})
-        if MAINTENANCE in self.handlers:
+        if table.MAINTENANCE in self.handlers:
             self.services["upkeep"] = upkeep.run
         self.heartbeat = heartbeat or Heartbeat()
         self.limits = limits or Limits()
