@@ -362,6 +362,7 @@ class Writer:
             return
         with self.measures.stage("prepare"):
             batch = self._memory.take(everything)
+            batch.epochs = self.assigned.epochs(self._memory.topics)
         if batch.empty:
             return
         self._pipeline.send(batch)
@@ -401,7 +402,7 @@ class Writer:
 
     def _let_go(self, names: set[str]) -> None:
         """Topics that are another writer's from now on: write what is held of them, forget them."""
-        held = names & ({place.topic for place in self._memory.marks} | self._memory.feeds.keys())
+        held = names & self._memory.topics
         if not held:
             return
         if self.replaying:

@@ -26,6 +26,7 @@ from flitwatch_api.shared_answers import SharedAnswers
 from flitwatch_api.worker_threads import WorkerThreads
 from flitwatch_db import async_pool, connect
 from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.deadlines import STILL_S
 from flitwatch_db.core.disk import disk_of
 from flitwatch_domain.errors import Unavailable
 
@@ -155,6 +156,7 @@ class Platform:
                     role=role,
                     application="flitwatch api",
                     statement_s=self._statement_s,
+                    still_s=STILL_S,
                     connect_s=self.settings.api_connect_timeout_s,
                 )
             except Unavailable as problem:
