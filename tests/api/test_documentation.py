@@ -11,10 +11,21 @@ from pathlib import Path
 import pytest
 
 from api.conftest import Served
+from flitwatch_api.people import login_limiter as limiter
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
 PLATFORM = "http://127.0.0.1:8765"
+
+
+def test_the_limits_of_logins_are_those_of_the_program() -> None:
+    said = " ".join((ROOT / "docs" / "sysadmin.md").read_text().split())
+    assert (
+        f"log-ins: {limiter.PAIR_BURST} at once for a name from an address, then one every {limiter.PAIR_EVERY_S:g} s;"
+        f" {limiter.ADDRESS_BURST} from an address and {limiter.NAME_BURST} for a name, then one every {limiter.ADDRESS_EVERY_S:g} s;"
+        f" {limiter.KNOWN_BURST} from a browser in which the account was before, then one every {limiter.KNOWN_EVERY_S:g} s"
+    ) in said
+    assert limiter.NAME_EVERY_S == limiter.ADDRESS_EVERY_S
 
 
 def blocks(page: Path, language: str) -> list[str]:
