@@ -36,6 +36,7 @@ NO_NOUNS = {
     "refused",
     "rejected",
     "restored",
+    "served",
     "shown",
     "simulated",
     "too",

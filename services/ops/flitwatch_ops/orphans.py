@@ -26,6 +26,7 @@ class KeptState(TypedDict, total=False):
     """What is read of the state file; nothing is sure of a file that somebody else may have written."""
 
     stack: str
+    twin: str
     processes: Sequence[_Process]
 
 

@@ -67,8 +67,9 @@ def _end_what_is_left(as_json: bool) -> None:
         emit({"stopped": False, "message": "nothing runs here"}, as_json)
         _say_what_goes_on("embedded")
         return
-    stack = state_of(home())["stack"]
-    for server in reversed(servers(stack)):
+    state = state_of(home())
+    stack = state["stack"]
+    for server in reversed(servers(stack, state.get("twin", "none"))):
         # Whoever stops a server must hold it.
         server.ensure()
         server.stop()
