@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import signal
 import time
@@ -52,10 +51,11 @@ def _named(pid: int) -> str:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return str(pid)
-    # Options may hold passwords.
-    own = words[words.index("flitwatch.main") + 1 :] if "flitwatch.main" in words else [Path(words[0]).name, *words[1:]]
-    said = " ".join(itertools.takewhile(lambda word: word and not word.startswith("-"), own))
-    return f"{pid} ({said[:60]})"
+    names = [Path(word).name for word in words]
+    begin = next((at for at, name in enumerate(names) if name in ("flitwatch", "flitwatch.main")), None)
+    # No more than the command's name: arguments may hold passwords.
+    shown = names[:1] if begin is None else [word for word in names[begin : begin + 3] if not word.startswith("-")]
+    return f"{pid} ({' '.join(shown)})"
 
 
 def _end_what_is_left(as_json: bool) -> None:
