@@ -76,7 +76,10 @@ def test_a_full_disk_and_kills_meanwhile_cost_nothing_but_time(platform: Platfor
     feed.begin()
 
     def read_only() -> str | None:
-        said: str | None = httpx.get(f"{state['url']}readyz").json()["read_only"]
+        try:
+            said: str | None = httpx.get(f"{state['url']}readyz", timeout=60).json()["read_only"]
+        except (httpx.HTTPError, KeyError):
+            return "the API does not answer, or is not ready"
         return said
 
     def found() -> dict:
