@@ -20,13 +20,14 @@ PICTURE = re.compile(r"!\[([^\]]*)\]\(([^)]*screenshots/[^)]+)\)")
 
 
 def on_config(config: Any) -> Any:
-    """A folder in the navigation stands for its pages."""
+    """Replace a folder in the navigation with its pages, its index first."""
     docs = Path(config["docs_dir"])
     for section in config["nav"]:
         for entry in [entry for part in section.values() if isinstance(part, list) for entry in part]:
             for title, place in entry.items():
                 if place.endswith("/"):
-                    entry[title] = [path.relative_to(docs).as_posix() for path in sorted((docs / place).glob("*.md"))]
+                    pages = sorted((docs / place).glob("*.md"), key=lambda page: (page.name != "README.md", page.name))
+                    entry[title] = [page.relative_to(docs).as_posix() for page in pages]
     return config
 
 

@@ -2,6 +2,8 @@
 
 Help texts are checked where they are printed, in docs/commands.md, and descriptions of the API in docs/contracts/openapi.json. Messages are the strings
 of the Python sources that hold a blank; docstrings and queries are none.
+
+`python tests/prose.py figures` prints how each guide reads: words a paragraph, the longest sentence, and headings in a thousand words.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
 #: Code is not prose.
@@ -58,6 +60,33 @@ def messages(source: str) -> str:
     return "\n".join(lines)
 
 
+class Figures(NamedTuple):
+    """How a page reads: mean words of a paragraph, words of the longest sentence with its beginning, headings in a thousand words."""
+
+    paragraph: float
+    longest: int
+    sentence: str
+    headings: float
+
+
+def paragraphs(text: str) -> list[str]:
+    """Paragraphs and items of a page, without code, tables, headings and addresses of links."""
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", prose(FENCED.sub("\n", text)))
+    lines = [re.sub(r"^\s*(?:[-*]|\d+\.)\s+", "\n\n", line) for line in text.splitlines()]
+    kept = ["" if re.match(r"\s*(\||#|!!!)", line) else line for line in lines]
+    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", "\n".join(kept)) if part.strip()]
+
+
+def figures(text: str) -> Figures:
+    """The figures of a page."""
+    found = paragraphs(text)
+    sentences = [one for part in found for one in re.split(r"(?<=[.!?:])\s+", part)]
+    longest = max(sentences, key=lambda one: len(one.split()))
+    words = [len(part.split()) for part in found]
+    headings = len(re.findall(r"^#+ ", FENCED.sub("", text), re.MULTILINE))
+    return Figures(sum(words) / len(words), len(longest.split()), longest[:60], 1000 * headings / sum(words))
+
+
 def files(chosen: dict[str, Any]) -> list[Path]:
     left_out = {ROOT / name for name in chosen["left_out"]}
     return sorted({path for name in chosen["files"] + chosen["messages"] for path in ROOT.glob(name)} - left_out)
@@ -70,6 +99,13 @@ def text(path: Path) -> str:
 
 def main() -> int:
     chosen = settings()
+    if sys.argv[1:] == ["figures"]:
+        for name in chosen["guides"]:
+            page = figures((ROOT / name).read_text())
+            print(
+                f"{name}: {page.paragraph:.0f} words a paragraph, longest sentence {page.longest} ({page.sentence!r}), {page.headings:.0f} headings in 1,000 words"
+            )
+        return 0
     found = [
         f"{path.relative_to(ROOT)}:{line}" for path in files(chosen) for line in findings(text(path), chosen["rule"])
     ]

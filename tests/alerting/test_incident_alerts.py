@@ -56,7 +56,7 @@ def test_it_fires_once_names_the_cause_and_ends_with_the_incident(embedded_db: s
             if job == "1":
                 # It goes on while the cause does, and says so.
                 assert lived(conn, rule, 760) == []
-                assert "still keeps their links busy" in alerts.alert(conn, number)["summary"]
+                assert "still keeps its links busy" in alerts.alert(conn, number)["summary"]
         assert lived(conn, rule, 1100) == [number]
         assert alerts.alert(conn, number)["phase"] == "resolved"
         found = shown.detail(conn, head["incident_id"])

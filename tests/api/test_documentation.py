@@ -19,12 +19,13 @@ PLATFORM = "http://127.0.0.1:8765"
 
 
 def test_the_limits_of_logins_are_those_of_the_program() -> None:
-    said = " ".join((ROOT / "docs" / "sysadmin.md").read_text().split())
-    assert (
-        f"log-ins: {limiter.PAIR_BURST} at once for a name from an address, then one every {limiter.PAIR_EVERY_S:g} s;"
-        f" {limiter.ADDRESS_BURST} from an address and {limiter.NAME_BURST} for a name, then one every {limiter.ADDRESS_EVERY_S:g} s;"
-        f" {limiter.KNOWN_BURST} from a browser in which the account was before, then one every {limiter.KNOWN_EVERY_S:g} s"
-    ) in said
+    said = (ROOT / "docs" / "accounts.md").read_text()
+    pair = f"{limiter.PAIR_BURST} at once, then one every {limiter.PAIR_EVERY_S:g} s"
+    each = f"{limiter.ADDRESS_BURST}; {limiter.NAME_BURST} at once, then one every {limiter.ADDRESS_EVERY_S:g} s"
+    known = f"{limiter.KNOWN_BURST} at once, then one every {limiter.KNOWN_EVERY_S:g} s"
+    assert f"| log-ins for a name from an address | {pair} |" in said
+    assert f"| log-ins from an address; for a name | {each} |" in said
+    assert f"| log-ins from a browser that the account used before | {known} |" in said
     assert limiter.NAME_EVERY_S == limiter.ADDRESS_EVERY_S
 
 

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Callable
 from typing import Any
 from unittest import mock
+
+# As the platform's processes have it: two threads of BLAS wait for each other on a busy machine.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from support.databases import server_folder
@@ -24,6 +28,7 @@ from flitwatch_db.jobs.explanation import explain
 from flitwatch_db.migrations import migrate
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.counters import ENDPOINT_COLUMNS, LINK_CLASS_COLUMNS, ROUTER_COLUMNS
+from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import dragonfly
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
@@ -31,6 +36,8 @@ from flitwatch_ops.embedded import Embedded
 
 BEGIN_S = 1_790_000_000 // 3600 * 3600
 MINUTES, ONSET, ANSWERS = 30, 15, 30
+#: Minutes on both sides of the onset whose ports are counted.
+PORT_MINUTES = 2
 STEP_S = 20.0
 
 
@@ -60,6 +67,11 @@ def fill(url: str, groups: int, count: int) -> None:
                 cards[order[size : 2 * size], :2] *= 20
             batch = counters.Batch(routers=_rows(fabric_id, at, values), endpoints=_rows(fabric_id, at, cards))
             counters.write_batch(conn, batch)
+            if abs(minute - ONSET) <= PORT_MINUTES:
+                for bucket in range(6):
+                    counters.write_batch(
+                        conn, counters.Batch(ports=_ports(fabric_id, at - 30 + 10 * bucket, fabric, busy, rng))
+                    )
             conn.commit()
         for number in range(5):
             slow = [STEP_S * (1.6 if number == 4 and STEP_S * n >= 60 * ONSET else 1.0) for n in range(80)]
@@ -79,6 +91,21 @@ def fill(url: str, groups: int, count: int) -> None:
 def _rows(fabric_id: int, at_s: int, values: np.ndarray) -> counters.Rows:
     n = len(values)
     return counters.Rows(np.full(n, fabric_id, np.int32), np.arange(n, dtype=np.int32), np.full(n, at_s), np.ones(n, np.int32), np.full(n, 60.0), values)  # fmt: skip
+
+
+def _ports(fabric_id: int, at_s: int, fabric: Fabric, busy: float, rng: np.random.Generator) -> counters.PortRows:
+    counted = fabric.counted_links() >= 0
+    flits = np.where(counted, rng.uniform(1e8, 2e8, counted.shape), np.nan)
+    n = len(counted)
+    return counters.PortRows(
+        np.full(n, fabric_id, np.int32),
+        np.arange(n, dtype=np.int32),
+        np.full(n, at_s),
+        np.full(n, 480.0),
+        flits,
+        busy * flits * rng.uniform(0.05, 0.5, counted.shape),
+        flits,
+    )
 
 
 def timed(work: Callable[[], Any]) -> float:

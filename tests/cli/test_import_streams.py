@@ -42,6 +42,18 @@ def test_sacct_captures(embedded_db: str, shared: Path, file: str, jobs: int, st
     assert scalar(embedded_db, "SELECT count(*) FROM job") == jobs
 
 
+@pytest.mark.shared
+def test_an_import_says_how_many_jobs_have_a_place(embedded_db: str, shared: Path) -> None:
+    case = shared / "cases/host-domain-and-case"
+    argv = ["import", "sacct", str(case / "jobs.txt"), "--timezone", "UTC", "--db", embedded_db]
+    result = succeed(*argv)
+    assert (result["jobs"], result["placed"], result["unplaced"]) == (3, 0, 3)
+    assert result["unplaced_examples"] == ["node03", "node04", "node04.hpc.example"]
+    succeed("import", "fabric", str(case / "fabric.txt"), "--name", "f", "--db", embedded_db)
+    result = succeed(*argv)
+    assert (result["placed"], result["unplaced"], result["unplaced_examples"]) == (3, 0, [])
+
+
 def test_what_another_day_s_file_of_the_same_name_refused_is_its_own(embedded_db: str, tmp_path: Path) -> None:
     file, head = tmp_path / "jobs.txt", "JobID|User|State|Start|End\n"
     days = ["1|a|COMPLETED|2026-02-30T00:00:00|\n", "2|a|COMPLETED|garbage|\n", "3|a|COMPLETED|2026-03-01T00:00:00|\n"]

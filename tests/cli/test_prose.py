@@ -1,9 +1,11 @@
-"""The prose linter finds what its rules forbid, and the guides and help texts pass it."""
+"""The prose linter finds what its rules forbid, the guides and help texts pass it, and guides have short paragraphs and many headings."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from prose import ROOT, files, findings, messages, settings
+from prose import ROOT, figures, files, findings, messages, prose, settings
 
 
 def test_the_linter_reads_the_guides() -> None:
@@ -41,3 +43,18 @@ def test_every_document_label_and_message_is_read() -> None:
         for path in (ROOT / room).rglob("*.py")
     }
     assert documents | pages | sources | {ROOT / "README.md", ROOT / "docs/contracts/openapi.json"} <= read
+
+
+@pytest.mark.parametrize("name", settings()["guides"])
+def test_a_guide_reads_easily(name: str) -> None:
+    text = (ROOT / name).read_text()
+    page = figures(text)
+    assert page.paragraph <= 30 and page.headings >= 10
+    assert page.longest <= 30, page.sentence
+    assert re.findall(r"\b(?:nobody|somebody|whoever|beside|stands|of which|by itself)\b", prose(text), re.I) == []
+
+
+def test_figures_are_those_of_the_prose_alone() -> None:
+    text = "# Title\n\nOne two three. Four [five](a.md) `six seven`!\n\n- eight\n- nine ten\n\n| a | b |\n\n```\ncode\n```\n"
+    page = figures(text)
+    assert page.paragraph == pytest.approx(3) and (page.longest, page.headings) == (3, pytest.approx(1000 / 9))

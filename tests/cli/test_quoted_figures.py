@@ -1,4 +1,4 @@
-"""Figures that README and the overview quote are those of the pages that commands made, and the scorecard's page is its own data's."""
+"""Figures that docs/results.md quotes are those of the pages that commands made, and the scorecard's page is its own data's."""
 
 from __future__ import annotations
 
@@ -14,60 +14,56 @@ ROOT = Path(__file__).resolve().parents[2]
 #: A document and its words, a page that a command made and its words: figures of one name are equal. Two dots stand for any words.
 QUOTED = [
     (
-        "README.md",
-        "what is served by default saves {mean} % ({low} % to {high} %) of the node-hours with jobs as on Theta",
+        "docs/results.md",
+        "Jobs as on Theta: {mean} % ({low} % to {high} %). The interval contains zero",
         "docs/advice-value.md",
         "; theta {mean}% ({low}% to {high}%), cannot tell",
     ),
     (
-        "README.md",
-        "It saves {mean} % ({low} % to {high} %) in the plain world and {hard} % ({hard_low} % to {hard_high} %) in the hardest one",
+        "docs/results.md",
+        "The plain scenario: {mean} % ({low} % to {high} %).",
         "docs/advice-value.md",
-        "; plain {mean}% ({low}% to {high}%), pays .. everything {hard}% ({hard_low}% to {hard_high}%), pays",
+        "; plain {mean}% ({low}% to {high}%), pays",
     ),
     (
-        "docs/scheduler.md",
-        "saves {mean} % ({low} % to {high} %) of the node-hours with jobs as on Theta, {plain} % ({plain_low} % to {plain_high} %) in the plain world and"
-        " {hard} % ({hard_low} % to {hard_high} %) in the hardest one",
+        "docs/results.md",
+        "The hardest scenario: {mean} % ({low} % to {high} %).",
         "docs/advice-value.md",
-        "; plain {plain}% ({plain_low}% to {plain_high}%), pays .. theta {mean}% ({low}% to {high}%), cannot tell .. everything {hard}% ({hard_low}% to"
-        " {hard_high}%), pays",
+        "; everything {mean}% ({low}% to {high}%), pays",
     ),
     (
-        "README.md",
-        "a share of {mean} ({low} to {high}) of those named slowed nobody",
+        "docs/results.md",
+        "A share of {mean} (90 % CI {low} to {high}) of the users named were false positives.",
         "docs/scorecard.md",
         "**Blame**: .. False share {mean} ({low} to {high}), at most 0.10 in every world.",
     ),
     (
-        "README.md",
-        "of {users} users beside {runs} runs measured on Perlmutter it names {named}; with run times shuffled {shuffles} times, {share} % of the sets have a name",
+        "docs/results.md",
+        "In {won} of {worlds} scenarios the average precision is the highest of all methods compared. It is {gain} ({gain_low} to {gain_high}) above",
+        "docs/scorecard.md",
+        "the highest average precision in {won} of {worlds} worlds, {gain} ({gain_low} to {gain_high}) on the paper's method. .. It names nobody in everything.",
+    ),
+    (
+        "docs/results.md",
+        "uses {runs} runs of MILC on Perlmutter and {users} users .. Blame names {named} of these users. .. shuffling the run times {shuffles} times, {share} % of",
         "docs/real-runs.md",
         "not simulated: {runs} runs .., beside {users} users, .. {named} named, .. shuffled {shuffles} times, {sets} sets ({share}%;",
     ),
     (
-        "docs/overview.md",
-        "simulated ([scorecard](scorecard.md)), {seeds} seeds of each: {held} of {asked} demands hold, {failed} do not, {unjudged} cannot be judged.",
+        "docs/results.md",
+        "The scorecard checks {asked} acceptance criteria: {held} pass, {failed} fail, and {unjudged} cannot be judged.",
         "docs/scorecard.md",
-        "with **{seeds} seeds** of each world; .. {held} of {asked} demands hold, {failed} do not (**no**), {unjudged} cannot be judged",
+        "{held} of {asked} demands hold, {failed} do not (**no**), {unjudged} cannot be judged",
     ),
     (
-        "docs/overview.md",
-        "average precision is {gain} ({gain_low} to {gain_high}) above the paper's method and in {won} of {worlds} worlds above every other one; a share of"
-        " {mean} ({low} to {high}) of those named slowed nobody; where everything is hard at once it names nobody.",
-        "docs/scorecard.md",
-        "the highest average precision in {won} of {worlds} worlds, {gain} ({gain_low} to {gain_high}) on the paper's method. False share {mean} ({low} to"
-        " {high}), .. It names nobody in everything.",
-    ),
-    (
-        "docs/overview.md",
-        "Of the planted counters {found} ({low} to {high}) are among the first as many.",
+        "docs/results.md",
+        "{found} ({low} to {high}) of the planted counters are ranked among the first",
         "docs/scorecard.md",
         "**Deviation**: {found} ({low} to {high}) of the planted counters are among the first as many",
     ),
     (
-        "docs/overview.md",
-        "beats every single forecaster beyond its interval in {better} of {worlds} worlds; its 90 % intervals cover {mean} ({low} to {high}).",
+        "docs/results.md",
+        "90 % intervals cover {mean} ({low} to {high}) of .. beats every single forecaster beyond its interval in {better} of {worlds} scenarios",
         "docs/scorecard.md",
         "every single candidate beyond its interval in {better} of {worlds} worlds. 90 % intervals cover {mean} ({low} to {high}).",
     ),
@@ -75,7 +71,7 @@ QUOTED = [
 
 
 def figures(text: str, words: str) -> dict[str, float]:
-    """The figures of the one place where the words stand."""
+    """The figures of the one place that has these words."""
     parts = re.split(r"(\{\w+\}|\.\.|\s+)", words)
     of = {"..": ".*?", " ": r"\s+"}
     pattern = "".join(

@@ -175,6 +175,7 @@ def test_placing_a_day_of_jobs_joins_no_node_with_every_other(embedded_db: str) 
         values = {
             "jobs": [job_pk for job_pk, _ in pairs],
             "nodes": [node for _, node in pairs],
+            "spelled": [node for _, node in pairs],
             "fabrics": [f"{{{fabric_id}}}"] * len(pairs),
             "fabric": None,
         }
@@ -188,9 +189,9 @@ def generic_plan(conn: psycopg.Connection, statement: str, values: dict) -> dict
     """How a prepared statement runs once its plan no longer depends on its parameters."""
     numbered = statement % {name: f"${number}" for number, name in enumerate(values, start=1)}
     conn.execute("SET LOCAL plan_cache_mode = force_generic_plan")
-    conn.execute("PREPARE places_jobs (bigint[], text[], text[], int) AS " + numbered)
+    conn.execute("PREPARE places_jobs (bigint[], text[], text[], text[], int) AS " + numbered)
     with psycopg.ClientCursor(conn) as cursor:
-        cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE places_jobs (%s, %s, %s, %s)", list(values.values()))
+        cursor.execute("EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE places_jobs (%s, %s, %s, %s, %s)", list(values.values()))
         plan = cursor.fetchone()[0][0]["Plan"]
     conn.execute("DEALLOCATE places_jobs")
     return plan

@@ -1,4 +1,4 @@
-"""What migrations say of older versions is true: the catalogue before and after an expansion has all that older code reads and writes (ADR 1520)."""
+"""What migrations say of older versions is true: the catalogue before and after an expansion has all that older code reads and writes (ADR 0010)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stalls that were stored in the vendors' units: InfiniBand's are doubled, Ethernet's become unknown, all others stay (ADR 1280)."""
+"""Stalls that were stored in the vendors' units: InfiniBand's are doubled, Ethernet's become unknown, all others stay (ADR 0047)."""
 
 from __future__ import annotations
 

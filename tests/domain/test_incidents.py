@@ -92,7 +92,7 @@ def test_what_is_said_names_jobs_by_number() -> None:
     assert title(["7", "8"], ["1"], 1, at, None, False) == "Jobs 7 and 8 slow job 1 since 14:13:20 UTC"
     assert (
         title(["7"], ["1"], 0, at, None, False)
-        == "Job 7 slowed job 1 and still keeps their links busy, since 14:13:20 UTC"
+        == "Job 7 slowed job 1 and still keeps its links busy, since 14:13:20 UTC"
     )
     assert title(["7"], ["1"], 0, at, None, True) == "Job 7 slowed job 1 since 14:13:20 UTC and has ended"
     assert title(["7"], ["1"], 0, at, at + 60, True) == "Job 7 slowed job 1 from 14:13:20 UTC to 14:14:20 UTC"

@@ -8,12 +8,15 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from integration.incidents import World, draws, is_felt
 from support.browser import run
 from support.databases import server_folder
+from support.planted_cases import CASES, Case, lived_through
+from support.planted_machine import BEGIN_S
 
 from e2e.beat import Beat
 from e2e.site import PAGE, ROOT, fill, served
@@ -88,6 +91,18 @@ def test_a_stored_incident_has_a_page(embedded_db: str, browser: dict[str, str])
     with served(embedded_db) as url:
         known = {f"FLITWATCH_{name}": str(value) for name, value in names.items()}
         run("incident.mjs", {**browser, **known, "FLITWATCH_URL": url}, timeout_s=300)
+
+
+@pytest.mark.system("browser")
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_planted_incidents_are_named_on_every_page(case: Case, embedded_db: str, browser: dict[str, str]) -> None:
+    """Home, the pages of the slowed job, the culprit and an innocent one, and the list, as `tests/api/test_incident_cases.py` asks REST."""
+    lived_through(embedded_db, case)
+    asked = datetime.fromtimestamp(BEGIN_S + case.asked_s, UTC).isoformat()
+    during = datetime.fromtimestamp(BEGIN_S + case.slow_s + 110, UTC).isoformat()
+    with served(embedded_db) as url:
+        names = {"URL": url, "ASKED": asked, "DURING": during, "STATE": "over" if case.over else "open"}
+        run("planted.mjs", browser | {f"FLITWATCH_{name}": value for name, value in names.items()}, timeout_s=300)
 
 
 @pytest.mark.system("browser")

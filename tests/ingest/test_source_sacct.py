@@ -138,12 +138,12 @@ def test_a_bad_line_is_rejected_with_line_and_reason_and_the_rest_goes_on(line: 
     assert said in rejected[0][1]
 
 
-def test_a_line_without_an_end_is_half_written() -> None:
-    jobs, rejected = decode(
-        HEADER + "3|y|eve|COMPLETED|Unknown|Unknown|nid1|1\n4|z|eve|COMPLETED|Unknown|Unknown|nid1|1"
-    )
-    assert [job.job_id for job in jobs] == ["3"]
-    assert "half-written" in rejected[0][1]
+def test_a_last_line_without_an_end_counts_where_it_has_all_fields() -> None:
+    line = "4|z|eve|COMPLETED|Unknown|Unknown|nid1|1"
+    jobs, rejected = decode(HEADER + "3|y|eve|COMPLETED|Unknown|Unknown|nid1|1\n" + line)
+    assert ([job.job_id for job in jobs], rejected) == (["3", "4"], [])
+    jobs, rejected = decode(HEADER + "3|y|eve|COMPLETED|Unknown|Unknown|nid1|1\n" + line[:-2])
+    assert [job.job_id for job in jobs] == ["3"] and "7 fields, the header 8" in rejected[0][1]
 
 
 def test_fields_in_any_order_any_delimiter_and_zone() -> None:

@@ -1,4 +1,4 @@
-"""Wang 2018, figure 7, on a smaller machine: where message load turns the order of placements, and where ours differs (ADR 0202)."""
+"""Wang 2018, figure 7, on a smaller machine: where message load turns the order of placements, and where ours differs (docs/benchmarks/paper-studies.md)."""
 
 from __future__ import annotations
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +17,7 @@ from flitwatch_domain.generators import dragonfly, quartz1, torus, xgft
 from flitwatch_routing.matrices import read_matrix
 from flitwatch_routing.traces.dag import read_dag
 from flitwatch_routing.traces.dumpi import read_dumpi
+from flitwatch_routing.traces.read import account, is_trace, read_trace
 from flitwatch_simulation.packet.machine import build
 from flitwatch_simulation.workloads import patterns
 from flitwatch_simulation.workloads.messages import to_ops
@@ -92,6 +96,41 @@ def test_dag_runs_in_order(tmp_path, tree_machine):
     alone = tree_machine.core.run(packet.Workload(flows=([0], [1], [4096])))
     result = tree_machine.core.run(packet.Workload(ops=dag.to_ops(np.array([0, 1]))))
     assert result.time_s == pytest.approx(alone.time_s + 1.5e-6, abs=1e-12)
+
+
+_WORDS = ["num_ranks", "2", "rank", "0", "{", "l1", ":", "send", "8b", "to", "1", "tag", "1", ";", "l2", ":", "recv", "8b", "from", "1", "tag", "2", "cpu", "0",
+          "l3", ":", "calc", "50", "l3", "requires", "l1", "l2", "}", "rank", "1", "{", "l1", ":", "recv", "8b", "from", "0", "tag", "1", "l2", ":", "send", "8b",
+          "to", "0", "tag", "2", "l2", "irequires", "l1", "}"]  # fmt: skip
+
+
+@given(
+    st.lists(
+        st.sampled_from([" ", "\n", "\t \n", " /* a rank 7 */ ", " // 8b\n", "  # send\n"]),
+        min_size=len(_WORDS),
+        max_size=len(_WORDS),
+    )
+)
+def test_a_dag_is_the_same_however_its_tokens_stand_in_lines(between: list[str]) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "x.goal"
+        path.write_text("".join(blank + word for blank, word in zip(between, _WORDS, strict=True)))
+        assert is_trace(path)
+        dag = read_dag(path)
+    assert (dag.kind, dag.rank, dag.peer) == (
+        [*map(int, (OpKind.SEND, OpKind.RECEIVE, OpKind.COMPUTE, OpKind.RECEIVE, OpKind.SEND))],
+        [0, 0, 0, 1, 1],
+        [1, 1, 0, 0, 0],
+    )
+    assert (dag.amount, dag.tag, dag.requires) == ([8, 8, 50, 8, 8], [1, 2, 0, 1, 2], [(2, 0), (2, 1), (4, 3)])
+
+
+@pytest.mark.shared
+def test_cases_of_traces(shared: Path, tmp_path: Path) -> None:
+    told = account(read_trace(shared / "cases/goal-by-tokens/pingpong.goal"))
+    assert (told["ranks"], told["messages"], told["bytes"]) == (2, 2, 16)
+    (tmp_path / "dumpi-0000.txt").write_bytes((shared / "cases/one-rank-of-four/dumpi-0000.txt").read_bytes())
+    with pytest.raises(BadInput, match=r"the files of ranks 1 to 3 are missing \(MPI_Comm_size says 4\)"):
+        read_trace(tmp_path)
 
 
 def test_goal_text_reads_as_the_same_dag(tmp_path):

@@ -212,7 +212,7 @@ class Part:
                 yield batch
 
     def in_own_counts(self, name: str) -> frozenset[str]:
-        """The columns of a table whose stalls are in the device's own counts, as archives from before ADR 1280 hold them."""
+        """The columns of a table whose stalls are in the device's own counts, as archives from before ADR 0047 hold them."""
         with self._open(name) as file:
             return own_counts(file.schema_arrow)
 

@@ -297,7 +297,7 @@ def _hours(batch: pa.RecordBatch, shape: Shape, span: tuple[datetime, datetime],
 def in_times(
     row: tuple[Any, ...], shape: Shape, own_counts: Sequence[int], technologies: Mapping[int, str]
 ) -> tuple[Any, ...]:
-    """A row with stalls in times of one count of data: InfiniBand's ticks are two words each; of Ethernet's microseconds no port's speed is known (ADR 1280)."""
+    """A row with stalls in times of one count of data: InfiniBand's ticks are two words each; of Ethernet's microseconds no port's speed is known (ADR 0047)."""
     at = next((i for i, column in enumerate(shape.columns) if column.type == "fabric"), None)
     technology = technologies.get(row[at]) if at is not None else None
     if not own_counts or technology not in (Technology.INFINIBAND, Technology.ETHERNET):

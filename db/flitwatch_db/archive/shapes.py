@@ -35,7 +35,7 @@ _UNITS = {
     "errors": "errors", "samples": "samples", "time_ns": "ns", "time_s": "s", "expected_s": "s", "low_s": "s", "high_s": "s", "usual_s": "s", "curve_s": "s",
     "bandwidth_bps": "bit/s", "_ts": "UTC, us", "_at": "UTC, us",
 }  # fmt: skip
-#: Units of stalls in archives from before ADR 1280, which brought times of one count of data, by the end of the column's name.
+#: Units of stalls in archives from before ADR 0047, which brought times of one count of data, by the end of the column's name.
 IN_OWN_COUNTS = {
     "stall_cycles": "cycles of the device's clock; InfiniBand: ticks of port_xmit_wait",
     "wait_cycles": "cycles",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -49,9 +50,15 @@ async def columns(conn: Connection, source: sql.Composable, parameters: Any, kin
 def packed_arrays(array: sql.Composable) -> sql.Composable:
     """An aggregate that sends a `float8[]` expression of every row: (bytes, lengths) for `unpack_arrays`."""
     # Rows may differ in length, which array_agg refuses; NULL elements would make elements differ in width.
-    known = sql.SQL("coalesce(array_replace({}, NULL, 'NaN'), '{{}}'::float8[])").format(array)
-    return sql.SQL("string_agg(array_send({known}), ''::bytea), array_send(array_agg(cardinality({known})))").format(
-        known=known
+    query = "string_agg(array_send(coalesce(array_replace({0}, NULL, 'NaN'), '{{}}')), ''::bytea), array_send(array_agg(coalesce(cardinality({0}), 0)))"
+    return sql.SQL(query).format(array)
+
+
+def packed_rates(names: Sequence[str]) -> sql.Composable:
+    """Build aggregates that send columns over the column `seconds`, one float8 array each; NaN where either is unknown or `seconds` is 0."""
+    return sql.SQL(", ").join(
+        sql.SQL("array_send(array_agg(coalesce({} / nullif(seconds, 0), 'NaN')))").format(sql.Identifier(name))
+        for name in names
     )
 
 

@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier
 
 from flitwatch_db.core import packing
-from flitwatch_db.core.columns import packed_arrays, unpack_arrays
+from flitwatch_db.core.columns import packed_arrays, packed_rates, unpack_arrays
 from flitwatch_db.counters.reads import PORT_BUCKET_S
 from flitwatch_db.fabrics import route_changes
 from flitwatch_db.fabrics import store as fabrics
@@ -29,6 +29,8 @@ from flitwatch_domain.sampling import reported
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
+#: Flits, stall cycles and counted seconds by link, and the buckets that count its flits, (links,) each.
+PortSums = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 
 #: Sampled packets that a link needs before its congested fraction is said.
 LEAST_PACKETS = 50
@@ -36,6 +38,9 @@ MOST_CONTEXTS = 10_000
 _MOST_FABRICS = 4
 _known: OrderedDict[tuple[Any, ...], Fabric] = OrderedDict()
 _turns: OrderedDict[bytes, Turns] = OrderedDict()
+#: Windows of ports that are kept, some 5 MB each on 3,264 routers: the fabric, what was counted, and the sums.
+_MOST_WINDOWS = 4
+_sums: OrderedDict[tuple[Any, ...], tuple[Fabric, Any, PortSums]] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -99,20 +104,43 @@ def port_window(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s:
     return PortWindow(fabric, carried / capacity, ratio)
 
 
-def port_sums(
-    conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Flits, stall cycles and counted seconds by link, NaN where not counted; and buckets that count the link's flits."""
-    query = SQL("""
-        SELECT array_send(array_agg(router)), {}, {} FROM port_10s
-        WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts <= to_timestamp(%s)
-    """).format(packed_arrays(SQL("flits")), packed_arrays(SQL("stall_cycles")))
+def port_sums(conn: Conn, fabric_id: int, fabric: Fabric, from_s: float, to_s: float) -> PortSums:
+    """Read flits, stall cycles and counted seconds by link, NaN where not counted; and how many buckets count the link's flits. The arrays are read-only.
+
+    The minute after an onset is asked for at every look at a slow job. Rows are only added to, so a window is read again where its rows or its counted
+    seconds have become more.
+    """
+    span = [fabric_id, from_s, to_s - PORT_BUCKET_S]
+    rows = "FROM port_10s WHERE fabric_id = %s AND ts >= to_timestamp(%s) AND ts <= to_timestamp(%s)"
+    counted = conn.execute(SQL(f"SELECT count(*), sum(port_seconds) {rows}"), span).fetchone()
+    key = (conn.info.host, conn.info.port, conn.info.dbname, *span)
+    with _lock:
+        held = _sums.get(key)
+        if held is not None and held[0] is fabric and held[1] == counted:
+            _sums.move_to_end(key)
+            return held[2]
+    query = SQL(f"SELECT array_send(array_agg(router)), {{}}, {{}} {rows}").format(
+        packed_arrays(SQL("flits")), packed_arrays(SQL("stall_cycles"))
+    )
     with conn.cursor(binary=True) as cursor:
-        sent = cursor.execute(query, [fabric_id, from_s, to_s - PORT_BUCKET_S]).fetchone()
+        sent = cursor.execute(query, span).fetchone()
     assert sent is not None
-    links = len(fabric.links)
     router = np.asarray(packing.unpack(sent[0], ">i4"), np.int64)
-    flits, stalls = unpack_arrays(sent[1], sent[2]), unpack_arrays(sent[3], sent[4])
+    sums = _by_link(fabric, router, unpack_arrays(sent[1], sent[2]), unpack_arrays(sent[3], sent[4]))
+    for one in sums:
+        one.setflags(write=False)
+    with _lock:
+        _sums[key] = (fabric, counted, sums)
+        while len(_sums) > _MOST_WINDOWS:
+            _sums.popitem(last=False)
+    return sums
+
+
+def _by_link(
+    fabric: Fabric, router: NDArray[np.int64], flits: NDArray[np.float64], stalls: NDArray[np.float64]
+) -> PortSums:
+    """`port_sums` of rows: the router of each (n,), and its ports' counts (n, ports)."""
+    links = len(fabric.links)
     table = fabric.counted_links()
     inside = router < len(table)
     sums, buckets = [], []
@@ -216,34 +244,41 @@ def _add_cards(
 ) -> None:
     """Bytes a second of links to and from endpoints, and at senders the stalls of the latter, from network cards; adds what no port counts."""
     carried, ratio = links
-    routers = len(fabric.routers)
-    for tx, end in ((True, fabric.links.src), (False, fabric.links.dst)):
-        wanted = np.flatnonzero((end >= routers) & np.isnan(carried))
-        if not len(wanted):
-            continue
-        cards = _cards(conn, fabric_id, *window)
-        for link in wanted.tolist():
-            card = cards.get(int(end[link]) - routers)
-            if card is None:
-                continue
-            carried[link] = np.nan if card["tx" if tx else "rx"] is None else card["tx" if tx else "rx"]
-            told = fabric.counted_at is CountedAt.SENDER and fabric.technology not in UNKNOWN_WAITS
-            if tx and told and card["wait"] is not None and card["tx"]:
-                ratio[link] = card["wait"] / (card["tx"] / COUNT_BYTES.get(fabric.technology, np.nan))
+    routers, word = len(fabric.routers), COUNT_BYTES.get(fabric.technology, np.nan)
+    ends = {end: np.flatnonzero((vertex >= routers) & np.isnan(carried)) for end, vertex in enumerate((fabric.links.src, fabric.links.dst))}  # fmt: skip
+    if not any(len(wanted) for wanted in ends.values()):
+        return
+    cards = _cards(conn, fabric_id, len(fabric.endpoints), *window)
+    waits_known = fabric.counted_at is CountedAt.SENDER and fabric.technology not in UNKNOWN_WAITS
+    for end, wanted in ends.items():
+        card = (fabric.links.src, fabric.links.dst)[end][wanted] - routers
+        carried[wanted] = cards[end, card]
+        if end == 0 and waits_known:
+            sent, waits = cards[0, card], cards[2, card]
+            known = (sent > 0) & np.isfinite(waits)
+            ratio[wanted[known]] = waits[known] / (sent[known] / word)
 
 
-def _cards(conn: Conn, fabric_id: int, from_s: float, to_s: float) -> dict[int, Row]:
-    """Bytes and wait cycles a second of each network card. Its rows stand at the sample that ends an interval."""
-    with conn.cursor(row_factory=dict_row) as cursor:
-        rows = cursor.execute(
-            """
-            SELECT endpoint, sum(tx_bytes) / nullif(sum(seconds), 0) AS tx, sum(rx_bytes) / nullif(sum(seconds), 0) AS rx,
-                   sum(tx_wait_cycles) / nullif(sum(seconds), 0) AS wait
+def _cards(conn: Conn, fabric_id: int, endpoints: int, from_s: float, to_s: float) -> NDArray[np.float64]:
+    """Bytes sent, bytes received and wait cycles a second of every network card: (3, endpoints), NaN where not counted.
+
+    A row has the time of the sample that ends its interval.
+    """
+    query = SQL("""
+        SELECT array_send(array_agg(endpoint)), {} FROM (
+            SELECT endpoint, sum(tx_bytes) AS tx_bytes, sum(rx_bytes) AS rx_bytes, sum(tx_wait_cycles) AS tx_wait_cycles, sum(seconds) AS seconds
             FROM endpoint_1s WHERE fabric_id = %s AND ts > to_timestamp(%s) AND ts <= to_timestamp(%s) GROUP BY endpoint
-            """,
-            [fabric_id, from_s, to_s],
-        ).fetchall()
-    return {row["endpoint"]: row for row in rows}
+        ) e
+    """).format(packed_rates(("tx_bytes", "rx_bytes", "tx_wait_cycles")))
+    with conn.cursor(binary=True) as cursor:
+        row = cursor.execute(query, [fabric_id, from_s, to_s]).fetchone()
+    assert row is not None
+    cards = np.full((3, endpoints), np.nan)
+    endpoint = packing.unpack(row[0], ">i4").astype(np.int64)
+    known = endpoint < endpoints
+    for figures, sent in zip(cards, row[1:], strict=True):
+        figures[endpoint[known]] = packing.unpack(sent, ">f8")[known]
+    return cards
 
 
 def contexts(

@@ -160,7 +160,7 @@ def _fed(
 def _shares(
     routes: Routes, window: PortWindow, rows: list[Row], links: list[int], length_s: float
 ) -> list[tuple[list[Row], str | None]]:
-    """Jobs with their shares of each link, the largest first, or why that cannot be told (ADR 0979)."""
+    """Jobs with their shares of each link, the largest first, or why that cannot be told (ADR 0023)."""
     present = traffic.of_jobs(rows)
     reason = routes.reason or (None if any(job.known for job in present) else NO_CARDS)
     if reason is not None:

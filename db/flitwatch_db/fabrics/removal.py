@@ -201,7 +201,7 @@ def _place_anew(conn: Conn, fabric_id: int) -> int:
         with conn.transaction():
             jobs.place(conn, found)
             conn.execute(
-                "UPDATE run_rank r SET endpoint = (SELECT min(n.endpoint) FROM job_node n WHERE n.job_pk = run.job_pk AND n.node = r.node)"
+                "UPDATE run_rank r SET endpoint = (SELECT min(n.endpoint) FROM job_node n WHERE n.job_pk = run.job_pk AND host_of(n.node) = host_of(r.node))"
                 " FROM run WHERE r.run_id = run.run_id AND run.job_pk = ANY(%s)",
                 [found],
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -54,8 +55,10 @@ _STATE = SQL("""
 """)
 
 
-def heads(conn: Conn, asked: IncidentFilter, limit: int, before: int | None = None) -> list[IncidentHead]:
-    """Incidents, the newest first: those that come after the incident numbered `before`."""
+def heads(
+    conn: Conn, asked: IncidentFilter, limit: int, before: int | None = None, at_s: float = math.inf
+) -> list[IncidentHead]:
+    """List incidents, the newest first: those that come after the incident numbered `before`; as of `at_s`, epoch seconds."""
     where, parameters = _where(asked)
     rows = _rows(
         conn,
@@ -66,8 +69,9 @@ def heads(conn: Conn, asked: IncidentFilter, limit: int, before: int | None = No
         """).format(_STATE, where),
         {"before": before, "limit": limit, **parameters},
     )
-    victims = _victims(conn, [row["incident_id"] for row in rows])
-    causes = _causes(conn, [one for held in victims.values() for one in held])
+    rows = [_as_of(row, at_s) for row in rows]
+    victims = _victims(conn, [row["incident_id"] for row in rows], at_s)
+    causes = _causes(conn, [one for held in victims.values() for one in held], at_s)
     return [_head(row, victims.get(row["incident_id"], []), causes) for row in rows]
 
 
@@ -80,9 +84,8 @@ def head(conn: Conn, incident_id: int) -> IncidentHead:
 
 
 def summary(conn: Conn, found: IncidentHead, at_s: float) -> IncidentSummary | None:
-    """An incident as home shows it at a moment: with the jobs that it had slowed by then. None where there is none of them."""
-    held = _victims(conn, [found["incident_id"]]).get(found["incident_id"], [])
-    victims = [one for one in held if one.row["since_at"].timestamp() <= at_s]
+    """An incident as home shows it at a moment, of whose heads it is one: with the jobs that it had slowed by then. None where there is none of them."""
+    victims = _victims(conn, [found["incident_id"]], at_s).get(found["incident_id"], [])
     if not victims:
         return None
     first = found["causes"][0] if found["causes"] else None
@@ -243,8 +246,22 @@ class Victim:
         return self.row["until_at"] is None and self.row["end"] is None and self.row["state"] == "RUNNING"
 
 
-def _victims(conn: Conn, incidents: list[int]) -> dict[int, list[Victim]]:
-    """Slowed jobs of some incidents, those that waste most nodes first."""
+#: Times that were not known before they came.
+_ENDS = ("ended_at", "until_at", "end")
+
+
+def _as_of(row: Row, at_s: float) -> Row:
+    """A row as it was at a moment: what ends later goes on."""
+    later: Row = {name: None for name in _ENDS if row.get(name) is not None and row[name].timestamp() > at_s}
+    if "end" in later and "state" in row:
+        later["state"] = "RUNNING"
+    elif "ended_at" in later and row["state"] == "over":
+        later["state"] = "open"
+    return {**row, **later}
+
+
+def _victims(conn: Conn, incidents: list[int], at_s: float = math.inf) -> dict[int, list[Victim]]:
+    """Slowed jobs of some incidents as of a moment, those that waste most nodes first."""
     rows = _rows(
         conn,
         SQL("""
@@ -256,12 +273,13 @@ def _victims(conn: Conn, incidents: list[int]) -> dict[int, list[Victim]]:
     )
     held: dict[int, list[Victim]] = {}
     for row in rows:
-        held.setdefault(row["incident_id"], []).append(Victim(row, as_read(row["finding"])))
+        if row["since_at"].timestamp() <= at_s:
+            held.setdefault(row["incident_id"], []).append(Victim(_as_of(row, at_s), as_read(row["finding"])))
     return {number: sorted(some, key=lambda one: (-one.weight, one.row["job_id"])) for number, some in held.items()}
 
 
-def _causes(conn: Conn, victims: list[Victim]) -> dict[int, IncidentCause]:
-    """The jobs that are named for some slowed ones, by job_pk."""
+def _causes(conn: Conn, victims: list[Victim], at_s: float = math.inf) -> dict[int, IncidentCause]:
+    """The jobs that are named for some slowed ones, as of a moment, by job_pk."""
     rows = _rows(
         conn,
         SQL("""
@@ -270,7 +288,7 @@ def _causes(conn: Conn, victims: list[Victim]) -> dict[int, IncidentCause]:
         """),
         {"jobs": sorted({cause["job_pk"] for one in victims for cause in one.finding["named"]})},
     )
-    return {row["job_pk"]: cast(IncidentCause, row) for row in rows}
+    return {row["job_pk"]: cast(IncidentCause, _as_of(row, at_s)) for row in rows}
 
 
 def _head(row: Row, victims: list[Victim], causes: dict[int, IncidentCause]) -> IncidentHead:

@@ -48,7 +48,7 @@ def update(conn: Conn, now_s: float, beat: Callable[[], object] = lambda: None, 
     store.judge_again(conn, heard)
     before = {number: _said(conn, number) for number in _open(conn)}
     numbers = conn.execute("SELECT fabric_id FROM fabric WHERE NOT timeless ORDER BY fabric_id").fetchall()
-    machines = {fabric_id: explanation.fabric_of(conn, fabric_id) for (fabric_id,) in numbers}
+    machines = {fabric_id: explanation.machine_of(conn, fabric_id) for (fabric_id,) in numbers}
     for fabric_id, machine in machines.items():
         for job in running_with_steps(conn, fabric_id, now_s):
             beat()
@@ -83,13 +83,11 @@ def _said(conn: Conn, incident_id: int) -> IncidentHead | None:
         return None
 
 
-def _look(conn: Conn, job: Row, machine: Row, now_s: float, final: bool) -> list[int]:
+def _look(conn: Conn, job: Row, machine: explanation.Machine, now_s: float, final: bool) -> list[int]:
     """Keep what is found of one job; return the incidents that it is in, or was."""
     made = explanation.explain_job(conn, job, now_s, machine)
     found = of_explanation(made)
-    kept = (
-        [] if found is None else [store.keep(conn, machine["fabric_id"], job["job_pk"], job["simulated"], found, final)]
-    )
+    kept = [] if found is None else [store.keep(conn, machine.fabric_id, job["job_pk"], job["simulated"], found, final)]
     if final:
         kept += store.withdraw(conn, job["job_pk"], kept[0] if kept else None, made["slowdown"], made["end"])
     return kept

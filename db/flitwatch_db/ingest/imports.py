@@ -7,13 +7,26 @@ from typing import Any, NamedTuple
 
 import psycopg
 
+#: Hosts that a report names as examples.
+MOST_EXAMPLES = 5
+
 
 class JobCounts(NamedTuple):
-    """Jobs that are stored, their steps, and their different users."""
+    """Jobs that are stored, their steps, and their different users.
+
+    Attributes
+    ----------
+    placed : jobs with at least one node on a fabric
+    unplaced : jobs whose nodes are all on none; jobs without a node list are neither
+    unplaced_examples : some hosts that are on no fabric
+    """
 
     jobs: int
     steps: int
     users: int
+    placed: int
+    unplaced: int
+    unplaced_examples: list[str]
 
 
 class RunCounts(NamedTuple):
@@ -51,8 +64,14 @@ def count_jobs_from_here(conn: psycopg.Connection[Any]) -> None:
 
 
 def count_jobs(conn: psycopg.Connection[Any], keys: Collection[tuple[str, str, int]]) -> None:
-    """Add the stored jobs among `keys` (cluster, job id, restart)."""
+    """Add the stored jobs among `keys` (cluster, job id, restart). Waiting tasks of an array have a row whose id depends on what else is stored."""
     columns = [list(column) for column in zip(*set(keys), strict=True)] or [[], [], []]
+    waiting = [(cluster, job_id.partition("_")[0]) for cluster, job_id, _ in keys if "[" in job_id]
+    conn.execute(
+        "INSERT INTO imported_job SELECT job_pk FROM job j JOIN unnest(%s::text[], %s::text[]) AS k (cluster, number)"
+        " ON j.cluster = k.cluster AND split_part(j.job_id, '_', 1) = k.number AND strpos(j.job_id, '[') > 0 ON CONFLICT DO NOTHING",
+        [[cluster for cluster, _ in waiting], [number for _, number in waiting]],
+    )
     conn.execute(
         "INSERT INTO imported_job SELECT job_pk FROM job j JOIN unnest(%s::text[], %s::text[], %s::int[]) AS k (cluster, job_id, restart)"
         " USING (cluster, job_id, restart) ON CONFLICT DO NOTHING",
@@ -63,11 +82,18 @@ def count_jobs(conn: psycopg.Connection[Any], keys: Collection[tuple[str, str, i
 def jobs_counted(conn: psycopg.Connection[Any]) -> JobCounts:
     """What was counted since `count_jobs_from_here`."""
     row = conn.execute(
-        "SELECT count(*), coalesce(sum((SELECT count(*) FROM job_step s WHERE s.job_pk = j.job_pk)), 0), count(DISTINCT user_name)"
+        "SELECT count(*), coalesce(sum((SELECT count(*) FROM job_step s WHERE s.job_pk = j.job_pk)), 0), count(DISTINCT user_name),"
+        " count(*) FILTER (WHERE known), count(*) FILTER (WHERE NOT known)"
         " FROM imported_job JOIN job j USING (job_pk)"
+        " LEFT JOIN (SELECT job_pk, bool_or(endpoint IS NOT NULL) AS known FROM job_node JOIN imported_job USING (job_pk) GROUP BY 1) n USING (job_pk)"
     ).fetchone()
     assert row is not None
-    return JobCounts(*(int(value) for value in row))
+    examples = conn.execute(
+        "SELECT DISTINCT node FROM job_node JOIN imported_job USING (job_pk) WHERE endpoint IS NULL ORDER BY node LIMIT %s",
+        [MOST_EXAMPLES],
+    ).fetchall()
+    jobs, steps, users, placed, unplaced = map(int, row)
+    return JobCounts(jobs, steps, users, placed, unplaced, [node for (node,) in examples])
 
 
 def runs(conn: psycopg.Connection[Any], run_keys: Sequence[str]) -> RunCounts:

@@ -1,10 +1,14 @@
-"""When a job ended, where nobody may know."""
+"""When a job ended, where no record may tell."""
 
 from __future__ import annotations
 
+from flitwatch_domain.jobs import FINAL_STATES
+
+_OVER = ", ".join(f"'{state}'" for state in sorted(FINAL_STATES | {"UNKNOWN"}))
+
 
 def end_or(still: str, job: str = "") -> str:
-    """SQL of a job's end; NULL where nobody knows it, so that no comparison with it holds.
+    """Build the SQL of a job's end; NULL where it may be over and no record tells since when, so that no comparison with it holds.
 
     Parameters
     ----------
@@ -13,4 +17,4 @@ def end_or(still: str, job: str = "") -> str:
     job : str
         How the query names the table, with a dot.
     """
-    return f"coalesce({job}end_ts, CASE WHEN {job}state <> 'UNKNOWN' THEN {still} END)"
+    return f"coalesce({job}end_ts, CASE WHEN {job}state NOT IN ({_OVER}) THEN {still} END)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import psycopg
 from numpy.typing import NDArray
 from psycopg.sql import SQL
 
-from flitwatch_db.diagnosis import roots
+from flitwatch_db.diagnosis import measured, roots
 from flitwatch_db.incidents import shown
 from flitwatch_db.jobs import flow, onset_counters
 from flitwatch_db.jobs.as_of import job_at
@@ -21,6 +22,7 @@ from flitwatch_domain.explanation.candidates import LONGEST_LAG_S, Blamed, Neigh
 from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.explanation.onset_context import OnsetContext
 from flitwatch_domain.explanation.result import Explanation
+from flitwatch_domain.fabric import Fabric
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -60,7 +62,7 @@ def explain(conn: Conn, job_id: str, cluster: str | None = None, now_s: float | 
     return explain_job(conn, job_at(conn, job_id, cluster, now_s), now_s, rooted=True)
 
 
-def explain_job(conn: Conn, job: Row, now_s: float, known: Row | None = None, rooted: bool = False) -> Explanation:
+def explain_job(conn: Conn, job: Row, now_s: float, known: Machine | None = None, rooted: bool = False) -> Explanation:
     """The explanation of a job's row as `at_moment` gives it; `known` is a fabric that was read before.
 
     `rooted` also looks for the root of the congestion, which reads the ports of the whole machine, and for what incidents say of the job.
@@ -74,10 +76,10 @@ def explain_job(conn: Conn, job: Row, now_s: float, known: Row | None = None, ro
     if found is not None and place is not None:
         on = (
             known
-            if known is not None and known["fabric_id"] == place["fabric_id"]
-            else fabric_of(conn, place["fabric_id"])
+            if known is not None and known.fabric_id == place["fabric_id"]
+            else machine_of(conn, place["fabric_id"])
         )
-        if not on["snapshot"]:
+        if not on.snapshot:
             scene = _scene(conn, job, place, on, found, watched, now_s)
     root = _root(conn, job, scene, now_s) if rooted and scene is not None else None
     held = (
@@ -121,22 +123,20 @@ def _place(conn: Conn, job_pk: int) -> Row | None:
     return rows[0] if rows else None
 
 
-def fabric_of(conn: Conn, fabric_id: int) -> Row:
-    """A machine's group and name of each router."""
-    row = rows_of(
-        conn,
-        SQL("""
-            SELECT f.fabric_id, f.name, f.timeless AS snapshot, f.counted_at = 'receiver' AS at_receiver,
-                   (SELECT array_agg(r.router ORDER BY r.router) FROM router r WHERE r.fabric_id = f.fabric_id) AS router,
-                   (SELECT array_agg(coalesce(r.group_id, -1) ORDER BY r.router) FROM router r WHERE r.fabric_id = f.fabric_id) AS groups,
-                   (SELECT array_agg(r.name ORDER BY r.router) FROM router r WHERE r.fabric_id = f.fabric_id) AS names
-            FROM fabric f WHERE f.fabric_id = %(fabric)s
-        """),
-        {"fabric": fabric_id},
-    )[0]
-    group = np.full(max(row["router"], default=-1) + 1, -1, np.int64)
-    group[row["router"]] = row["groups"]
-    return {**row, "group": group, "names": dict(zip(row["router"], row["names"], strict=True))}
+@dataclass(frozen=True)
+class Machine:
+    """A fabric with its number. `snapshot`: its counters have no times."""
+
+    fabric_id: int
+    snapshot: bool
+    fabric: Fabric
+
+
+def machine_of(conn: Conn, fabric_id: int) -> Machine:
+    """Read a machine; its fabric only once it was written again."""
+    row = conn.execute("SELECT timeless FROM fabric WHERE fabric_id = %s", [fabric_id]).fetchone()
+    assert row is not None
+    return Machine(fabric_id, bool(row[0]), measured.fabric_of(conn, fabric_id))
 
 
 def _watched(conn: Conn, job: Row, now_s: float) -> answer.JobProgress:
@@ -248,7 +248,13 @@ def _of_counters(
 
 
 def _scene(
-    conn: Conn, job: Row, place: Row, fabric: Row, found: slowdown.Slowdown, watched: answer.JobProgress, now_s: float
+    conn: Conn,
+    job: Row,
+    place: Row,
+    machine: Machine,
+    found: slowdown.Slowdown,
+    watched: answer.JobProgress,
+    now_s: float,
 ) -> OnsetContext:
     """Everything about the onset: counters on both sides of it, and the jobs that were there."""
     low, high = found.low_s, found.high_s
@@ -264,10 +270,11 @@ def _scene(
     after_s = min(WINDOW_S, max(0.0, end - high))
     before = (low - WINDOW_S, low)
     after = (high, high + after_s)
-    jobs = _beside(conn, job, fabric["fabric_id"], low, high, max(end, high))
+    fabric = machine.fabric
+    jobs = _beside(conn, job, machine.fabric_id, low, high, max(end, high))
     usual_s = None if found.from_start or watched.steps is None else watched.steps.start_s
     by_flow = flow.of_job(conn, job, place, low, end, now_s, usual_s)
-    rates, most = _sent(conn, fabric["fabric_id"], jobs, by_flow, before, after)
+    rates, most = _sent(conn, machine.fabric_id, jobs, by_flow, before, after)
     blamed = _blamed(conn, watched.exe, job["nodes"], [row["user"] for row in jobs if row["user"]])
     beside = [
         NeighbourJob(
@@ -286,14 +293,16 @@ def _scene(
         )
         for row in jobs
     ]
-    counted = onset_counters.of_routers(conn, fabric["fabric_id"], len(fabric["group"]), before, after)
-    ends = onset_counters.onward_of(conn, place, fabric)
-    links = onset_counters.of_links(conn, place, fabric, ends, counted, before, after)
+    counted = onset_counters.of_routers(conn, machine.fabric_id, len(fabric.routers), before, after)
+    ends = onset_counters.onward_of(fabric, np.unique(place["router"]))
+    links = onset_counters.of_links(
+        conn, machine.fabric_id, fabric, np.unique(place["router"]), ends, counted, before, after
+    )
     return OnsetContext(
-        fabric["fabric_id"],
-        fabric["name"],
+        machine.fabric_id,
+        fabric.name,
         np.array(place["router"], np.int64),
-        fabric["group"],
+        fabric.routers.group.astype(np.int64),
         low,
         high,
         end,

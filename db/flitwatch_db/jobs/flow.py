@@ -16,6 +16,7 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL, Composed, Identifier
 
 from flitwatch_db.core import packing
+from flitwatch_db.core.columns import packed_rates
 from flitwatch_db.diagnosis import measured
 from flitwatch_db.fabrics.routes import routes_at
 from flitwatch_domain.attribution import MOST_JOBS as MOST_JOBS_ON_LINKS
@@ -509,17 +510,20 @@ _OF_CARD = ("tx_bytes", "rx_bytes", "tx_wait_cycles")
 
 def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) -> list[Floats]:
     """Bytes that every network card sent and received and cycles that it waited, a second, in some moments: (3, endpoints) each, NaN where not counted."""
-    columns = [Identifier(name) for name in _OF_CARD]
-    query = SQL("""
-        SELECT array_send(array_agg(at)), array_send(array_agg(endpoint)), {}
-        FROM (SELECT {} AS at, endpoint, {}, sum(seconds) AS seconds FROM {} WHERE fabric_id = %(fabric)s AND {} GROUP BY 1, 2) e
-    """).format(
-        SQL(", ").join(SQL("array_send(array_agg(coalesce({} / nullif(seconds, 0), 'NaN')))").format(name) for name in columns),
-        _source("endpoint", width)[0],
-        SQL(", ").join(SQL("sum({0}) AS {0}").format(name) for name in columns),
-        _source("endpoint", width)[1],
-        _AT_MOMENTS if width > BY_SECOND_S else _IN_MOMENTS,
-    )  # fmt: skip
+    begin, table = _source("endpoint", width)
+    if width > BY_SECOND_S:
+        # A row of these tables is a moment's: to add them up would take longer than to read them.
+        rows = SQL("SELECT {} AS at, endpoint, {}, seconds FROM {} WHERE fabric_id = %(fabric)s AND {}").format(
+            begin, SQL(", ").join(map(Identifier, _OF_CARD)), table, _AT_MOMENTS
+        )
+    else:
+        sums = SQL(", ").join(SQL("sum({0}) AS {0}").format(Identifier(name)) for name in (*_OF_CARD, "seconds"))
+        rows = SQL("SELECT {} AS at, endpoint, {} FROM {} WHERE fabric_id = %(fabric)s AND {} GROUP BY 1, 2").format(
+            begin, sums, table, _IN_MOMENTS
+        )
+    query = SQL("SELECT array_send(array_agg(at)), array_send(array_agg(endpoint)), {} FROM ({}) e").format(
+        packed_rates(_OF_CARD), rows
+    )
     with conn.cursor(binary=True) as cursor:
         row = cursor.execute(query, {"fabric": fabric_id, "at": moments_s, "width": width}).fetchone()
     assert row is not None
@@ -537,13 +541,15 @@ def _cards_at(conn: Conn, fabric_id: int, width: int, moments_s: list[float]) ->
 _AT_MOMENTS = SQL("ts = ANY(SELECT to_timestamp(unnest(%(at)s::float8[])))")
 _IN_MOMENTS = SQL("""
     ts >= to_timestamp((SELECT min(a) FROM unnest(%(at)s::float8[]) a)) AND ts < to_timestamp((SELECT max(a) FROM unnest(%(at)s::float8[]) a) + %(width)s)
-    AND floor(extract(epoch FROM ts) / %(width)s)::float8 * %(width)s = ANY(%(at)s::float8[])
+    AND floor(date_part('epoch', ts) / %(width)s) * %(width)s = ANY(%(at)s::float8[])
 """)
 
 
 def _source(of: str, width: int) -> tuple[Composed, Identifier]:
     """The beginning of a row's moment, epoch seconds, and the table that has rows of routers or endpoints of that width or finer."""
-    begin = SQL("(floor(extract(epoch FROM ts) / {0}) * {0})::float8").format(width)
+    begin = SQL("floor(date_part('epoch', ts) / {0}) * {0}").format(
+        width
+    )  # `extract` is exact, of type numeric, and takes ten times as long
     return begin, Identifier(f"{of}_{ {10: '1s', 60: '1m', 3600: '1h'}[width] }")
 
 

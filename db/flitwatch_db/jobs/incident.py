@@ -35,15 +35,15 @@ def incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident
         The moment of the answer, epoch seconds; without it, the clock.
     """
     now_s = time.time() if now_s is None else now_s
-    fabric = explanation.fabric_of(conn, fabric_id)
-    if fabric["snapshot"]:
-        return finding.incident(fabric["name"], [], 0, now_s, snapshot=True)
+    machine = explanation.machine_of(conn, fabric_id)
+    if machine.snapshot:
+        return finding.incident(machine.fabric.name, [], 0, now_s, snapshot=True)
     jobs = _running(conn, fabric_id, now_s)
     # Without steps only a job's elapsed time speaks, and jobs of one name and size differ in what they compute: home would be full of them.
-    told = [explanation.explain_job(conn, job, now_s, fabric) for job in _most_with_steps(jobs)]
-    made = finding.incident(fabric["name"], told, len(jobs), now_s)
+    told = [explanation.explain_job(conn, job, now_s, machine) for job in _most_with_steps(jobs)]
+    made = finding.incident(machine.fabric.name, told, len(jobs), now_s)
     # What is stored comes first: home, the list and alerts say the same. Until it is, in the first seconds, the explanations alone speak.
-    present = shown.heads(conn, shown.IncidentFilter(fabric_id, from_s=now_s, to_s=now_s), MOST_PRESENT)
+    present = shown.heads(conn, shown.IncidentFilter(fabric_id, from_s=now_s, to_s=now_s), MOST_PRESENT, at_s=now_s)
     stored = sorted((one for one in present if one["state"] != "withdrawn"), key=lambda one: -one["node_hours"])
     story = next((story for one in stored if (story := shown.summary(conn, one, now_s)) is not None), None)
     if story is not None:
@@ -53,7 +53,7 @@ def incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident
     if made["verdict"] == "incident":
         return made
     before = shown.IncidentFilter(fabric_id, state="over", from_s=now_s - LONGEST_AGO_S, to_s=now_s)
-    last = shown.heads(conn, before, 1)
+    last = shown.heads(conn, before, 1, at_s=now_s)
     return {**made, "last": shown.summary(conn, last[0], now_s) if last else None}
 
 

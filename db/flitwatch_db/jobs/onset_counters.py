@@ -16,6 +16,7 @@ from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_arrays, unpack_arrays
 from flitwatch_domain.explanation import slowdown
 from flitwatch_domain.explanation.carriers import Count, LinkCount, RouterCounts
+from flitwatch_domain.fabric import CountedAt, Fabric
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -114,22 +115,23 @@ def most_sent(conn: Conn, fabric_id: int, jobs: list[int], low_s: float) -> dict
 
 def of_routers(conn: Conn, fabric_id: int, size: int, before: Window, after: Window) -> RouterCounts:
     """Flits and stall cycles of every router of a fabric in both windows; NaN where nothing was counted."""
-    found = rows_of(
-        conn,
-        SQL("""
+    query = SQL("""
+        SELECT array_send(array_agg(router)), array_send(array_agg(late::int)), array_send(array_agg(coalesce(flits, 'NaN'))), array_send(array_agg(coalesce(stalls, 'NaN')))
+        FROM (
             SELECT router, ts >= to_timestamp(%(c)s) AS late, sum(rt_flits) AS flits, sum(rt_stall_cycles) AS stalls FROM router_1s
             WHERE fabric_id = %(fabric)s AND (ts >= to_timestamp(%(a)s) AND ts < to_timestamp(%(b)s) OR ts >= to_timestamp(%(c)s) AND ts < to_timestamp(%(d)s))
             GROUP BY 1, 2
-        """),
-        {"fabric": fabric_id, **_whole(before, after)},
-    )
-    flits, stalls = np.full((2, size), np.nan), np.full((2, size), np.nan)
-    for row in found:
-        if row["router"] < size:
-            place = int(row["late"]), row["router"]
-            flits[place] = math.nan if row["flits"] is None else row["flits"]
-            stalls[place] = math.nan if row["stalls"] is None else row["stalls"]
-    return RouterCounts(*flits, *stalls)
+        ) r
+    """)
+    with conn.cursor(binary=True) as cursor:
+        row = cursor.execute(query, {"fabric": fabric_id, **_whole(before, after)}).fetchone()
+    assert row is not None
+    router, late = (packing.unpack(sent, ">i4").astype(np.int64) for sent in row[:2])
+    known = router < size
+    counts = np.full((2, 2, size), np.nan)
+    for figures, sent in zip(counts, row[2:], strict=True):
+        figures[late[known], router[known]] = packing.unpack(sent, ">f8")[known]
+    return RouterCounts(*counts[0], *counts[1])
 
 
 def _whole(before: Window, after: Window) -> dict[str, int]:
@@ -137,76 +139,64 @@ def _whole(before: Window, after: Window) -> dict[str, int]:
     return {"a": math.ceil(before[0]), "b": math.floor(before[1]), "c": math.ceil(after[0]), "d": math.floor(after[1])}
 
 
-def onward_of(conn: Conn, place: Row, fabric: Row) -> NDArray[np.int64]:
-    """Routers where links of the job's routers are counted, and its own: sorted."""
-    end = Identifier("dst_router" if fabric["at_receiver"] else "src_router")
-    (row,) = rows_of(
-        conn,
-        SQL("""
-            SELECT array_agg(DISTINCT {}) AS router FROM link WHERE fabric_id = %(fabric)s
-              AND (src_router IN (SELECT unnest(%(own)s::int[])) OR dst_router IN (SELECT unnest(%(own)s::int[])))
-        """).format(end),
-        {"fabric": fabric["fabric_id"], "own": sorted(set(place["router"]))},
-    )
-    found = {router for router in row["router"] or [] if router is not None}
-    return np.array(sorted(found | set(place["router"])), np.int64)
+def onward_of(fabric: Fabric, own: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Find routers where links of a job's routers `own` are counted, with these: sorted."""
+    links = fabric.links
+    here = fabric.router_links() & (np.isin(links.src, own) | np.isin(links.dst, own))
+    return np.union1d(_counted_at(fabric)[0][here], own)
+
+
+def _counted_at(fabric: Fabric) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Routers and ports (L,) that count each link."""
+    links = fabric.links
+    return (links.dst, links.dst_port) if fabric.counted_at is CountedAt.RECEIVER else (links.src, links.src_port)
 
 
 def of_links(
-    conn: Conn, place: Row, fabric: Row, ends: NDArray[np.int64], counted: RouterCounts, before: Window, after: Window
+    conn: Conn,
+    fabric_id: int,
+    fabric: Fabric,
+    own: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    counted: RouterCounts,
+    before: Window,
+    after: Window,
 ) -> list[LinkCount]:
-    """Links at the job's routers, and those that join its groups, with what was counted on them.
+    """Links at a job's routers `own`, and those that join its groups, with what was counted on them.
 
     Only those counted at the routers that gained most stalls, of `ends` (where its own links are counted) and of its groups.
     """
-    own = sorted(set(place["router"]))
-    group = fabric["group"]
-    joined = set(group[own].tolist()) - {-1}
-    near = np.isin(group, list(joined))
+    group, links = fabric.routers.group, fabric.links
+    joined = np.setdiff1d(group[own], [-1])
+    near = np.isin(group, joined)
     near[ends] = True
     ends = np.flatnonzero(near)
     gained = np.nan_to_num(counted.gained[ends], nan=-1.0)
     most = ends[np.argsort(-gained, kind="stable")[:MOST_PORTS_OF]]
-    held = np.isin(np.arange(len(group)), own)
-    rows = [
-        row
-        for row in _counted_links(conn, fabric, most)
-        if held[row["src_router"]]
-        or held[row["dst_router"]]
-        or (
-            (group[row["src_router"]] != group[row["dst_router"]])
-            and {int(group[row["src_router"]]), int(group[row["dst_router"]])} <= joined
-        )
-    ]
-    counts = _port_counts(conn, fabric["fabric_id"], [(row["router"], row["port"]) for row in rows], before, after)
+    at, port = _counted_at(fabric)
+    here = np.flatnonzero(fabric.router_links() & (port >= 0) & np.isin(at, most))
+    src, dst = links.src[here], links.dst[here]
+    between = (group[src] != group[dst]) & np.isin(group[src], joined) & np.isin(group[dst], joined)
+    here = here[np.isin(src, own) | np.isin(dst, own) | between]
+    counts = _port_counts(
+        conn, fabric_id, list(zip(at[here].tolist(), port[here].tolist(), strict=True)), before, after
+    )
     return [
         LinkCount(
-            row["link"],
-            row["class"],
-            row["src_router"],
-            fabric["names"][row["src_router"]],
-            int(group[row["src_router"]]),
-            row["dst_router"],
-            fabric["names"][row["dst_router"]],
-            int(group[row["dst_router"]]),
-            counts[row["router"], row["port"]],
+            link,
+            str(links.classes[links.link_class[link]]),
+            src,
+            str(fabric.routers.name[src]),
+            int(group[src]),
+            dst,
+            str(fabric.routers.name[dst]),
+            int(group[dst]),
+            counts[place],
         )
-        for row in rows
-        if (row["router"], row["port"]) in counts
+        for link in here.tolist()
+        for src, dst, place in [(int(links.src[link]), int(links.dst[link]), (int(at[link]), int(port[link])))]
+        if place in counts
     ]
-
-
-def _counted_links(conn: Conn, fabric: Row, routers: NDArray[np.int64]) -> list[Row]:
-    """Links between routers that are counted at some of them."""
-    end = "dst" if fabric["at_receiver"] else "src"
-    return rows_of(
-        conn,
-        SQL("""
-            SELECT link, class, src_router, dst_router, {} AS router, {} AS port FROM link WHERE fabric_id = %(fabric)s AND {} IS NOT NULL
-              AND src_router IS NOT NULL AND dst_router IS NOT NULL AND {} = ANY(%(routers)s)
-        """).format(*(Identifier(f"{end}_{name}") for name in ("router", "port", "port", "router"))),
-        {"fabric": fabric["fabric_id"], "routers": routers.tolist()},
-    )
 
 
 def _port_counts(

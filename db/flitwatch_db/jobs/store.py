@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
 import psycopg
 
+from flitwatch_db.jobs.arrays import settled
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.hosts import spelled
 from flitwatch_domain.jobs import Job
 
 _UPSERT = """
@@ -50,14 +53,19 @@ _STEPS = """
         node_list = excluded.node_list
 """
 
+# Hosts as fabrics spell them, of names as accounting does (flitwatch_domain.hosts).
+_SPELLINGS = """
+    SELECT n.name, e.fabric_id, array_agg(DISTINCT e.node) FROM unnest(%s::text[]) AS n (name) JOIN endpoint e ON host_of(e.node) = host_of(n.name) GROUP BY 1, 2
+"""
+
 # A node's name may be known in several fabrics (nid00001 is on most Crays). A job lies on one: the one that names its cluster, else the
 # one that knows most of its nodes, else the newest; and on that fabric's planes (planes.py). Simulated jobs lie on simulated fabrics and
 # measured ones on measured fabrics.
 _LIES = """
     WITH chosen AS (
         SELECT DISTINCT ON (n.job_pk) n.job_pk, f.fabric_id
-        FROM unnest(%(jobs)s::bigint[], %(nodes)s::text[]) AS n (job_pk, node)
-             JOIN job j USING (job_pk) JOIN endpoint e ON e.node = n.node
+        FROM unnest(%(jobs)s::bigint[], %(nodes)s::text[], %(spelled)s::text[]) AS n (job_pk, node, spelled)
+             JOIN job j USING (job_pk) JOIN endpoint e ON e.node = n.spelled
              JOIN fabric f ON f.fabric_id = e.fabric_id AND f.simulated = j.simulated
         WHERE %(fabric)s::int IS NULL OR f.fabric_id = %(fabric)s::int
         GROUP BY n.job_pk, f.fabric_id, j.cluster, f.attributes, f.created_at
@@ -77,8 +85,8 @@ _LIES = """
 _PLACE = """
     INSERT INTO job_node (job_pk, node, fabric_id, endpoint, router)
     SELECT n.job_pk, n.node, e.fabric_id, e.endpoint, e.router
-    FROM unnest(%(jobs)s::bigint[], %(nodes)s::text[], %(fabrics)s::text[]) AS n (job_pk, node, fabrics)
-         LEFT JOIN endpoint e ON e.node = n.node AND e.fabric_id = ANY(n.fabrics::int[])
+    FROM unnest(%(jobs)s::bigint[], %(nodes)s::text[], %(spelled)s::text[], %(fabrics)s::text[]) AS n (job_pk, node, spelled, fabrics)
+         LEFT JOIN endpoint e ON e.node = n.spelled AND e.fabric_id = ANY(n.fabrics::int[])
     ORDER BY n.job_pk, n.node, e.fabric_id, e.endpoint
 """
 
@@ -94,13 +102,13 @@ _LATE = """
     ), late AS (
         UPDATE run SET job_pk = own.job_pk FROM own WHERE run.run_id = own.run_id RETURNING run.run_id, run.job_pk
     )
-    UPDATE run_rank r SET endpoint = (SELECT min(n.endpoint) FROM job_node n WHERE n.job_pk = late.job_pk AND n.node = r.node)
+    UPDATE run_rank r SET endpoint = (SELECT min(n.endpoint) FROM job_node n WHERE n.job_pk = late.job_pk AND host_of(n.node) = host_of(r.node))
     FROM late WHERE r.run_id = late.run_id
 """
 
 
 def upsert(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None) -> list[int]:
-    """Store jobs with their steps and nodes, and give them the runs that came before them; return the `job_pk` of each.
+    """Store jobs with their steps and nodes, and give them the runs that came before them; return the `job_pk` of each that is stored as it came.
 
     Parameters
     ----------
@@ -116,7 +124,9 @@ def upsert(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | 
     """
     if not jobs:
         return []
-    last = {(job.cluster, job.job_id, job.restart): job for job in jobs}
+    last = settled(conn, {(job.cluster, job.job_id, job.restart): job for job in jobs})
+    if not last:
+        return []
     nodes = {key: _expand(job) for key, job in last.items()}
     rows = [
         {
@@ -133,7 +143,7 @@ def upsert(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | 
     _store_steps(conn, keys, last)
     _store_nodes(conn, {keys[key]: names for key, names in nodes.items()}, fabric_id)
     conn.execute(_LATE, {"ids": sorted({job_id for _, job_id, _ in keys}), "clocks": _CLOCKS_S})
-    return [keys[job.cluster, job.job_id, job.restart] for job in jobs]
+    return [keys[key] for job in jobs if (key := (job.cluster, job.job_id, job.restart)) in keys]
 
 
 def _renumber(conn: psycopg.Connection[Any], rows: str) -> None:
@@ -212,9 +222,29 @@ def _write_places(
     conn: psycopg.Connection[Any], pairs: Sequence[tuple[int, str]], fabric_id: int | None, jobs: Sequence[int]
 ) -> None:
     conn.execute("DELETE FROM job_node WHERE job_pk = ANY(%s)", [list(jobs)])
-    values = {"jobs": [job_pk for job_pk, _ in pairs], "nodes": [node for _, node in pairs], "fabric": fabric_id}
-    lies = {job_pk: "{" + ",".join(map(str, fabrics)) + "}" for job_pk, fabrics in conn.execute(_LIES, values)}
-    conn.execute(_PLACE, values | {"fabrics": [lies.get(job_pk, "{}") for job_pk, _ in pairs]})
+    found = conn.execute(_SPELLINGS, [sorted({node for _, node in pairs})]).fetchall()
+    known: defaultdict[str, dict[int, str]] = defaultdict(dict)
+    for name, on, alike in found:
+        if (node := spelled(name, alike)) is not None:
+            known[name][on] = node
+    wanted = [(job_pk, node, one) for job_pk, node in pairs for one in sorted(set(known[node].values()))]
+    lies = {job_pk: set(fabrics) for job_pk, fabrics in conn.execute(_LIES, {**_columns(wanted), "fabric": fabric_id})}
+    rows: list[tuple[int, str, str | None, str]] = []
+    for job_pk, node in pairs:
+        places: defaultdict[str | None, list[int]] = defaultdict(list)
+        for on in lies.get(job_pk, set()) & known[node].keys():
+            places[known[node][on]].append(on)
+        for one, on_fabrics in places.items() or [(None, [])]:
+            rows.append((job_pk, node, one, "{" + ",".join(map(str, on_fabrics)) + "}"))
+    conn.execute(_PLACE, _columns(rows))
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> dict[str, list[Any]]:
+    return {
+        name: [row[at] for row in rows]
+        for at, name in enumerate(("jobs", "nodes", "spelled", "fabrics"))
+        if not rows or at < len(rows[0])
+    }
 
 
 def place(conn: psycopg.Connection[Any], job_pks: Iterable[int], fabric_id: int | None = None) -> None:
@@ -228,7 +258,7 @@ def place_unplaced(conn: psycopg.Connection[Any], fabric_id: int) -> int:
     """Place jobs that came before their fabric, or before another plane of theirs; return how many were looked at."""
     rows = conn.execute(
         """
-        SELECT DISTINCT n.job_pk FROM job_node n JOIN endpoint e ON e.node = n.node AND e.fabric_id = %(fabric)s
+        SELECT DISTINCT n.job_pk FROM job_node n JOIN endpoint e ON host_of(e.node) = host_of(n.node) AND e.fabric_id = %(fabric)s
         WHERE n.fabric_id IS NULL OR n.fabric_id IN (SELECT other_id FROM fabric_plane WHERE fabric_id = %(fabric)s)
         """,
         {"fabric": fabric_id},

@@ -38,7 +38,7 @@ def upsert_run(conn: psycopg.Connection[Any], run: Run) -> int:
     conn.execute("DELETE FROM run_rank WHERE run_id = %s", [run_id])
     conn.execute(
         "INSERT INTO run_rank (run_id, rank, node, endpoint) SELECT %(run)s, r.rank, r.node,"
-        " (SELECT min(n.endpoint) FROM run JOIN job_node n USING (job_pk) WHERE run.run_id = %(run)s AND n.node = r.node)"
+        " (SELECT min(n.endpoint) FROM run JOIN job_node n USING (job_pk) WHERE run.run_id = %(run)s AND host_of(n.node) = host_of(r.node))"
         " FROM unnest(%(ranks)s::int[], %(nodes)s::text[]) AS r (rank, node)",
         {"run": run_id, "ranks": list(run.ranks), "nodes": nodes},
     )

@@ -26,7 +26,7 @@ from flitwatch_ingest.sources.rejection import Rejection
 from flitwatch_stream import topics
 
 _FIELDS = (
-    "JobID", "JobIDRaw", "Cluster", "User", "Account", "JobName", "Partition", "State", "ExitCode", "Submit", "Start", "End", "NNodes", "NodeList",
+    "JobID", "JobIDRaw", "Cluster", "User", "Account", "JobName", "Partition", "State", "ExitCode", "Submit", "Start", "End", "ElapsedRaw", "NNodes", "NodeList",
 )  # fmt: skip
 _DELIMITER = "\x1f"
 #: Jobs asked for at once: keeps the command line short.

@@ -39,6 +39,10 @@ class InvalidSample(Exception):
     """A sample of a mapped metric that counts nothing; its text is the reason."""
 
 
+class _WrongUnit(InvalidSample):
+    """A value that its exporter cannot have multiplied as the table says: nothing of this metric counts that it sends."""
+
+
 @dataclass
 class TakenSamples:
     """What became of one delivery's samples, and the first reason that one was not taken."""
@@ -80,6 +84,10 @@ class Intake:
         self._publisher = publisher
         self._checkpoint = checkpoint or Checkpoint(None)
         self._named: dict[str, None] = dict.fromkeys(self._checkpoint.value.get("named", []))
+        #: Metrics and exporters that send them in another unit than the table says.
+        self._wrong_units: set[tuple[str, str]] = {
+            (name, sender) for name, sender in self._checkpoint.value.get("wrong_units", [])
+        }
         self._series: dict[tuple[str, tuple[tuple[str, str], ...]], Series | str] = {}
         self._most_series = most_series
         self._lock = threading.Lock()
@@ -109,7 +117,10 @@ class Intake:
             The log does not answer: nothing is lost when the sender sends all of it again.
         """
         with self._lock:
-            taken = TakenSamples()
+            taken, samples = TakenSamples(), list(samples)
+            # The unit is a metric's, not a value's: one value that cannot be tells of all of them.
+            for sample in samples:
+                self._check_unit(sample)
             for sample in samples:
                 taken.results[self._one(door, sample, taken)] += 1
             self._settle()
@@ -144,9 +155,25 @@ class Intake:
     def _settle(self) -> None:
         """Return when all is durable, and what has a dead letter is remembered."""
         self._publisher.flush()
-        if len(self._checkpoint.value.get("named", [])) != len(self._named):
-            self._checkpoint.value["named"] = list(self._named)
+        wrong = sorted(map(list, self._wrong_units))
+        if len(self._checkpoint.value.get("named", [])) != len(self._named) or wrong != self._checkpoint.value.get(
+            "wrong_units", []
+        ):
+            self._checkpoint.value.update(named=list(self._named), wrong_units=wrong)
             self._checkpoint.save()
+
+    def _check_unit(self, sample: Sample) -> None:
+        """Remember the metric of an exporter whose value is no multiple of what the table says."""
+        if len(self._wrong_units) >= MOST_NAMED:
+            return
+        try:
+            series = self._find(sample)
+            if isinstance(series, Series) and not series.kept and series.divide > 1:
+                _count(sample.value, series)
+        except _WrongUnit:
+            self._wrong_units.add(_unit_key(sample))
+        except (UnmappedSeries, InvalidSample):
+            pass
 
     def _one(self, door: str, sample: Sample, taken: TakenSamples) -> str:
         if isinstance(sample.value, float) and struct.pack("<d", sample.value) == STALE:
@@ -159,6 +186,8 @@ class Intake:
             if series.kept:
                 record = orjson.dumps(series.record_as_it_came(sample.time_ms, sample.value))
             else:
+                if series.divide > 1 and self._wrong_units and _unit_key(sample) in self._wrong_units:
+                    raise _wrong_unit(series)
                 count = _count(sample.value, series)
                 if count == series.ceiling:
                     return "saturated"
@@ -217,11 +246,18 @@ def _count(value: float | str, series: Series) -> int:
     count, rest = divmod(int(value), series.divide)
     # Beyond 2^53 a float has lost its last digits anyway.
     if value < _EXACT and (rest or value != int(value)):
-        raise InvalidSample(
-            f"its value is no multiple of {series.divide}: map the metric with the factor of this exporter's release"
-            if series.divide > 1
-            else "its value is not an integer"
-        )
+        raise _wrong_unit(series) if series.divide > 1 else InvalidSample("its value is not an integer")
     if count >= 1 << 64:
         raise InvalidSample("its value is beyond 64 bits")
     return count
+
+
+def _wrong_unit(series: Series) -> _WrongUnit:
+    return _WrongUnit(
+        f"not every value of this exporter is a multiple of {series.divide}: map the metric with the factor of its release"
+    )
+
+
+def _unit_key(sample: Sample) -> tuple[str, str]:
+    """A metric and the exporter that sends it, by Prometheus' label of the address."""
+    return sample.name, next((value for label, value in sample.labels if label == "instance"), "")

@@ -13,7 +13,7 @@ import orjson
 
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, split_job_id
+from flitwatch_domain.jobs import Job, concluded, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.incarnations import Found
 from flitwatch_ingest.sources.rejection import Rejection
@@ -89,7 +89,7 @@ class ClusterCockpitReader:
         start_s, duration_s = _time_s(meta.get("startTime")), _duration_s(meta.get("duration"))
         hosts = _hosts(meta.get("resources"))
         details = meta.get("metaData")
-        return Job(
+        job = Job(
             self._cluster or _text(meta.get("cluster")) or "default",
             job_id,
             state,
@@ -103,6 +103,7 @@ class ClusterCockpitReader:
             nodes=len(hosts) or _nodes(meta.get("numNodes")),
             node_list=fields.node_list(hostlist.compress(hosts)) if hosts else None,
         )
+        return concluded(job)
 
 
 def _hosts(resources: Any) -> list[str]:

@@ -13,7 +13,7 @@ import orjson
 
 from flitwatch_domain import hostlist, numerals
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job
+from flitwatch_domain.jobs import Job, concluded
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.incarnations import Found
@@ -86,7 +86,7 @@ def _job(entry: Any, cluster: str) -> Job:
     ran = entry.get("t_run")
     # What has begun has a time of its end once its program is over.
     end = (entry.get("t_cleanup") or entry.get("t_inactive")) if state not in ("PENDING", "RUNNING") else None
-    return Job(
+    job = Job(
         cluster,
         str(job_number(entry["id"])),
         state,
@@ -100,6 +100,10 @@ def _job(entry: Any, cluster: str) -> Job:
         end_s=_time_s(end),
         nodes=_nodes(entry, execution, node_list),
         node_list=node_list,
+    )
+    ran_s = entry.get("runtime")
+    return concluded(
+        job, ran_s if isinstance(ran_s, int | float) and not isinstance(ran_s, bool) and ran_s > 0 else None
     )
 
 

@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, pbs_job_id
+from flitwatch_domain.jobs import Job, concluded, pbs_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.incarnations import Found
 from flitwatch_ingest.sources.rejection import Rejection
@@ -194,9 +194,10 @@ class PbsReader:
                 entry.record,
                 reason="a job ends without an earlier record of it: give the files of the days before too",
             )
-        start_s, end_s = entry.job.start_s, entry.job.end_s
-        if start_s is not None and end_s is not None and end_s < start_s:
-            return replace(entry.record, reason=f"the job ends {start_s - end_s:.0f} s before it starts")
+        try:
+            concluded(entry.job)
+        except BadInput as bad:
+            return replace(entry.record, reason=bad.reason)
         if lost or (entry.job.state in ("PENDING", "RUNNING") and self._is_over(entry)):
             return replace(entry.job, state="UNKNOWN"), entry.run_known
         return entry.job, entry.run_known

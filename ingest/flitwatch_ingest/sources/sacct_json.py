@@ -10,7 +10,7 @@ import orjson
 
 from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, JobStep, split_job_id
+from flitwatch_domain.jobs import Job, JobStep, concluded, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -73,26 +73,24 @@ def _entries_of_broken(
 def _job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
     time = entry["time"]
     restarts = entry.get("restart_cnt")
-    return (
-        Job(
-            cluster=entry.get("cluster") or cluster,
-            job_id=_job_id(entry),
-            state=_state(entry["state"]["current"]),
-            restart=int(_number(restarts) or 0),
-            user=_text(entry.get("user")) or _text(entry.get("association", {}).get("user")),
-            account=_text(entry.get("account")),
-            name=_text(entry.get("name")),
-            partition=_text(entry.get("partition")),
-            exit_code=_exit_code(entry.get("exit_code")),
-            submit_s=_time(time.get("submission")),
-            start_s=_time(time.get("start")),
-            end_s=_time(time.get("end")),
-            nodes=_count(entry.get("allocation_nodes")),
-            node_list=fields.node_list(entry.get("nodes") or ""),
-            steps=tuple(_step(step) for step in entry.get("steps") or ()),
-        ),
-        bool(_number(restarts)),
+    job = Job(
+        cluster=entry.get("cluster") or cluster,
+        job_id=_job_id(entry),
+        state=_state(entry["state"]["current"]),
+        restart=int(_number(restarts) or 0),
+        user=_text(entry.get("user")) or _text(entry.get("association", {}).get("user")),
+        account=_text(entry.get("account")),
+        name=_text(entry.get("name")),
+        partition=_text(entry.get("partition")),
+        exit_code=_exit_code(entry.get("exit_code")),
+        submit_s=_time(time.get("submission")),
+        start_s=_time(time.get("start")),
+        end_s=_time(time.get("end")),
+        nodes=_count(entry.get("allocation_nodes")),
+        node_list=fields.node_list(entry.get("nodes") or ""),
+        steps=tuple(_step(step) for step in entry.get("steps") or ()),
     )
+    return concluded(job, _number(time.get("elapsed"))), bool(_number(restarts))
 
 
 def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
@@ -116,26 +114,24 @@ def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
         "task": entry.get("array_task_string"),
     }
     het = {"job_id": _number(entry.get("het_job_id")), "job_offset": entry.get("het_job_offset")}
-    return (
-        Job(
-            cluster=entry.get("cluster") or cluster,
-            job_id=_job_id({"job_id": entry["job_id"], "array": array, "het": het}),
-            state=state,
-            restart=restarts or 0,
-            user=_text(entry.get("user_name")),
-            account=_text(entry.get("account")),
-            name=_text(entry.get("name")),
-            partition=_text(entry.get("partition")),
-            exit_code=_exit_code(entry.get("exit_code")) if over else None,
-            submit_s=_time(entry.get("submit_time")),
-            # What has not begun has the scheduler's forecast here, and what has not ended its limit.
-            start_s=_time(entry.get("start_time")) if begun else None,
-            end_s=_time(entry.get("end_time")) if over else None,
-            nodes=_count(entry.get("node_count")),
-            node_list=fields.node_list(entry.get("nodes") or "") if begun else None,
-        ),
-        restarts is not None,
+    job = Job(
+        cluster=entry.get("cluster") or cluster,
+        job_id=_job_id({"job_id": entry["job_id"], "array": array, "het": het}),
+        state=state,
+        restart=restarts or 0,
+        user=_text(entry.get("user_name")),
+        account=_text(entry.get("account")),
+        name=_text(entry.get("name")),
+        partition=_text(entry.get("partition")),
+        exit_code=_exit_code(entry.get("exit_code")) if over else None,
+        submit_s=_time(entry.get("submit_time")),
+        # What has not begun has the scheduler's forecast here, and what has not ended its limit.
+        start_s=_time(entry.get("start_time")) if begun else None,
+        end_s=_time(entry.get("end_time")) if over else None,
+        nodes=_count(entry.get("node_count")),
+        node_list=fields.node_list(entry.get("nodes") or "") if begun else None,
     )
+    return concluded(job), restarts is not None
 
 
 def _job_id(entry: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""`sacct --parsable2`: a header, then one line a job or step; fields in any order, any one-character delimiter.
+"""`sacct --parsable2`: a header, then a record a job or step; fields in any order, any delimiter.
 
 A name or comment may contain the delimiter. Such a line has too many cells; it is read only where exactly one way to share them out gives
 every other column a value of its kind, and rejected otherwise.
@@ -6,7 +6,8 @@ every other column a value of its kind, and rejected otherwise.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import re
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -16,10 +17,11 @@ from zoneinfo import ZoneInfo
 
 from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, JobStep, split_job_id
+from flitwatch_domain.jobs import Job, JobStep, concluded, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.rejection import Rejection
 
+#: What may stand between the columns of an output without a header; a header says it itself.
 DELIMITERS = ("\x1f", "|", "\t", "^", ";", ",")
 #: Columns whose text is the user's: they may contain the delimiter.
 _FREE_TEXT = frozenset(
@@ -28,6 +30,10 @@ _FREE_TEXT = frozenset(
 #: More cells than this beyond the header are not shared out: the ways to do so grow too many.
 _MOST_SURPLUS = 12
 _LONGEST_LINE = 1_000_000
+#: Lines that a name with line feeds in it may take.
+_MOST_LINES = 20
+#: The first column of a header, with its width, and what stands between it and the next.
+_FIRST_COLUMN = re.compile(r" *[A-Za-z]+(?:%-?[0-9]+)?( *[^A-Za-z0-9% \r\n][^A-Za-z0-9%\r\n]*)")
 
 _Checks = dict[str, Callable[[str], Any]]
 
@@ -40,7 +46,7 @@ _OPEN_JOBS = 10_000
 #: (its class Shredder\Slurm); without a header they are known by their cells.
 _LAYOUTS = (
     ("jobid", "jobname", "partition", "account", "alloccpus", "state", "exitcode"),
-    ("jobid", "jobidraw", "cluster", "user", "account", "jobname", "partition", "state", "exitcode", "submit", "start", "end", "nnodes", "nodelist"),
+    ("jobid", "jobidraw", "cluster", "user", "account", "jobname", "partition", "state", "exitcode", "submit", "start", "end", "elapsedraw", "nnodes", "nodelist"),
     ("jobid", "jobidraw", "cluster", "partition", "qos", "account", "group", "gid", "user", "uid", "submit", "eligible", "start", "end", "elapsed",
      "exitcode", "state", "nnodes", "ncpus", "reqcpus", "reqmem", "reqtres", "alloctres", "timelimit", "nodelist", "jobname"),
 )  # fmt: skip
@@ -67,6 +73,12 @@ def read(
     first = next(((number, raw) for number, raw in numbered if raw.strip()), None)
     if first is None:
         raise BadInput("is empty", where=where, advice="Expected the output of sacct --parsable2 or --json.")
+    if first[1].lstrip().startswith(b"JobId="):
+        raise BadInput(
+            "is the text of scontrol show job",
+            where=where,
+            advice="Use scontrol show jobs --json, or sacct --parsable2.",
+        )
     delimiter, names, headed = _columns(first[1], f"{where}:{first[0]}", zone, columns)
     header = first[1].rstrip(b"\r\n") if headed else None
     rows = numbered if headed else chain([first], numbered)
@@ -76,12 +88,30 @@ def read(
 def _rows(
     rows: Iterable[tuple[int, bytes]], header: bytes | None, reader: _Reader, where: str
 ) -> Iterator[tuple[Job, bool] | Rejection]:
-    for number, raw in rows:
+    lines = deque[tuple[int, bytes]]()
+    rows = iter(rows)
+    while True:
+        line = lines.popleft() if lines else next(rows, None)
+        if line is None:
+            break
+        number, raw = line
         if not raw.strip() or raw.rstrip(b"\r\n") == header:
             continue
         try:
-            if not raw.endswith(b"\n"):
-                raise BadInput("the line has no end: the file is half-written")
+            # A name may hold line feeds: the fields of a record go on until there are as many as the header has.
+            record, taken = raw, 0
+            while reader.is_short(record) and taken < _MOST_LINES and len(record) < _LONGEST_LINE:
+                if taken == len(lines):
+                    following = next(rows, None)
+                    if following is None:
+                        break
+                    lines.append(following)
+                record += lines[taken][1]
+                taken += 1
+            if taken and reader.is_whole(record):
+                for _ in range(taken):
+                    lines.popleft()
+                raw = record
             yield from reader.take(raw)
         except BadInput as bad:
             yield Rejection(f"{where}:{number}", bad.reason, raw)
@@ -118,7 +148,8 @@ def _fits(layout: Sequence[str], text: str, delimiter: str, zone: ZoneInfo | Non
 
 def _header(raw: bytes, here: str) -> tuple[str, list[str]]:
     text = raw.decode("utf-8", errors="replace").lstrip("\ufeff").strip("\r\n")
-    for delimiter in DELIMITERS:
+    between = _FIRST_COLUMN.match(text)
+    for delimiter in (between.group(1),) if between else DELIMITERS[-1:]:
         columns = [name.strip().lower().partition("%")[0] for name in text.split(delimiter)]
         if {"jobid", "jobidraw"} & set(columns) and (len(columns) > 1 or delimiter == DELIMITERS[-1]):
             if columns[-1] == "" and len(columns) > 1:
@@ -139,7 +170,7 @@ class _Reader:
 
     def __init__(self, columns: list[str], delimiter: str, zone: ZoneInfo | None, cluster: str) -> None:
         self._columns = columns
-        self._delimiter = delimiter
+        self._delimiter, self._separator = delimiter, delimiter.encode()
         self._cluster = cluster
         self._free = [at for at, name in enumerate(columns) if name in _FREE_TEXT]
         self._checks: _Checks = {
@@ -165,6 +196,23 @@ class _Reader:
         # In the order they were read, each with whether its restart is known and with its steps.
         self._open: OrderedDict[int, tuple[Job, bool, list[JobStep]]] = OrderedDict()
         self._latest: dict[tuple[str, str], int] = {}
+
+    def is_short(self, raw: bytes) -> bool:
+        """Whether a text has fewer fields than the header, and some."""
+        return 0 < raw.count(self._separator) < len(self._columns) - 1
+
+    def is_whole(self, raw: bytes) -> bool:
+        """Whether a text has as many fields as the header, each of its kind, and line feeds in names alone."""
+        cells = raw.decode("utf-8", errors="replace").rstrip("\r\n").split(self._delimiter)
+        if len(cells) != len(self._columns) or any(
+            "\n" in cell and at not in self._free for at, cell in enumerate(cells)
+        ):
+            return False
+        try:
+            self._checked(cells)
+        except BadInput:
+            return False
+        return True
 
     def values(self, text: str) -> dict[str, Any]:
         """A line's values by column; BadInput where they cannot be."""
@@ -270,7 +318,7 @@ def _with(job: Job, steps: Sequence[JobStep]) -> Job:
 
 def _job(cluster: str, job_id: str, values: dict[str, Any]) -> Job:
     nodes = values.get("nnodes")
-    return Job(
+    job = Job(
         cluster=cluster,
         job_id=job_id,
         state=values["state"],
@@ -286,6 +334,8 @@ def _job(cluster: str, job_id: str, values: dict[str, Any]) -> Job:
         nodes=nodes if nodes is not None else values.get("allocnodes"),
         node_list=values.get("nodelist"),
     )
+    raw_s = values.get("elapsedraw")
+    return concluded(job, values.get("elapsed") if raw_s is None else raw_s)
 
 
 def _step(step: str, values: dict[str, Any]) -> JobStep:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from flitwatch_core.codec import Kind, Role
 from flitwatch_domain.fabric import Fabric, Technology
 from flitwatch_domain.guids import plain_guid
+from flitwatch_domain.hosts import host_key
 from flitwatch_ingest.schemas import RowSchema
 from flitwatch_ingest.schemas.rows import ADAPTERS, GUIDS, HOSTS, INSTANCES, LIDS, PORTS, PRODUCERS, plain, suffix
 
@@ -278,9 +279,9 @@ def _first_words(names: tuple[str, ...]) -> list[str]:
 
 
 def _spellings(host: str) -> tuple[str, ...]:
-    """A host's name as it is and without its domain, in lower case."""
+    """A host's name as it is, in lower case, and what its spellings have in common."""
     whole = host.strip().lower()
-    return tuple(dict.fromkeys((whole, whole.partition(".")[0])))
+    return tuple(dict.fromkeys((whole, host_key(whole))))
 
 
 def _same_adapter(known: str | None, said: str) -> bool:

@@ -1,6 +1,6 @@
 """Learned forecasters over windows: `fit(windows)` learns the log ratio to the mean curve, `predict(windows)` gives seconds.
 
-All learn from the same windows, those that the end of a run cuts short among them (docs/adr/0805, 0930).
+All learn from the same windows, those that the end of a run cuts short among them (docs/adr/0025).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Open
 - `fabric` for routers, endpoints and links as arrays; `generators` for fabrics from sizes; `importers` for fabrics from files; `schedulers` for topologies as Slurm, Flux and PBS read them; `topology_spec` for the
   grammar that names either; `cray` and `guids` for names of places and ports;
 - `counters` for the catalogue of counters: canonical name, unit, cumulative or not;
-- `jobs`, `runs`, `hostlist` for the scheduler's jobs, instrumented runs, and lists of hosts;
+- `jobs`, `runs`, `hostlist`, `hosts` for the scheduler's jobs, instrumented runs, lists of hosts, and who a host is;
 - `neighbourhood` for overlap, presence and exposure; `blame` for what counts as found; `several_sets` for names of several sets; `drivers` for what carries a deviation, in words;
   `explanation` for why a job is slow; `network_noise` for what network cards say of it; `link_shares` for how much of a link each job uses;
   `routes` for the ways of a machine's traffic: of a dragonfly (`link_shares`), of a fat tree (`tree_routes`), under forwarding tables (`table_routes`);

@@ -192,7 +192,8 @@ def title(
         return f"{who} slowed {whom} since {since} and {'has' if one else 'have'} ended"
     if slow_now:
         return f"{who} {'slows' if one else 'slow'} {whom} since {since}"
-    return f"{who} slowed {whom} and still {'keeps' if one else 'keep'} their links busy, since {since}"
+    links = "its links" if len(victims) == 1 else "their links"
+    return f"{who} slowed {whom} and still {'keeps' if one else 'keep'} {links} busy, since {since}"
 
 
 def detail(causes: Sequence[tuple[str, float | None]], node_hours_lost: tuple[float, float, float]) -> str:

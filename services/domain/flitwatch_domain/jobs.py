@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypedDict
 
 from flitwatch_domain.errors import BadInput
@@ -92,6 +92,23 @@ class Job:
         """The component of a heterogeneous job (1 of 10+1)."""
         offset = split_job_id(self.job_id)[2]
         return int(offset) if offset is not None else None
+
+
+def concluded(job: Job, elapsed_s: float | None = None) -> Job:
+    """Return a job with the end that its elapsed time implies, where its state is final and no end is recorded.
+
+    Raises
+    ------
+    BadInput
+        The job ends before it starts.
+    """
+    if job.start_s is None:
+        return job
+    if job.end_s is not None and job.end_s < job.start_s:
+        raise BadInput(f"the job ends {job.start_s - job.end_s:.0f} s before it starts")
+    if job.end_s is None and job.state in FINAL_STATES and elapsed_s is not None:
+        return replace(job, end_s=job.start_s + elapsed_s)
+    return job
 
 
 class JobStepRecord(TypedDict):

@@ -1,6 +1,6 @@
 """The packet engine: virtual cut-through with byte credits per virtual channel, on dragonflies, trees and tori.
 
-The model, its sources and what it leaves out: docs/adr/0200-packet-engine.md. Arrays over links follow the order in which the fabric's links
+The model, its sources and what it leaves out: docs/adr/0035-packet-engine.md. Arrays over links follow the order in which the fabric's links
 were given; links to and from endpoints are among them. Vertices: router r is r, endpoint e is routers + e.
 """
 
@@ -221,7 +221,7 @@ class Dcqcn:
 
 @dataclass(frozen=True)
 class TrafficClass:
-    """A class with buffers of its own on every link and a share of each (docs/adr/1500-traffic-classes.md).
+    """A class with buffers of its own on every link and a share of each (docs/adr/0037-packet-engine-models.md).
 
     Attributes
     ----------

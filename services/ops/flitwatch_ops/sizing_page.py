@@ -13,19 +13,43 @@ SITES = {
 }
 _HEAD = f"""# Sizing
 
-`flitwatch doctor --size routers=…,ports=…,nics=…,hz=…` says what a site takes before it begins; `make reference` makes this page with the same arithmetic
-(`flitwatch_ops.sizing`). Add `port_counters=` and `nic_counters=` for what the samplers read of a port and of an endpoint.
+How much disk, memory and processor time a site needs. Figures for larger sites are computed, not measured.
 
-**Bytes.** A row's columns, its header and pointer, in whole rows a page of 8 KiB, and {sizing.KEY_BYTES} bytes of its key. A test writes the tables and compares
-(within 15 %; rows of more than 80 ports a router are compressed, and take less than is said).
-Minutes and hours leave half of each page free for updates. The full edition of TimescaleDB compresses a row to {sizing.COMPRESSED:.0%} (measured of `router_1s` alone,
-and assumed of the other tables). What has no limit is counted for one year. Jobs, runs, observations and packet samples are not in these figures.
+## Size your site
 
-**Cores.** {sizing.WRITER_US_A_RECORD:g} µs a record and {sizing.WRITER_US_A_VALUE:g} µs a value in the writer, {sizing.DATABASE_US_A_ROW:g} µs a row in the database, {sizing.LOG_US_A_VALUE:g} µs a value in Kafka, of Avro on a core of 2.5 GHz
-([ingest](benchmarks/ingest.md), 300 s of 3,264 routers; its hours were not measured). **Memory.** {sizing.WRITER_BYTES_A_COUNTER} bytes a counter in the writer; database and Kafka as in those runs.
+`flitwatch doctor --size routers=…,ports=…,nics=…,hz=…` computes the needs of a site before it starts.
 
-A topic has one writer, and one connection carried at most about {sizing.ONE_WRITER_ROWS_S:,} rows/s of devices: a site beyond that has to send its devices in several topics. Figures for
-larger sites are computed, not measured.
+Add `port_counters=` and `nic_counters=` for the number of counters that samplers read from a port and an endpoint.
+
+`make reference` makes this page with the same arithmetic (`flitwatch_ops.sizing`).
+
+## Bytes
+
+A row has its columns, its header and pointer, in whole rows of a page of 8 KiB, and {sizing.KEY_BYTES} bytes of its key.
+
+A test writes the tables and compares, within 15 %. Rows with more than 80 ports a router are compressed, and take less.
+
+Minutes and hours leave half of each page free for updates. Tables without a limit are counted for one year.
+
+The full edition of TimescaleDB compresses a row to {sizing.COMPRESSED:.0%}. This was measured for `router_1s`, and is assumed for the other tables.
+
+Jobs, runs, observations and packet samples are not included.
+
+## Cores and memory
+
+Measured with Avro on a core of 2.5 GHz, 300 s of 3,264 routers ([ingest](benchmarks/ingest.md)). The hourly tables were not measured.
+
+| part | cost |
+|---|---|
+| writer | {sizing.WRITER_US_A_RECORD:g} µs a record, {sizing.WRITER_US_A_VALUE:g} µs a value, {sizing.WRITER_BYTES_A_COUNTER} bytes of memory a counter |
+| database | {sizing.DATABASE_US_A_ROW:g} µs a row |
+| Kafka | {sizing.LOG_US_A_VALUE:g} µs a value |
+
+The memory of the database and of Kafka is that of these runs.
+
+A topic has one writer, and one connection carried at most about {sizing.ONE_WRITER_ROWS_S:,} rows/s of devices. Larger sites must send their devices in several topics.
+
+## Three sites
 """
 
 

@@ -26,11 +26,15 @@ def is_matrix(path: Path) -> bool:
     return first.startswith("---") or _MATRIX_LINE.fullmatch(first) is not None
 
 
+def beginning(path: Path) -> str:
+    """Read the first 64 KiB of a text, which may be compressed."""
+    with open_plain(path) as file:
+        return file.read(1 << 16).decode("utf-8-sig", errors="replace")
+
+
 def first_line(path: Path) -> str:
     """The first line that is neither empty nor a comment, without blanks around it."""
-    with open_plain(path) as file:
-        head = file.read(1 << 16).decode("utf-8-sig", errors="replace")
-    lines = (line.strip() for line in head.splitlines())
+    lines = (line.strip() for line in beginning(path).splitlines())
     return next((line for line in lines if line and not line.startswith("#")), "")
 
 

@@ -1,4 +1,4 @@
-/** What counters count, and what counts, in the words of a fabric (`flitwatch_domain.counters.units` has the same). On InfiniBand data are words of 4 bytes. On Ethernet a stall is the time in which PFC paused a port, in times of a byte (ADR 1280). */
+/** What counters count, and what counts, in the words of a fabric (`flitwatch_domain.counters.units` has the same). On InfiniBand data are words of 4 bytes. On Ethernet a stall is the time in which PFC paused a port, in times of a byte (ADR 0047). */
 export interface Words {
   flits: string;
   perSecond: string;

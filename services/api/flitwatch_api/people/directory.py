@@ -386,4 +386,4 @@ def _bind_password(settings: Settings) -> bytes | None:
 
 
 def _unset(what: str) -> Unavailable:
-    return Unavailable(f"logins by LDAP cannot work: {what}", advice="docs/sysadmin.md lists the settings.")
+    return Unavailable(f"logins by LDAP cannot work: {what}", advice="docs/accounts.md lists the settings.")

@@ -288,7 +288,7 @@ def _secret(settings: Settings) -> str | None:
 
 
 def _unset(what: str) -> Unavailable:
-    return Unavailable(f"logins by OpenID Connect cannot work: {what}", advice="docs/sysadmin.md lists the settings.")
+    return Unavailable(f"logins by OpenID Connect cannot work: {what}", advice="docs/accounts.md lists the settings.")
 
 
 def _is_safe(address: str) -> bool:

@@ -38,7 +38,7 @@ def _port(
 
 
 #: IBTA PortCounters and PortCountersExtended. Data counters count words of 4 bytes. How long a tick of a wait is differs between devices
-#: (`counters.units.stall_worth`): waits are booked in times of a word, so that stalls over words is the time stalled over the time of sending (ADR 1280).
+#: (`counters.units.stall_worth`): waits are booked in times of a word, so that stalls over words is the time stalled over the time of sending (ADR 0047).
 INFINIBAND: tuple[CounterKind, ...] = (
     _port("port_xmit_data", "port_tx_words", "4 bytes", "Words sent on all virtual lanes.", router="rt_flits", endpoint="tx_bytes", array="flits", scale=4),
     _port("port_rcv_data", "port_rx_words", "4 bytes", "Words received on all virtual lanes.", endpoint="rx_bytes", scale=4),

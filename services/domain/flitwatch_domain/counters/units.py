@@ -46,7 +46,7 @@ _MODELS = ((re.compile(r"(^|:)(SX6|MSX6|MSB7)[0-9]{3}"), _LANE_TICK), (re.compil
 def tick_of(device_id: int | None, model: str) -> Tick | None:
     """The tick of an InfiniBand switch by its device id, else by its model or the description that names it.
 
-    None: the id is one that no document names. Where nothing names the device it is taken for a present one (ADR 1440).
+    None: the id is one that no document names. Where nothing names the device it is taken for a present one (ADR 0047).
     """
     if device_id:
         return _TICKS.get(device_id)
@@ -57,7 +57,7 @@ def stall_worth(fabric: Fabric) -> NDArray[np.float64]:
     """Counts of data that each link's sender could have sent in one unit of its stalls (`CounterKind.stall_units`), (links,); NaN: unknown.
 
     On Ethernet the unit is a nanosecond, and the cable's speed says it. On InfiniBand it is a tick of the switch, by its device. An adapter's
-    is taken to be that of Quantum switches (ADR 1440), as every tick of a simulated machine is.
+    is taken to be that of Quantum switches (ADR 0047), as every tick of a simulated machine is.
     """
     links = fabric.links
     if fabric.technology is not Technology.INFINIBAND:

@@ -29,7 +29,8 @@ from flitwatch_domain.explanation.result import (
     Stalls,
     Verdict,
 )
-from flitwatch_domain.explanation.slowdown import LEAST_RUNS, LEAST_SLOWDOWN, LEAST_STEPS, Slowdown, Steps
+from flitwatch_domain.explanation.slowdown import LEAST_RUNS, LEAST_SLOWDOWN, LEAST_STEPS, Basis, Slowdown, Steps
+from flitwatch_domain.jobs import FINAL_STATES
 
 Row = dict[str, Any]
 
@@ -44,6 +45,11 @@ LEAST_ADDED = 0.05
 #: The same without NIC counters, as a share of all jobs' exposure.
 LEAST_EXPOSURE = 0.1
 MOST_CANDIDATES = 20
+#: What a job may be slow against without that the network is known to be why, and the reason: nobody is named for it.
+UNPROVEN: dict[Basis, str] = {
+    "own steps": f"fewer than {LEAST_RUNS} earlier runs: a change of its own work looks the same as congestion",
+    "counters": "it records no steps: longer work looks the same as congestion",
+}
 
 
 @dataclass(frozen=True)
@@ -83,7 +89,7 @@ def elapsed_factor(job: Row, past: PastRunTimes | None, now_s: float) -> float |
 
 def _end_is_lost(job: Row) -> bool:
     """Whether a job may be over, and no record says since when."""
-    return job["end_s"] is None and job["state"] == "UNKNOWN"
+    return job["end_s"] is None and (job["state"] == "UNKNOWN" or job["state"] in FINAL_STATES)
 
 
 def explanation(
@@ -170,7 +176,7 @@ def _blamed(
     job: Row, found: Slowdown, scene: OnsetContext | None, flow: Flow | None, candidates: Sequence[Candidate]
 ) -> list[Candidate]:
     """Who is named for a slow stretch, the most likely first: by flow, or by places and times where that is not known."""
-    if flow is None or found.basis == "own steps":
+    if flow is None or found.basis in UNPROVEN:
         return list(candidates[:1]) if not _in_the_way(found, scene, flow, candidates) else []
     by_pk = {one.job.job_pk: one for one in candidates}
     before = [pk for pk, one in by_pk.items() if one.score > 0]
@@ -185,8 +191,8 @@ def _in_the_way(
 ) -> list[str]:
     """Why nobody is named for a slow stretch; empty where the first candidate is."""
     reasons: list[str] = []
-    if found.basis == "own steps":
-        reasons.append(f"fewer than {LEAST_RUNS} earlier runs: a change of its own work looks the same as congestion")
+    if found.basis in UNPROVEN:
+        reasons.append(UNPROVEN[found.basis])
     if scene is None:
         return [*reasons, "its place on a fabric with counters over time is not known"]
     if flow is not None:
@@ -213,7 +219,8 @@ def _by_flow(flow: Flow, candidates: Sequence[Candidate]) -> str:
     likely = [one for one in candidates if one.score > 0]
     if not likely:
         return "links on its way stall, and no job that ran before it was slow sends more over them"
-    return f"links on its way stall, and no job stands out: the largest part is {words.percent(likely[0].score)}, of job {likely[0].job.job_id}"
+    largest = f"the largest part is {words.percent(likely[0].score)}, of job {likely[0].job.job_id}"
+    return f"links on its way stall, and {largest if likely[0].score >= flow_rule.LEAST_NAMED else f'no job stands out: {largest}'}"
 
 
 def _between(scene: OnsetContext, candidates: Sequence[Candidate]) -> list[str]:

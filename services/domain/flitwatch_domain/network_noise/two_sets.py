@@ -93,7 +93,7 @@ class Comparison:
 def compare_sets(first: Sequence[Observed], second: Sequence[Observed], message_bytes: int) -> Comparison:
     """Compare within each allocation that both sets have, by logarithms: means and ratios are geometric, and an allocation counts by its observations.
 
-    Intervals hold what they say however few observations an allocation has (ADR 1480). A figure with a value of zero cannot be told.
+    Intervals hold what they say however few observations an allocation has (ADR 0024). A figure with a value of zero cannot be told.
     """
     sides = [_by_allocation(side) for side in (first, second)]
     both = sorted(sides[0].keys() & sides[1].keys())

@@ -16,10 +16,8 @@ from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import ROLES, Fabric, FabricKind, NodeRole
 
 _NODE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-#: What stands for an adapter whose description names no node.
-_NAMELESS = re.compile(r"H-[0-9a-fA-F]{16}")
-#: Words that Slurm keeps for itself.
-_KEPT = re.compile(r"ALL|DEFAULT", re.IGNORECASE)
+#: What stands for an adapter whose description names no node, and words that Slurm keeps for itself.
+_NOT_A_HOST = re.compile(r"H-[0-9a-fA-F]{16}|ALL|DEFAULT", re.IGNORECASE)
 #: topology.yaml(5) takes no longer names.
 _LONGEST_SWITCH = 64
 _OTHER = re.compile(r"[^A-Za-z0-9._-]+")
@@ -62,7 +60,7 @@ class SwitchTree:
     left_out : int
         Nodes that run no jobs: I/O and service nodes, and those of `nameless`.
     nameless : tuple of str
-        Adapters whose description names no node, as the import called them.
+        Nodes without a name that schedulers can read, such as adapters whose description names no node.
     """
 
     fabric: str
@@ -86,7 +84,7 @@ def switch_tree(fabric: Fabric) -> SwitchTree:
     BadRequest
         For a torus, which is no tree.
     BadInput
-        Where no compute node with a name is attached, or a node's name is none that schedulers can read.
+        Where no compute node is attached whose name schedulers can read.
     """
     if fabric.kind is FabricKind.TORUS:
         raise BadRequest(
@@ -127,14 +125,12 @@ def _attached(fabric: Fabric) -> tuple[dict[str, list[int]], int, tuple[str, ...
             found.setdefault(str(node), []).append(router)
     if not found:
         raise BadInput(f"{fabric.name} has no compute node", advice="Import the fabric with its nodes.")
-    nameless = tuple(node for node in found if _NAMELESS.fullmatch(node))
+    nameless = tuple(node for node in found if _NODE_NAME.fullmatch(node) is None or _NOT_A_HOST.fullmatch(node))
     named = {node: routers for node, routers in found.items() if node not in nameless}
-    wrong = [node for node in named if not _NODE_NAME.fullmatch(node) or _KEPT.fullmatch(node)]
-    # One adapter without a name, of a spare or a storage server, is no reason to refuse a machine; a fabric of such alone is.
-    odd = next(iter(wrong if named else nameless), None)
-    if odd is not None:
+    # One node without a host's name, of a spare or a storage server, is no reason to refuse a machine; a fabric of such alone is.
+    if not named:
         raise BadInput(
-            f"{odd[:80]!r} is no host's name as a scheduler has it",
+            f"{nameless[0][:80]!r} is no host's name as a scheduler has it",
             advice="Give the nodes of the fabric the scheduler's names, and import it again.",
         )
     return named, len(others - found.keys()) + len(nameless), nameless

@@ -73,7 +73,7 @@ def markdown(answer: Row) -> str:
         "",
         f"{headline(answer)}.",
         "",
-        f"`{DEFAULT}` rests on {_served(answer)}; why: [ADR 1175](adr/1175-forecast-and-running-jobs-are-served.md), and of routing modes [ADR 1224](adr/1224-modes-over-several-groups.md). How it is measured: [ADR 1004](adr/1004-does-advice-pay.md).",
+        f"`{DEFAULT}` rests on {_served(answer)}; why, also of routing modes: [ADR 0043](adr/0043-default-advice.md). How it is measured: [ADR 0042](adr/0042-advice-study.md).",
         "",
         *_tables(answer),
         *_method(answer),

@@ -60,9 +60,9 @@ def _minighost() -> dict[tuple[str, str], float]:
 
 
 #: A machine for what takes an hour on Theta: a job that goes on through several bursts; half of each message's size. Bursts of 1 KiB for all: at the same load
-#: they come more often and are shorter, and cost such a job the same (docs/adr/1331).
+#: they come more often and are shorter, and cost such a job the same (docs/benchmarks/paper-studies.md).
 _SMALL: dict[str, Any] = {"topology": "dragonfly:4,4,8,16", "ranks": 125, "scale": 0.5, "burst_message_bytes": 1024}
-#: Messages of 16 KiB from each node at the shortest interval of the paper's range, 0.002 ms, in GiB/s a node (docs/adr/1251).
+#: Messages of 16 KiB from each node at the shortest interval of the paper's range, 0.002 ms, in GiB/s a node (docs/benchmarks/paper-studies.md).
 SHORTEST_GIB_PER_S = 7.6
 #: Draws of each of figures 8 to 10's ten combinations.
 DRAWS = 5

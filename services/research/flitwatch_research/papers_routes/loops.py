@@ -99,7 +99,7 @@ def unlucky_seed(fabric: Fabric) -> int:
 
 def _random_allocation(size: Size) -> dict[str, float]:
     """Routes for the synthetic pattern, not a reconstruction; the special formulation also has as few worst links as it can. The bytes are the published
-    ones: with fewer, adaptive routing does better (ADR 1490).
+    ones: with fewer, adaptive routing does better (docs/benchmarks/paper-studies.md).
     """
     fabric = fabric_of(size.topology)
     megabytes = size.megabytes * BULLY_SCALE if size.quick else MEGABYTES

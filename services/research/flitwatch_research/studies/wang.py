@@ -225,7 +225,7 @@ def run_fig8(parameters: Parameters, report: Report, cancelled: Cancelled) -> Pa
     All five placements and both routings. Parameters as figure 3, load_gib_per_s (1), which puts the intervals between messages into the
     paper's ranges: 0.015 ms, and 2 to 37 ms, and exchanges (1), how often the application goes through its messages. Beside bursts `intervals` says how many of
     their intervals the job alone takes: a job that is over within the first burst says how long the burst lasts, not what bursts cost
-    an application that sends all the time (ADR 1331).
+    an application that sends all the time (ADR 0039).
     """
     load = number(parameters, "load_gib_per_s", 1.0, 0.001, 16)
     exchanges = whole(parameters, "exchanges", 1, 1, 10_000)

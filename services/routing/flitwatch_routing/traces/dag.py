@@ -27,14 +27,13 @@ from flitwatch_core.packet import NO_LINK, OpKind, Ops
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.text import read_utf8
 
-_SEND = re.compile(
-    r"(\w+):\s*send\s+([0-9]{1,18})b?\s+to\s+([0-9]{1,18})(?:\s+tag\s+([0-9]{1,18}))?(?:\s+(?:cpu|nic)\s+[0-9]+)*"
-)
-_RECV = re.compile(
-    r"(\w+):\s*recv\s+([0-9]{1,18})b?\s+from\s+([0-9]{1,18})(?:\s+tag\s+([0-9]{1,18}))?(?:\s+(?:cpu|nic)\s+[0-9]+)*"
-)
-_COMPUTE = re.compile(r"(\w+):\s*(?:compute|calc)\s+([0-9]{1,18})(?:\s+(?:cpu|nic)\s+[0-9]+)*")
-_REQUIRES = re.compile(r"(\w+)\s+i?requires\s+(\w+(?:\s+\w+)*)")
+_COMMENT = re.compile(r"/\*.*?\*/|(?:#|//)[^\n]*", re.DOTALL)
+_TOKEN = re.compile(r"\n|[:{};]|[^\s:{};]+")
+_LABEL = re.compile(r"\w+")
+_WHOLE = re.compile(r"[0-9]{1,18}")
+#: What a message may have behind its rank: a tag, and GOAL's processor and network card, which a replay has no use for.
+_OPTIONS = ("tag", "cpu", "nic")
+_MOST_RANKS = 10_000_000
 
 
 @dataclass
@@ -172,61 +171,146 @@ class Dag:
             )
 
 
+def begins_dag(text: str) -> bool:
+    """Whether a text begins as a message DAG does, after its comments."""
+    return re.match(r"\s*(?:num_)?ranks\s+[0-9]", _COMMENT.sub(" ", text)) is not None
+
+
 def read_dag(path: Path) -> Dag:
-    """Read our text format or GOAL text (`num_ranks N`, `rank R { ... }`, `calc`).
+    """Read our text format or GOAL text (`num_ranks N`, `rank R { ... }`, `calc`), by tokens: how they stand in lines means nothing.
 
     Raises
     ------
     BadInput
         Naming the file and the line.
     """
-    dag: Dag | None = None
-    rank = -1
-    labels: dict[str, int] = {}
-    for number, raw in enumerate(read_utf8(path).splitlines(), 1):
-        line = raw.split("#")[0].split("//")[0].strip().rstrip(";").strip()
-        where = f"{path}:{number}"
-        if not line or line == "}":
-            continue
-        if found := re.fullmatch(r"(?:num_)?ranks\s+([0-9]{1,18})", line):
-            if dag is not None:
-                raise BadInput("the number of ranks is given twice", where=where)
-            if not 1 <= int(found[1]) <= 10_000_000:
-                raise BadInput(f"{found[1]} ranks; expected 1 to 10,000,000", where=where)
-            dag = Dag(int(found[1]))
-            continue
-        if dag is None:
-            raise BadInput("the first line must be `ranks N`", where=where)
-        if found := re.fullmatch(r"rank\s+([0-9]{1,18})\s*\{?", line):
-            rank, labels = int(found[1]), {}
-            _in_range(rank, dag, where)
-            continue
-        if rank < 0:
-            raise BadInput("an operation stands before the first `rank R`", where=where)
-        if found := _REQUIRES.fullmatch(line):
-            for name in (found[1], *found[2].split()):
-                if name not in labels:
-                    raise BadInput(f"rank {rank} has no operation {name!r} above this line", where=where)
-            dag.requires += [(labels[found[1]], labels[name]) for name in found[2].split()]
-            continue
-        if found := _COMPUTE.fullmatch(line):
-            op = dag.add(OpKind.COMPUTE, rank, int(found[2]), line=number)
-        elif found := _SEND.fullmatch(line) or _RECV.fullmatch(line):
-            kind = OpKind.SEND if _SEND.fullmatch(line) else OpKind.RECEIVE
-            _in_range(int(found[3]), dag, where)
-            op = dag.add(kind, rank, int(found[2]), int(found[3]), int(found[4] or 0), number)
+    return _Reader(path, read_utf8(path)).dag()
+
+
+class _Reader:
+    """Reads a DAG's tokens one after another."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path, self._lines = path, text.splitlines()
+        self._tokens: list[str] = []
+        self._at_line: list[int] = []
+        line = 1
+        for found in _TOKEN.finditer(_COMMENT.sub(lambda comment: "\n" * comment[0].count("\n") or " ", text)):
+            if found[0] == "\n":
+                line += 1
+            else:
+                self._tokens.append(found[0])
+                self._at_line.append(line)
+        self._next = 0
+        self._rank = -1
+        self._labels: dict[str, int] = {}
+        self._dag: Dag | None = None
+
+    def dag(self) -> Dag:
+        while self._next < len(self._tokens):
+            token = self._peek()
+            if token in ("}", ";"):
+                self._next += 1
+            elif token in ("ranks", "num_ranks") and _WHOLE.fullmatch(self._peek(1)):
+                self._ranks()
+            elif self._dag is None:
+                raise BadInput("does not begin with `ranks N`", where=self._where())
+            elif token == "rank" and _WHOLE.fullmatch(self._peek(1)):
+                self._next_rank(self._dag)
+            elif self._rank < 0:
+                raise BadInput("an operation comes before the first `rank R`", where=self._where())
+            elif self._peek(1) in ("requires", "irequires"):
+                self._requires(self._dag)
+            else:
+                self._operation(self._dag)
+        if self._dag is None or not self._dag.kind:
+            raise BadInput("there are no operations", where=str(self._path))
+        return self._dag
+
+    def _peek(self, ahead: int = 0) -> str:
+        at = self._next + ahead
+        return self._tokens[at] if at < len(self._tokens) else ""
+
+    def _take(self, *wanted: str | re.Pattern[str]) -> list[str]:
+        """The next tokens, each as wanted; BadInput otherwise."""
+        taken = [self._peek(place) for place in range(len(wanted))]
+        for token, one in zip(taken, wanted, strict=True):
+            if token != one if isinstance(one, str) else one.fullmatch(token) is None:
+                raise self._no_operation()
+        self._next += len(wanted)
+        return taken
+
+    def _where(self) -> str:
+        last = self._at_line[min(self._next, len(self._at_line) - 1)]
+        return f"{self._path}:{last}"
+
+    def _no_operation(self) -> BadInput:
+        line = self._lines[self._at_line[min(self._next, len(self._at_line) - 1)] - 1].strip()
+        return BadInput(
+            f"{line[:200]!r} is no operation",
+            where=self._where(),
+            advice="Expected `L: send BYTES to R [tag T]`, `L: recv BYTES from R [tag T]`, `L: compute NS` or `L requires L1 L2`.",
+        )
+
+    def _ranks(self) -> None:
+        if self._dag is not None:
+            raise BadInput("the number of ranks is given twice", where=self._where())
+        count = int(self._peek(1))
+        if not 1 <= count <= _MOST_RANKS:
+            raise BadInput(f"{count} ranks; expected 1 to {_MOST_RANKS:,}", where=self._where())
+        self._next += 2
+        self._dag = Dag(count)
+
+    def _next_rank(self, dag: Dag) -> None:
+        self._rank, self._labels = int(self._peek(1)), {}
+        _in_range(self._rank, dag, self._where())
+        self._next += 3 if self._peek(2) == "{" else 2
+
+    def _requires(self, dag: Dag) -> None:
+        later = self._known(self._peek())
+        self._next += 2
+        first = self._next
+        while (
+            _LABEL.fullmatch(self._peek())
+            and self._peek(1) not in (":", "requires", "irequires")
+            and not (self._peek() == "rank" and _WHOLE.fullmatch(self._peek(1)))
+        ):
+            dag.requires.append((later, self._known(self._peek())))
+            self._next += 1
+        if self._next == first:
+            raise self._no_operation()
+
+    def _known(self, label: str) -> int:
+        if label not in self._labels:
+            raise BadInput(f"rank {self._rank} has no operation {label!r} above this line", where=self._where())
+        return self._labels[label]
+
+    def _operation(self, dag: Dag) -> None:
+        begin, where, line = self._next, self._where(), self._at_line[self._next]
+        label, _, verb = self._take(_LABEL, ":", _LABEL)
+        if verb in ("compute", "calc"):
+            (amount,) = self._take(_WHOLE)
+            op = dag.add(OpKind.COMPUTE, self._rank, int(amount), line=line)
+            self._options()
+        elif verb in ("send", "recv"):
+            size, _, peer = self._take(re.compile(r"[0-9]{1,18}b?"), "to" if verb == "send" else "from", _WHOLE)
+            _in_range(int(peer), dag, where)
+            kind = OpKind.SEND if verb == "send" else OpKind.RECEIVE
+            op = dag.add(kind, self._rank, int(size.removesuffix("b")), int(peer), self._options(), line)
         else:
-            raise BadInput(
-                f"{line!r} is no operation",
-                where=where,
-                advice="Expected `L: send BYTES to R [tag T]`, `L: recv BYTES from R [tag T]`, `L: compute NS` or `L requires L1 L2`.",
-            )
-        if found[1] in labels:
-            raise BadInput(f"rank {rank} has two operations {found[1]!r}", where=where)
-        labels[found[1]] = op
-    if dag is None or not dag.kind:
-        raise BadInput("there are no operations", where=str(path))
-    return dag
+            self._next = begin
+            raise self._no_operation()
+        if label in self._labels:
+            raise BadInput(f"rank {self._rank} has two operations {label!r}", where=where)
+        self._labels[label] = op
+
+    def _options(self) -> int:
+        """What follows a message or computation; returns its tag."""
+        tag = 0
+        while self._peek() in _OPTIONS and self._peek(1) != ":":
+            name, number = self._take(_LABEL, _WHOLE)
+            tag = int(number) if name == "tag" else tag
+        return tag
 
 
 def _in_range(rank: int, dag: Dag, where: str) -> None:

@@ -150,6 +150,8 @@ class _Rank:
     def left(self, at_s: float) -> None:
         self._left_at = at_s
         call = self.call
+        if call == "MPI_Comm_size" and self._comms.get("comm") == WORLD:
+            self._check_size(self._fields.get("size", 0))
         if call in MAKERS:
             self._new_communicator()
         elif call == "MPI_Type_size" and "datatype" in self._types and "size" in self._fields:
@@ -175,6 +177,15 @@ class _Rank:
         elif call in COLLECTIVES:
             self._collective(call)
         self._enter("", 0)
+
+    def _check_size(self, size: int) -> None:
+        """Refuse a trace that lacks files of the last ranks."""
+        ranks = self._dag.ranks
+        if size > ranks:
+            missing = (
+                f"the files of ranks {ranks} to {size - 1} are" if size - ranks > 1 else f"the file of rank {ranks} is"
+            )
+            raise BadInput(f"{missing} missing (MPI_Comm_size says {size})", where=self._where())
 
     def _new_communicator(self) -> None:
         new = self._comms.get("newcomm")
@@ -250,9 +261,17 @@ class _Rank:
                 where=self._where(),
                 advice="Known are the world, its duplicates, splits, and grids without reordering.",
             )
-        if not 0 <= peer < len(communicator.members):
+        if peer < 0:
             raise BadInput(
-                f"{self.call} names rank {peer}", where=self._where(), advice="Wildcard receives cannot be replayed."
+                f"{self.call} receives from any rank",
+                where=self._where(),
+                advice="Wildcard receives cannot be replayed.",
+            )
+        if peer >= len(communicator.members):
+            raise BadInput(
+                f"{self.call} names rank {peer} of {len(communicator.members)}",
+                where=self._where(),
+                advice="Are the files of all ranks there?",
             )
         if (size := self._bytes(count, type_)) < 0:
             raise BadInput(f"{self.call} moves {size} bytes", where=self._where())

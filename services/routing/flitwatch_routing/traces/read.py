@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypedDict
@@ -13,14 +12,12 @@ from numpy.typing import NDArray
 from flitwatch_core.packet import OpKind
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.importers.local import local_path
-from flitwatch_routing.matrices import first_line
-from flitwatch_routing.traces.dag import CallCount, Dag, read_dag
+from flitwatch_routing.matrices import beginning
+from flitwatch_routing.traces.dag import CallCount, Dag, begins_dag, read_dag
 from flitwatch_routing.traces.dumpi import read_dumpi_folder
 from flitwatch_routing.traces.otf2_archive import read_otf2
 
 Ints = NDArray[np.int64]
-#: The first line of a message DAG.
-_BEGINS = re.compile(r"(?:num_)?ranks\s+[0-9]")
 
 
 class Calls(TypedDict):
@@ -66,7 +63,7 @@ def is_trace(path: Path) -> bool:
     """Whether a path is a trace: a folder, an OTF2 anchor, or a text that begins as a message DAG does."""
     if path.is_dir() or path.suffix == ".otf2":
         return True
-    return path.is_file() and _BEGINS.match(first_line(path)) is not None
+    return path.is_file() and begins_dag(beginning(path))
 
 
 def account(dag: Dag) -> TraceAccount:

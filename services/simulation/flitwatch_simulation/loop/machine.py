@@ -1,4 +1,4 @@
-"""The simulated machine of the loop: it alone knows the traffic, and answers with counters, times and scores (ADR 0003)."""
+"""The simulated machine of the loop: it alone knows the traffic, and answers with counters, times and scores (ADR 0031)."""
 
 from __future__ import annotations
 

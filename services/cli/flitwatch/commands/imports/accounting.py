@@ -103,6 +103,12 @@ def import_jobs(
     emit(report, as_json)
     if not report["jobs"] and not report["rejected_total"]:
         click.echo(f"{name}: holds no job. {_NO_JOB[source]}", err=True)
+    if report["unplaced"]:
+        hosts = ", ".join(report["unplaced_examples"])
+        click.echo(
+            f"{report['unplaced']} of {report['jobs']} jobs ran on hosts that are on no fabric, such as {hosts}: import the topology (flitwatch import fabric).",
+            err=True,
+        )
     finish(report)
 
 

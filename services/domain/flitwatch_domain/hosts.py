@@ -1,0 +1,37 @@
+"""Who a host is: names are equal without regard to case, and with or without their domain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_ADDRESS = re.compile(r"[0-9.]+|.*:.*")
+_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+
+
+def host_key(name: str) -> str:
+    """Return what the spellings of one host have in common: its name without domain, in lower case; an address stays whole.
+
+    The function `host_of` of the database is the same.
+    """
+    whole = name if _ADDRESS.fullmatch(name) else name.partition(".")[0]
+    return whole.translate(_LOWER)
+
+
+def spelled(name: str, known: Iterable[str]) -> str | None:
+    """Return which of the known hosts of one machine a name is; None where it is none of them, or may be several.
+
+    A name that is written alike comes first, then one that differs in case alone, then the only one without its domain.
+    """
+    alike = list(dict.fromkeys(one for one in known if host_key(one) == host_key(name)))
+    for chosen in (
+        [one for one in alike if one == name],
+        [one for one in alike if one.translate(_LOWER) == name.translate(_LOWER)],
+        # c1.a is not c1.b.
+        [one for one in alike if "." not in one or "." not in name],
+    ):
+        if len(chosen) == 1:
+            return chosen[0]
+        if chosen:
+            return None
+    return None

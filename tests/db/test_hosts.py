@@ -1,0 +1,116 @@
+"""Who a host is: one rule for accounting, runs, counters and fabrics, in the database as in the program."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.jobs import store
+from flitwatch_db.runs import store as runs
+from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
+from flitwatch_domain.hosts import host_key, spelled
+from flitwatch_domain.importers import read_fabric
+from flitwatch_domain.jobs import Job
+from flitwatch_domain.runs import Run, RunStep
+from flitwatch_ingest.sources import sacct
+from flitwatch_ingest.sources.pbs import PbsReader
+
+UTC = ZoneInfo("UTC")
+plain = st.from_regex(r"[a-z]{1,4}[0-9]{1,3}", fullmatch=True)
+domains = st.sampled_from(["", ".hpc.example", ".Cluster", ".local"])
+
+
+@st.composite
+def spelling(draw: st.DrawFn, name: str) -> str:
+    """A way to write a host."""
+    cased = "".join(draw(st.sampled_from([char, char.upper()])) for char in name)
+    return cased + draw(domains)
+
+
+@given(st.data(), st.lists(plain, min_size=1, max_size=6, unique=True))
+def test_a_host_is_found_however_it_is_written(data: st.DataObject, names: list[str]) -> None:
+    known = [data.draw(spelling(name)) for name in names]
+    for name, written in zip(names, known, strict=True):
+        if "." not in written:
+            assert spelled(data.draw(spelling(name)), known) == written
+        assert spelled(name, known) == written and spelled(written.swapcase(), known) == written
+
+
+def test_hosts_of_two_domains_are_two_hosts() -> None:
+    known = ["c1.a", "c1.b", "c2.a", "10.0.0.1", "10.0.0.2"]
+    assert spelled("C1.A", known) == "c1.a" and spelled("c1.c", known) is None and spelled("c1", known) is None
+    assert spelled("c2", known) == "c2.a" and spelled("c2.b", known) is None
+    assert spelled("10.0.0.2", known) == "10.0.0.2" and spelled("10", known) is None
+
+
+@given(
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
+    | st.ip_addresses(v=4).map(str)
+    | st.ip_addresses(v=6).map(str)
+)
+def test_the_database_has_the_same_rule(conn_once: psycopg.Connection, name: str) -> None:
+    row = conn_once.execute("SELECT host_of(%s)", [name]).fetchone()
+    assert row is not None and row[0] == host_key(name)
+
+
+@pytest.fixture(scope="module")
+def conn_once(_embedded_template):  # type: ignore[no-untyped-def]
+    url = _embedded_template.create()
+    with connect(url, role="reader", autocommit=True) as conn:
+        yield conn
+    _embedded_template.drop(url)
+
+
+def machine(nodes: list[str]) -> Fabric:
+    ends = len(nodes)
+    links = Links(src=np.r_[1 + np.arange(ends), np.zeros(ends)], dst=np.r_[np.zeros(ends), 1 + np.arange(ends)])
+    return Fabric(
+        "m",
+        FabricKind.FAT_TREE,
+        Technology.INFINIBAND,
+        Routers(name=["leaf"], level=[0]),
+        Endpoints([0] * ends, node=nodes),
+        links,
+    )
+
+
+@pytest.mark.parametrize("first", ["fabric", "jobs"])
+@pytest.mark.parametrize(
+    ("on_fabric", "in_records"),
+    [("Node03", "node03"), ("node04.hpc.example", "node04"), ("node05", "NODE05.hpc.example"), ("c1", "c1")],
+)
+def test_jobs_and_runs_have_a_place_whichever_came_first(
+    first: str, on_fabric: str, in_records: str, embedded_db: str
+) -> None:
+    with connect(embedded_db, role="writer") as conn:
+        if first == "fabric":
+            fabrics.save(conn, machine([on_fabric, "other1"]))
+        store.upsert(conn, [Job("c", "1", "RUNNING", start_s=1_790_000_000, nodes=1, node_list=in_records)])
+        if first == "jobs":
+            fabrics.save(conn, machine([on_fabric, "other1"]))
+        run = runs.upsert_run(conn, Run("r", "app", "1", 1_790_000_000, (0,), nodes=(on_fabric,)))
+        runs.upsert_steps(conn, run, [RunStep(0, np.array([10**9], np.int64))])
+        assert conn.execute("SELECT node, endpoint, router FROM job_node").fetchall() == [(in_records, 0, 0)]
+        assert conn.execute("SELECT endpoint FROM run_rank").fetchall() == [(0,)]
+
+
+@pytest.mark.shared
+def test_the_case_of_domains_and_case(shared: Path, embedded_db: str) -> None:
+    case = shared / "cases/host-domain-and-case"
+    with connect(embedded_db, role="writer") as conn:
+        fabrics.save(conn, read_fabric(case / "fabric.txt", "auto", None))
+        jobs, _ = sacct.decode((case / "jobs.txt").read_bytes(), "jobs.txt", zone=UTC)
+        pbs = PbsReader(UTC)
+        found = [*pbs.read(io.BytesIO((case / "20240607").read_bytes()), "20240607"), *pbs.rest()]
+        store.upsert(conn, [*jobs, *(job for job, _ in found)])  # type: ignore[misc]
+        placed = conn.execute("SELECT count(*), count(endpoint) FROM job_node").fetchone()
+    assert placed == (5, 5)

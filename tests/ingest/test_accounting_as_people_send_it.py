@@ -1,0 +1,277 @@
+"""Accounting as people hand it over: ends that are missing, names with line feeds, any delimiter, arrays that drain; for every scheduler that it can concern."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from support.databases import Server
+
+from flitwatch_db import connect
+from flitwatch_db.jobs import store
+from flitwatch_domain.errors import BadInput
+from flitwatch_domain.jobs import FINAL_STATES, Job
+from flitwatch_ingest.sources import sacct
+from flitwatch_ingest.sources.clustercockpit import ClusterCockpitReader
+from flitwatch_ingest.sources.flux import FluxReader
+from flitwatch_ingest.sources.rejection import Rejection
+from flitwatch_ingest.sources.swf import SwfReader
+
+UTC = ZoneInfo("UTC")
+START_S, RAN_S = 1_717_747_202, 19
+COLUMNS = ("JobID", "JobName", "User", "Partition", "State", "Submit", "Start", "End", "Elapsed", "NNodes", "NodeList")
+COLUMN = {name: at for at, name in enumerate(COLUMNS)}
+FINAL = sorted(FINAL_STATES)
+
+
+def rows(*records: dict[str, str], delimiter: str = "|") -> str:
+    """An output of sacct; a record's cells by column, with values for those that it does not name."""
+    usual = {"JobID": "1", "JobName": "a", "User": "uma", "Partition": "p", "State": "COMPLETED", "Submit": "2024-06-07T08:00:00",
+             "Start": "2024-06-07T08:00:02", "End": "2024-06-07T09:00:02", "Elapsed": "01:00:00", "NNodes": "1", "NodeList": "c01"}  # fmt: skip
+    lines = [
+        delimiter.join(COLUMNS),
+        *(delimiter.join((usual | record)[name] for name in COLUMNS) for record in records),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def read(text: str) -> tuple[list[Job], list[Rejection]]:
+    return sacct.decode(text.encode(), "jobs.txt", zone=UTC)
+
+
+def _sacct_text(state: str, end_s: float | None, ran_s: float | None) -> str:
+    end = "Unknown" if end_s is None else str(int(end_s))
+    took = "" if ran_s is None else f"00:00:{int(ran_s):02}"
+    return rows({"State": state, "Start": str(START_S), "End": end, "Elapsed": took})
+
+
+def _sacct_json(state: str, end_s: float | None, ran_s: float | None) -> str:
+    time = {
+        "submission": START_S - 2,
+        "start": START_S,
+        "end": int(end_s or 0),
+        **({} if ran_s is None else {"elapsed": int(ran_s)}),
+    }
+    return json.dumps({"jobs": [{"job_id": 1, "state": {"current": [state]}, "time": time, "nodes": "c01"}]})
+
+
+def _flux(state: str, end_s: float | None, ran_s: float | None) -> str:
+    result = {"CANCELLED": "CANCELED", "TIMEOUT": "TIMEOUT", "FAILED": "FAILED"}.get(state, "COMPLETED")
+    ends = {} if end_s is None else {"t_cleanup": end_s}
+    ran = {} if ran_s is None else {"runtime": ran_s}
+    return json.dumps(
+        {
+            "jobs": [
+                {
+                    "id": 1,
+                    "state": "INACTIVE",
+                    "result": result,
+                    "t_submit": START_S - 2.0,
+                    "t_run": float(START_S),
+                    **ends,
+                    **ran,
+                }
+            ]
+        }
+    )
+
+
+def _clustercockpit(state: str, end_s: float | None, ran_s: float | None) -> str:
+    took = ran_s if ran_s is not None else None if end_s is None else end_s - START_S
+    said = {"TIMEOUT": "timeout", "CANCELLED": "cancelled", "FAILED": "failed"}.get(state, "completed")
+    return json.dumps(
+        {
+            "jobId": 1,
+            "cluster": "c",
+            "jobState": said,
+            "startTime": START_S,
+            **({} if took is None else {"duration": took}),
+        }
+    )
+
+
+def _swf(state: str, end_s: float | None, ran_s: float | None) -> str:
+    took = ran_s if ran_s is not None else -1 if end_s is None else end_s - START_S
+    status = {"CANCELLED": 5, "FAILED": 0}.get(state, 1)
+    return f"; UnixStartTime: {START_S - 2}\n1 0 2 {int(took)} 4 -1 -1 4 -1 -1 {status} 1 1 1 1 1 -1 -1\n"
+
+
+#: By scheduler: writes a job of a final state, and reads what was written.
+SCHEDULERS: dict[str, tuple[Callable[[str, float | None, float | None], str], Callable[[], Any]]] = {
+    "sacct": (_sacct_text, lambda: sacct.SacctReader(UTC)),
+    "sacct --json": (_sacct_json, lambda: sacct.SacctReader(UTC)),
+    "flux": (_flux, FluxReader),
+    "clustercockpit": (_clustercockpit, ClusterCockpitReader),
+    "swf": (_swf, SwfReader),
+}
+
+
+def one(reader: Any, text: str) -> Any:
+    """The only job, or rejection, of a text."""
+    found = [*reader.read(io.BytesIO(text.encode()), "f"), *reader.rest()]
+    (item,) = found
+    return item if isinstance(item, Rejection) else item[0]
+
+
+@pytest.mark.parametrize("scheduler", SCHEDULERS)
+@pytest.mark.parametrize("state", FINAL)
+def test_a_final_state_without_an_end_ends_after_its_elapsed_time(scheduler: str, state: str) -> None:
+    write, reader = SCHEDULERS[scheduler]
+    job = one(reader(), write(state, None, RAN_S))
+    if job.start_s is not None:
+        assert job.state in FINAL_STATES and job.end_s == START_S + RAN_S
+
+
+@pytest.mark.parametrize("scheduler", ["sacct", "sacct --json", "flux"])
+def test_an_end_before_the_start_is_rejected_with_its_reason(scheduler: str) -> None:
+    write, reader = SCHEDULERS[scheduler]
+    found = one(reader(), write("COMPLETED", START_S - 3600, None))
+    assert isinstance(found, Rejection) and found.reason == "the job ends 3600 s before it starts"
+
+
+@pytest.mark.shared
+def test_a_cancelled_job_without_an_end_ran_for_its_elapsed_time(shared: Path) -> None:
+    text = (shared / "cases/ended-job-without-end/jobs.txt").read_bytes()
+    jobs, rejected = sacct.decode(text, "jobs.txt", zone=UTC)
+    assert rejected == [] and [job.end_s - job.start_s for job in jobs] == [19, 3600]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("state", FINAL)
+def test_a_job_that_is_over_and_whose_end_no_record_tells_holds_nothing(state: str, embedded_db: str) -> None:
+    from flitwatch_db.jobs.ends import end_or
+
+    with connect(embedded_db, role="writer") as conn:
+        store.upsert(conn, [Job("c", "1", state, start_s=START_S), Job("c", "2", "RUNNING", start_s=START_S)])
+        open_ = f"SELECT job_id FROM job WHERE {end_or(chr(39) + 'infinity' + chr(39) + '::timestamptz')} > now()"
+        assert conn.execute(open_.encode()).fetchall() == [("2",)]
+
+
+names = st.text(
+    st.characters(codec="utf-8", exclude_characters="\x1f\r\0", exclude_categories=["Cs"]), min_size=1, max_size=20
+)
+
+
+@given(st.lists(names, min_size=1, max_size=5))
+def test_a_name_may_hold_line_feeds(given_names: list[str]) -> None:
+    assume(
+        all(
+            name.strip() == name
+            and name.lower() not in ("unknown", "none", "n/a", "invalid", "(null)", "none assigned")
+            for name in given_names
+        )
+    )
+    text = rows(*({"JobID": str(n), "JobName": name} for n, name in enumerate(given_names, 1)), delimiter="\x1f")
+    jobs, rejected = read(text)
+    assert rejected == [] and [job.name for job in jobs] == given_names
+
+
+def test_a_short_line_does_not_swallow_the_next_record() -> None:
+    whole = rows({"JobID": "1"}, {"JobID": "2"}).splitlines(keepends=True)
+    jobs, rejected = read("".join([whole[0], "7|half|uma\n", whole[1], "8|cut|uma|p|COMPLETED\n", whole[2], "\n"]))
+    assert [job.job_id for job in jobs] == ["1", "2"]
+    assert [(bad.where, bad.raw) for bad in rejected] == [
+        ("jobs.txt:2", b"7|half|uma\n"),
+        ("jobs.txt:4", b"8|cut|uma|p|COMPLETED\n"),
+    ]
+
+
+delimiters = st.text(
+    st.characters(codec="utf-8", exclude_categories=["L", "N", "Z", "Cs", "Cc"], exclude_characters="%-:_[]./+'\"(),"),
+    min_size=1,
+    max_size=4,
+)
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("name", ["snowman", "caret-bar-caret", "tilde"])
+def test_delimiters_that_were_refused(shared: Path, name: str) -> None:
+    jobs, rejected = sacct.decode((shared / f"cases/other-delimiters/{name}.txt").read_bytes(), "f", zone=UTC)
+    assert rejected == [] and [(job.job_id, job.name) for job in jobs] == [("63", "a|b")]
+
+
+@pytest.mark.shared
+def test_other_inputs_that_were_refused(shared: Path) -> None:
+    def of(case: str) -> list[tuple[str, str | None]]:
+        jobs, rejected = sacct.decode((shared / "cases" / case / "jobs.txt").read_bytes(), "f", zone=UTC)
+        return [(job.job_id, job.name) for job in jobs] + [("rejected", bad.reason) for bad in rejected]
+
+    assert of("newline-in-job-name") == [("51", "part one\npart two"), ("52", "plain")]
+    assert of("last-line-without-end") == [("61", "a"), ("62", "b")]
+    assert of("end-before-start") == [("rejected", "the job ends 3600 s before it starts")]
+
+
+@given(delimiters)
+def test_any_delimiter_is_found_in_the_header(delimiter: str) -> None:
+    assume(delimiter.strip() == delimiter and "|" not in delimiter)
+    jobs, rejected = read(rows({"JobName": "a|b"}, delimiter=delimiter))
+    assert rejected == [] and [(job.name, job.node_list) for job in jobs] == [("a|b", "c01")]
+
+
+def test_the_text_of_scontrol_is_refused_with_what_to_use() -> None:
+    with pytest.raises(BadInput, match=r"scontrol show job.*scontrol show jobs --json"):
+        read("JobId=64 JobName=two words\n   UserId=uma(1001)\n")
+
+
+def look(done: int, running: int, count: int, throttle: int) -> str:
+    """What sacct prints of array 77 of `count` tasks, of which `done` are over and `running` run."""
+    waiting = f"77_[{done + running + 1}-{count}%{throttle}]" if done + running + 1 < count else f"77_[{count}]"
+    held = (
+        [{"JobID": waiting, "State": "PENDING", "Start": "Unknown", "End": "Unknown", "NodeList": "None assigned"}]
+        if done + running < count
+        else []
+    )
+    tasks = [
+        {"JobID": f"77_{n}"} if n <= done else {"JobID": f"77_{n}", "State": "RUNNING", "End": "Unknown"}
+        for n in range(1, done + running + 1)
+    ]
+    return rows(*held, *tasks)
+
+
+@pytest.fixture(scope="module")
+def database(_embedded_template: Server) -> Iterator[str]:
+    url = _embedded_template.create()
+    yield url
+    _embedded_template.drop(url)
+
+
+@given(st.data())
+def test_a_draining_array_has_each_task_once_whatever_the_order_of_looks(database: str, data: st.DataObject) -> None:
+    count, throttle = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 3))
+    looks = [look(done, min(throttle, count - done), count, throttle) for done in range(count + 1)]
+    order = data.draw(st.lists(st.sampled_from(range(count + 1)), min_size=1, max_size=6))
+    with connect(database, role="writer") as conn:
+        for at in order:
+            store.upsert(conn, sacct.decode(looks[at].encode(), "f", zone=UTC)[0])
+            seen = [job_id for (job_id,) in conn.execute("SELECT job_id FROM job").fetchall()]
+            told = [task for job_id in seen for task in tasks_of(job_id)]
+            assert sorted(told) == list(range(1, count + 1)), (order, at, seen)
+        conn.rollback()
+
+
+def tasks_of(job_id: str) -> list[int]:
+    """Tasks that a row of array 77 stands for."""
+    text = job_id.partition("_")[2].strip("[]")
+    return [
+        n
+        for part in text.split(",")
+        for low, _, high in [part.partition("-")]
+        for n in range(int(low), int(high or low) + 1)
+    ]
+
+
+@pytest.mark.shared
+def test_the_looks_at_a_real_array_leave_none_pending(shared: Path, embedded_db: str) -> None:
+    waiting = []
+    with connect(embedded_db, role="writer", autocommit=True) as conn:
+        for number in (1, 2, 3, 1):
+            text = (shared / f"cases/array-placeholders/{number}.txt").read_bytes()
+            store.upsert(conn, sacct.decode(text, "f", zone=UTC)[0])
+            waiting.append([job_id for (job_id,) in conn.execute("SELECT job_id FROM job WHERE state = 'PENDING'")])
+    assert waiting == [["77_[2-5]"], ["77_[4-5]"], [], []]
