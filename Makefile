@@ -245,7 +245,7 @@ fuzz-importers:
 CAMPAIGN = cd tests && ../.venv/bin/python -m integration.campaign
 CAMPAIGN_OPTIONS = --stack $(if $(filter file,$(origin STACK)),full,$(STACK)) $(if $(ROUTERS),--routers $(ROUTERS))
 
-chaos: ## KILLS=100 random kills under the counters of 3,264 routers, a full disk, stepped clocks and a cut network; prints what was lost as JSON
+chaos: ## KILLS=100 random kills under the counters of 3,264 routers, a full disk, stopped processes, stepped clocks and a cut network; prints what was lost as JSON
 	@$(CAMPAIGN) chaos --kills $(or $(KILLS),100) $(CAMPAIGN_OPTIONS)
 
 failover: ## KILLS=20 losses of the database's server, whose standby takes over, under the counters of 1,152 routers (ROUTERS=); prints what was lost as JSON

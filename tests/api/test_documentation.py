@@ -11,10 +11,22 @@ from pathlib import Path
 import pytest
 
 from api.conftest import Served
+from flitwatch_api.people import login_limiter as limiter
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
 PLATFORM = "http://127.0.0.1:8765"
+
+
+def test_the_limits_of_logins_are_those_of_the_program() -> None:
+    said = (ROOT / "docs" / "accounts.md").read_text()
+    pair = f"{limiter.PAIR_BURST} at once, then one every {limiter.PAIR_EVERY_S:g} s"
+    each = f"{limiter.ADDRESS_BURST}; {limiter.NAME_BURST} at once, then one every {limiter.ADDRESS_EVERY_S:g} s"
+    known = f"{limiter.KNOWN_BURST} at once, then one every {limiter.KNOWN_EVERY_S:g} s"
+    assert f"| log-ins for a name from an address | {pair} |" in said
+    assert f"| log-ins from an address; for a name | {each} |" in said
+    assert f"| log-ins from a browser that the account used before | {known} |" in said
+    assert limiter.NAME_EVERY_S == limiter.ADDRESS_EVERY_S
 
 
 def blocks(page: Path, language: str) -> list[str]:

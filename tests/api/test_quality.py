@@ -175,7 +175,7 @@ def test_a_number_beyond_64_bits_spoils_no_list(api: Served, world: World) -> No
 
 def test_health_and_metrics(api: Served) -> None:
     assert api.http.get("/healthz").json() == {"status": "up"}
-    assert api.http.get("/readyz").json() == {"status": "ready"}
+    assert api.http.get("/readyz").json() == {"status": "ready", "read_only": None}
     api.get("/fabrics")
     answer = api.http.get("/metrics")
     assert answer.headers["content-type"].startswith("application/openmetrics-text")

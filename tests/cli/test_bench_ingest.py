@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import time
 
 import fastavro
 import numpy as np
 import pytest
 from cli.commands import flitwatch, succeed
 
+from flitwatch_db import connect
 from flitwatch_domain.counters import identify
 from flitwatch_domain.fabric import Technology
 from flitwatch_domain.generators import dragonfly
+from flitwatch_research.ingest_bench.load import SLICES, Order, load, sent, told
 from flitwatch_research.ingest_bench.pool import Pool
 from flitwatch_research.ingest_bench.sets import metric_sets
 
@@ -42,6 +45,19 @@ def test_records_decode_to_counters_that_grow_by_what_the_pool_says(form: str, q
         assert [row["component_id"] for row in seconds[3]] == list(one.components)
         times = [row["timestamp"].timestamp() if form == "avro" else row["timestamp"] for row in seconds[10]]
         assert all(START_S + 10 <= time < START_S + 10.01 for time in times)
+
+
+@pytest.mark.integration
+def test_a_small_load_appends_each_part_of_a_second_when_it_is_due(embedded_db: str) -> None:
+    """A load of 96 routers does not fill a producer's buffer within seconds."""
+    order = Order(embedded_db, metric_sets(dragonfly(1), quarters=False), "avro", 2, [7])
+    with load(order) as pipe:
+        told(pipe, 60)
+        pipe.send(int(time.time()))
+        assert sent(pipe, 60)["records"] == 2 * 96
+        with connect(embedded_db) as conn:
+            batches = conn.execute("SELECT count(*), sum(records) FROM log.batch").fetchone()
+    assert batches is not None and batches[0] >= 2 * SLICES and batches[1] == 2 * 96
 
 
 @pytest.mark.system("processes")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -219,6 +220,38 @@ def test_what_a_killed_supervisor_left_running_is_seen_and_ended(tmp_path: Path)
     assert end_orphans(tmp_path) == left
     eventually(lambda: not any(map(alive, left)))
     assert orphans(tmp_path) == []
+
+
+#: Much memory takes long to give back, and until then the port is taken.
+LARGE_LISTENER = """
+import mmap, signal, socket
+listening = socket.create_server(("127.0.0.1", 0))
+held = mmap.mmap(-1, 1 << 30, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+held.madvise(mmap.MADV_NOHUGEPAGE)
+for at in range(0, 1 << 30, mmap.PAGESIZE):
+    held[at] = 1
+print(listening.getsockname()[1], flush=True)
+signal.pause()
+"""
+
+
+def test_ports_of_what_a_killed_supervisor_left_are_free_once_it_is_ended(tmp_path: Path) -> None:
+    left = subprocess.Popen(
+        [sys.executable, "-c", LARGE_LISTENER, "flitwatch"],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    threading.Thread(target=left.wait).start()  # or what has ended would still answer to its process id
+    try:
+        assert left.stdout is not None
+        port = int(left.stdout.readline())
+        (tmp_path / "run").mkdir()
+        (tmp_path / "run" / "state.json").write_text(json.dumps({"processes": [{"pid": left.pid}]}))
+        assert end_orphans(tmp_path) == [left.pid]
+        socket.create_server(("127.0.0.1", port)).close()
+    finally:
+        left.kill()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"processes": [{"pid": "x"}, {}]}', '{"processes": [{"pid": 1}]}'])

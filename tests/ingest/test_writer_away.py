@@ -19,6 +19,7 @@ from support.waiting import eventually
 from flitwatch_db import connect
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.migrations import migrate
+from flitwatch_domain.data_disk import LEAST_FREE
 from flitwatch_domain.generators import dragonfly
 from flitwatch_ops.embedded import Embedded
 from flitwatch_stream.backends import open_log
@@ -123,7 +124,11 @@ def test_told_to_end_while_it_waits_for_its_database_the_writer_ends(place: Path
         writer.process.wait()
 
 
-def test_a_full_disk_stops_nothing_but_time(small_disk: Path, place: Path, kafka: str, topic: str) -> None:
+def test_a_full_disk_stops_nothing_but_time(
+    small_disk: Path, place: Path, kafka: str, topic: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # With a mark the writer would stop before.
+    monkeypatch.setenv(LEAST_FREE, "0")
     server = Embedded(small_disk / "pg", settings={"min_wal_size": "32MB", "max_wal_size": "48MB"})
     feed, writer = begun(server, kafka, topic, place / "said")
     ballast = small_disk / "ballast"

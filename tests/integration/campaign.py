@@ -2,7 +2,7 @@
 
 The platform is the real one (`flitwatch up`). It is fed with the counters of a machine, whose sums are known: chaos with Cori's 3,264 routers, soak with a
 third of them; `--routers 0` feeds a growing store_csv of a few routers through a collector instead. Chaos kills -9 the writer, broker (stack full), database,
-API, worker and collector at random, fills the disk once (one of its own; root), steps the platform's clock twice (stepped_clock.c, preloaded), and twice
+API, worker and collector at random, fills the disk once and kills meanwhile (one of its own; root), stops writer, API, worker and database in turn, steps the platform's clock twice (stepped_clock.c, preloaded), and twice
 cuts the network between the feed's host, a namespace of its own, and the platform's (root). Failover kills the database's server and its Patroni alone; a
 standby takes over, and the killed one comes back as the next standby. FLITWATCH_CAMPAIGN_LOGS=DIR keeps the processes' logs.
 """
@@ -32,9 +32,11 @@ from integration.hosts import Host, can_be_had
 from integration.machine_feed import MachineFeed
 from integration.platform import Platform
 from integration.report import Report, slope_per_h
+from support.databases import server_processes, stopped
 
 from flitwatch_db import connect
 from flitwatch_domain.errors import Unavailable
+from flitwatch_ops.embedded import Embedded
 from flitwatch_research.ingest_bench.watch import memory_mb
 
 SHIM = Path(__file__).with_name("stepped_clock.c")
@@ -48,6 +50,9 @@ LONGEST_KILL_S = {"chaos": 60, "failover": 240}
 STEPS_S = (3600, -1800)
 DISK_MB, MACHINE_DISK_MB, FULL_S = 4000, 40_000, 8.0
 CUT_S = 8.0
+#: Longer than a writer's lease on its topics.
+STOP_S = 12.0
+STOPPED = ("writer", "api", "worker", "database")
 
 
 class NotRecovered(Exception):
@@ -139,13 +144,17 @@ class Campaign:
         return row[0] if row else 0
 
     def fill_disk(self, place: Path) -> None:
-        """Leave no byte for a while, then give it back."""
+        """Leave no byte for a while and kill processes meanwhile, then give it back."""
         filler, second = place / "filler", self.feed.second
         with contextlib.suppress(OSError), open(filler, "wb") as file:
             for size in (1 << 30, 1 << 20, 1 << 12):
                 while os.statvfs(place).f_bavail * os.statvfs(place).f_frsize >= size:
                     os.posix_fallocate(file.fileno(), os.fstat(file.fileno()).st_size, size)
-        self.feed_for(FULL_S)
+        for victim in ("writer", "api", "worker"):
+            self.feed_for(FULL_S / 4)
+            self.platform.kill(victim)
+            self.report.kills[victim] = self.report.kills.get(victim, 0) + 1
+        self.feed_for(FULL_S / 4)
         filler.unlink()
         self._recover(max(second, self.feed.second), set())
         self.report.disk_full += 1
@@ -157,6 +166,18 @@ class Campaign:
         self.feed_for(CUT_S)
         self.platform.far.mend()
         self.report.network_cuts += 1
+        self._recover(self.feed.second, set())
+
+    def stop(self, victim: str) -> None:
+        """Let a process, or all of the database's, stand still for a while."""
+        if victim == "database":
+            folder = "timescale" if self.platform.stack == "full" else "pg"
+            pids = server_processes(Embedded(self.platform.home / folder))
+        else:
+            pids = [pid for name, pid in self._processes().items() if name == victim and pid is not None]
+        with stopped(*pids):
+            self.feed_for(STOP_S)
+        self.report.stops += 1
         self._recover(self.feed.second, set())
 
     def step_clock(self, seconds: int) -> None:
@@ -300,15 +321,15 @@ def _ending(report: Report, kills: int) -> Iterator[None]:
         report.ended_early = f"interrupted after {sum(report.kills.values())} of {kills} kills"
 
 
-def _tell(report: Report, victim: str, kills: int) -> None:
-    done, recovery_s, caught_up_s = sum(report.kills.values()), report.recoveries_s[-1], report.caught_up_s[-1]
+def _tell(report: Report, victim: str, done: int, kills: int) -> None:
+    recovery_s, caught_up_s = report.recoveries_s[-1], report.caught_up_s[-1]
     print(
         f"{done} of {kills} kills: {victim}, {recovery_s:.1f} s, caught up after {caught_up_s:.1f} s", file=sys.stderr
     )
 
 
 def chaos(setting: Setting, kills: int, seed: int, disk: bool = True, clock: bool = True) -> Report:
-    """Kills at random; half way the disk is full once, at a quarter and three quarters the clock is stepped, at a third and two thirds the network is cut."""
+    """Kills at random; half way the disk is full once, at each fifth a process stands still, at a quarter and three quarters the clock is stepped, at a third and two thirds the network is cut."""
     begun = time.monotonic()
     with contextlib.ExitStack() as stack_of:
         far = stack_of.enter_context(Host()) if can_be_had() else None
@@ -332,9 +353,12 @@ def chaos(setting: Setting, kills: int, seed: int, disk: bool = True, clock: boo
                     campaign.step_clock(steps[number])
                 if number == kills // 2 and place is not None:
                     campaign.fill_disk(place)
+                for turn, stopping in enumerate(STOPPED, 1):
+                    if number == turn * kills // (len(STOPPED) + 1):
+                        campaign.stop(stopping)
                 if far is not None and number in (kills // 3, 2 * kills // 3):
                     campaign.cut_network()
-                _tell(campaign.report, victim, kills)
+                _tell(campaign.report, victim, number + 1, kills)
         report = campaign.finish()
         report.minutes = (time.monotonic() - begun) / 60
         return report
@@ -348,11 +372,11 @@ def failover(setting: Setting, kills: int) -> Report:
         campaign = Campaign(platform, feed, None, 0)
         campaign.feed_for(3)
         with _ending(campaign.report, kills):
-            for _ in range(kills):
+            for number in range(kills):
                 campaign.kill(PRIMARY)
                 platform.mend()
                 campaign.sample()
-                _tell(campaign.report, PRIMARY, kills)
+                _tell(campaign.report, PRIMARY, number + 1, kills)
         report = campaign.finish()
         report.minutes = (time.monotonic() - begun) / 60
         return report

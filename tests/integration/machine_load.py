@@ -7,26 +7,29 @@ ends at the end of its standard input with one JSON line: {seconds, records, lat
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import select
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from flitwatch_domain.errors import Unavailable
 from flitwatch_research.ingest_bench.load import Order, paced
-from flitwatch_research.ingest_bench.pool import Pool
 from flitwatch_stream.backends import open_log
-from flitwatch_stream.log import Producer
 
 FLUSH_S = 600.0
 
 
-def _append(producer: Producer, pool: Pool, record: bytes, due: float) -> None:
+def _until_done(act: Callable[[], None], deadline: float = math.inf) -> None:
     while True:
         try:
-            producer.append(pool.set.topic, record, timestamp_ms=int(due * 1000))
+            act()
         except Unavailable as away:
+            if time.monotonic() > deadline:
+                raise
             print(f"the log is away: {away}", file=sys.stderr, flush=True)
         else:
             return
@@ -44,22 +47,15 @@ def main(order: Order) -> None:
         first_s = int(sys.stdin.readline())
         late_s, records, number = 0.0, 0, 0
         while number < order.seconds and not _told_to_stop():
-            for due, pool, found in paced(pools, first_s, number):
+            for due, found in paced(pools, first_s, number):
                 late_s = max(late_s, time.time() - due)
-                for record in found:
-                    _append(producer, pool, record, due)
+                for topic, record in found:
+                    _until_done(partial(producer.append, topic, record, timestamp_ms=int(due * 1000)))
                 records += len(found)
+                # What waits here for a buffer to fill would count as the platform's recovery.
+                _until_done(producer.flush, time.monotonic() + FLUSH_S)
             number += 1
             print(number, flush=True)
-        deadline = time.monotonic() + FLUSH_S
-        while True:
-            try:
-                producer.flush()
-            except Unavailable:
-                if time.monotonic() > deadline:
-                    raise
-            else:
-                break
     print(json.dumps({"seconds": number, "records": records, "late_max_s": round(late_s, 3)}), flush=True)
 
 

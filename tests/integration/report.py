@@ -43,6 +43,7 @@ class Report:
     minutes: float = 0.0
     kills: dict[str, int] = field(default_factory=dict)
     disk_full: int = 0
+    stops: int = 0
     clock_steps: int = 0
     network_cuts: int = 0
     ended_early: str = ""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -15,6 +18,7 @@ from support.databases import PLACE
 from support.waiting import eventually
 
 from flitwatch.commands.db import db
+from flitwatch.commands.down import down
 from flitwatch_db import connect, migrations
 from flitwatch_db.jobs import store as jobs
 from flitwatch_domain.errors import BadInput, Conflict, NotFound, Unavailable
@@ -163,6 +167,44 @@ def test_damage_and_gaps_are_found(site: Site, monkeypatch: pytest.MonkeyPatch) 
     assert ran.exit_code == 1 and "take a new one" in ran.stderr
 
 
+def test_backups_in_a_relative_folder_are_whole(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    backups.take(site.server, keep=1)
+    monkeypatch.chdir(site.place)
+    ran = CliRunner().invoke(db, ["verify", "--folder", site.backups.name, "--json"])
+    assert ran.exit_code == 0 and json.loads(ran.stdout)["ok"]
+
+
+#: Uses the database as a collector does, until it is told to end.
+COLLECTOR = (
+    "import sys; from flitwatch_ops.embedded import Embedded\nwith Embedded(sys.argv[1]): print(flush=True); input()"
+)
+
+
+def test_a_first_backup_beside_a_collector_takes_no_more_than_its_advice_says(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLITWATCH_HOME", str(site.place))
+    kept_log.stop_keeping(site.server.folder)
+    site.server.stop()
+    collector = subprocess.Popen(
+        [sys.executable, "-c", COLLECTOR, str(site.server.folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        assert collector.stdout is not None and collector.stdout.readline()
+        assert site.server.users() == [collector.pid]
+        left = CliRunner().invoke(down, catch_exceptions=False)
+        assert f"The database still runs because these processes use it: {collector.pid} (" in left.stderr
+        asked = ["backup", "--folder", str(site.backups), "--json"]
+        refused = CliRunner().invoke(db, asked)
+        assert isinstance(refused.exception, Conflict) and "--restart" in refused.exception.advice
+        taken = CliRunner().invoke(db, [*asked, "--restart"], catch_exceptions=False)
+        assert taken.exit_code == 0 and verify(site.backups)["ok"]
+        # From now on without it.
+        assert CliRunner().invoke(db, ["backup", "--json"], catch_exceptions=False).exit_code == 0
+    finally:
+        collector.communicate(b"\n")
+
+
 def test_only_as_many_are_kept_as_wanted_with_the_log_that_they_need(site: Site) -> None:
     names = []
     for number in range(3):
@@ -184,8 +226,8 @@ def test_a_server_that_runs_without_its_log_being_kept_says_what_to_do(tmp_path:
                 kept_log.keep_log(server.folder, Path(place) / "kept")
                 with pytest.raises(Conflict, match="before its log was kept") as said:
                     backups.take(server, keep=1)
-                assert "flitwatch down" in str(said.value)
-            with server:
+                assert "--restart" in str(said.value)
+                backups.start_keeping(server)
                 assert backups.take(server, keep=1)["restorable"]["from"]
                 # A folder that can no longer be written to is said, not passed over.
                 shutil.rmtree(Path(place) / "kept" / "wal")
@@ -235,5 +277,5 @@ def test_a_new_folder_needs_a_restart_and_says_so_at_once(site):
     kept_log.keep_log(site.server.folder, elsewhere)
     with pytest.raises(Conflict) as refused:
         backups.take(site.server, keep=2)
-    assert str(elsewhere) in str(refused.value) and "flitwatch down" in str(refused.value.advice)
+    assert str(elsewhere) in str(refused.value) and "--restart" in str(refused.value.advice)
     assert list((elsewhere / "base").iterdir()) == []

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +16,9 @@ from flitwatch_db import connect, tasks
 from flitwatch_db.estimates import store as estimate_store
 from flitwatch_db.estimates.store import State
 from flitwatch_ml.forecast import StepSeries, forecasters
-from flitwatch_ml.forecast.serving import Choice, dump, fit, load
+from flitwatch_ml.forecast.forecasters import AttentionForecaster
+from flitwatch_ml.forecast.series import Standard
+from flitwatch_ml.forecast.serving import Choice, Serving, dump, fit, load
 from flitwatch_ml.work import forecast as work
 from flitwatch_ml.work.drift import edges, measure, stability_index
 from flitwatch_ml.work.live import Live
@@ -60,6 +65,34 @@ def test_a_forecaster_read_back_foretells_the_same(members: tuple[str, ...]) -> 
     np.testing.assert_allclose(before, np.exp(np.mean(np.log(each), axis=0)), rtol=1e-5)
     observed = data.times[:5, 6:10].sum(1)
     assert np.abs(before - observed).mean() / observed.mean() < 0.35
+
+
+#: Forecasts in a process of its own with what is stored, and says what it loaded.
+SERVE = """
+import sys
+import numpy as np
+from flitwatch_ml.forecast.serving import load
+from flitwatch_ml.forecast.series import StepSeries
+with np.load(sys.argv[1]) as held:
+    made = load(held["stored"].tobytes()).forecast(StepSeries(held["times"], held["counters"]))[1]
+assert "torch" not in sys.modules, "torch was loaded"
+print(*map(repr, made.tolist()))
+"""
+
+
+def test_an_attention_net_is_served_without_pytorch(tmp_path: Path) -> None:
+    data = series()
+    standard = Standard.learn(data, ())
+    net = AttentionForecaster(on_ridge=False, with_boosting=False, epochs=1, least_steps=20)
+    model = net.fit(standard.training(data, 3, 4))
+    serving = Serving("attention alone", standard, model, 3, 4, 0.1, 10.0)
+    so_far = StepSeries(data.times[:5, :6], data.counters[:5, :6])
+    stored = np.frombuffer(dump(serving), np.uint8)
+    np.savez(tmp_path / "held.npz", stored=stored, times=so_far.times, counters=so_far.counters)
+    argv = [sys.executable, "-c", SERVE, str(tmp_path / "held.npz")]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    np.testing.assert_allclose([float(word) for word in done.stdout.split()], serving.forecast(so_far)[1], rtol=1e-5)
 
 
 def test_what_was_not_counted_is_taken_at_its_mean() -> None:

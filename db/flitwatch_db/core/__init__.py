@@ -5,7 +5,8 @@ packs its columns (`packing`), adds them up (`additive`) and sends them; in the 
 
 Open
 
-- `connection` to change how anything connects: role, search path, time zone, limits, advisory locks; `deadlines` for servers that freeze;
+- `connection` to change how anything connects: role, search path, time zone, limits, advisory locks; `deadlines` for servers that freeze; `disk` for the room on
+  its disk;
 - `logins` to add a service login, or to change what one may do;
 - `editions` to find out which TimescaleDB features there are;
 - `packing` for the binary COPY format of a column's type;

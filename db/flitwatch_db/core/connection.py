@@ -9,7 +9,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from flitwatch_db.core.deadlines import GRACE_S, AsyncDeadlineConnection, DeadlineConnection, check
+from flitwatch_db.core.deadlines import GRACE_S, STILL_S, AsyncDeadlineConnection, DeadlineConnection, check
 from flitwatch_domain import liveness, logins
 from flitwatch_domain.errors import Unavailable
 
@@ -27,6 +27,7 @@ def conninfo(
     application: str = "flitwatch",
     schema: str = "flitwatch",
     statement_s: float | None = None,
+    still_s: float | None = None,
     connect_s: float = CONNECT_TIMEOUT_S,
 ) -> str:
     """Return `url` completed with login, search path, time zone, role and commit policy.
@@ -36,6 +37,8 @@ def conninfo(
     settings = {"search_path": f"{schema},public", "timezone": "UTC", **liveness.SERVER}
     if statement_s is not None:
         settings["statement_timeout"] = f"{math.ceil(statement_s * 1000)}"
+    if still_s is not None:
+        settings["idle_in_transaction_session_timeout"] = f"{math.ceil(still_s * 1000)}"
     if not durable:
         settings["synchronous_commit"] = "off"
     try:
@@ -76,6 +79,7 @@ def connect(
     application: str = "flitwatch",
     autocommit: bool = False,
     statement_s: float | None = None,
+    still_s: float | None = None,
     connect_s: float = CONNECT_TIMEOUT_S,
 ) -> psycopg.Connection[Any]:
     """Open a connection with Flitwatch's search path, UTC and, if named, a role.
@@ -92,6 +96,8 @@ def connect(
         Right for whoever can repeat the work, as the writer does from the log.
     statement_s : float, optional
         The server ends a statement that takes longer. If the server does not answer GRACE_S later either, the connection is closed.
+    still_s : float, optional
+        The server ends the connection when nothing is asked in a transaction for so long: a process that stands still holds up nobody longer.
     connect_s : float
         How long each server is waited for.
 
@@ -108,6 +114,7 @@ def connect(
                 durable=durable,
                 application=application,
                 statement_s=statement_s,
+                still_s=still_s,
                 connect_s=connect_s,
             ),
             autocommit=autocommit,
@@ -164,14 +171,20 @@ def async_pool(
     reconnect_s : float
         How long a connection is tried again, at longer and longer intervals; then the next who asks begins anew.
     statement_s : float, optional
-        As for `connect`.
+        As for `connect`; with it transactions that stand still are ended after STILL_S.
     """
 
     async def limit(conn: AsyncDeadlineConnection) -> None:
         conn.deadline_s = _deadline(statement_s)
 
     return AsyncConnectionPool(
-        conninfo(url, role=role, application=application, statement_s=statement_s),
+        conninfo(
+            url,
+            role=role,
+            application=application,
+            statement_s=statement_s,
+            still_s=None if statement_s is None else STILL_S,
+        ),
         connection_class=AsyncDeadlineConnection,
         configure=limit,
         min_size=min_size,

@@ -17,6 +17,8 @@ RV = TypeVar("RV")
 
 #: How much longer a client waits than the server works, so that the server's own refusal comes first.
 GRACE_S = 5.0
+#: A service that asks nothing in a transaction for so long stands still. Its connection is ended, because others wait for what it holds.
+STILL_S = 30.0
 #: How long a server may take to answer whether a connection still works.
 CHECK_S = 2.0
 _INTERVAL_S = 0.1

@@ -14,6 +14,7 @@ from psycopg import sql
 
 from flitwatch_db.core import log_keep
 from flitwatch_db.core.connection import connect
+from flitwatch_db.core.deadlines import STILL_S
 from flitwatch_db.core.editions import edition
 from flitwatch_db.counters import rollups
 from flitwatch_domain.access import VISITOR
@@ -86,7 +87,7 @@ def maintain(url: str, on_step: OnStep = lambda done, total, what: None) -> Rete
     Safe to run at any time and from several processes: what cannot be locked within seconds is left to the next round (`skipped`). What one
     table refuses (`failed`, with its reason) stops no other.
     """
-    with connect(url, role="keeper", application="flitwatch maintain", autocommit=True) as conn:
+    with connect(url, role="keeper", application="flitwatch maintain", autocommit=True, still_s=STILL_S) as conn:
         conn.execute(sql.SQL("SET lock_timeout = {}").format(LOCK_TIMEOUT))
         kind = edition(conn)
         archived = _archive(conn, url, on_step)

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-
 #: Hosts that a report names as examples.
 MOST_EXAMPLES = 5
 

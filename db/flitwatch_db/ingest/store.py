@@ -209,11 +209,6 @@ def _storable(text: str) -> str:
     return text.replace("\0", "\N{SYMBOL FOR NULL}").encode("utf-8", "replace").decode()
 
 
-def cut_off_still(conn: psycopg.Connection[Any], after_s: float) -> None:
-    """Have the server end a transaction of this connection in which nothing was asked for so long."""
-    conn.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, false)", [f"{round(after_s * 1000)}ms"])
-
-
 def add_gaps(conn: psycopg.Connection[Any], gaps: Iterable[Gap]) -> None:
     """Store gaps."""
     with conn.cursor() as cursor:

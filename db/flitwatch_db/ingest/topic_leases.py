@@ -1,19 +1,31 @@
-"""Who of several processes works on which topic: advisory locks, held by a connection and gone with it.
+"""Who of several processes works on which topic: leases that end when their holder is killed, or is silent for LEASE_S.
 
-Every member computes the same division of the sorted names over the sorted members, and takes or lets go of its part; nobody
-negotiates, and a member that is killed frees its names at once.
+A lease is an advisory lock, held by a connection and gone with it. The server ends the connection of a member that asks nothing for LEASE_S, which only a
+process that stands still does. Every member computes the same division of the sorted names over the sorted members, and takes or lets go of its part;
+nobody negotiates.
+
+A member that goes on after it lost a lease does not know of that at once, so each lease has an epoch (table `topic_lease`), its fencing token: whoever takes
+a topic over ends what its former holder is writing and counts the epoch up, and a transaction of an older epoch is refused (`check_epochs`).
 """
 
 from __future__ import annotations
 
+import contextlib
+import threading
+import time
 import zlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import psycopg
 
 from flitwatch_db.core.connection import connect
-from flitwatch_domain.errors import Unavailable
+from flitwatch_domain.errors import Conflict, Unavailable
+
+#: A member that has been silent for so long has lost its leases.
+LEASE_S = 10.0
+#: How often it says that it is there, also while its loop waits for the database or decodes.
+RENEW_S = 2.0
 
 
 class TopicLeases:
@@ -29,10 +41,12 @@ class TopicLeases:
 
     def __init__(self, url: str, group: str, opportunistic: bool = False) -> None:
         self._url = url
+        self._group = group
         self._opportunistic = opportunistic
         self._member_class = _number(f"share member {group}")
         self._name_class = _number(f"share {group}")
         self._conn: psycopg.Connection[Any] | None = None
+        self._epochs: dict[str, int] = {}
         #: The names this member holds the locks of.
         self.held: set[str] = set()
 
@@ -60,13 +74,24 @@ class TopicLeases:
             return set(ordered[rank :: max(1, len(members))])
 
     def take(self, names: Collection[str]) -> set[str]:
-        """Lock those of `names` that nobody else holds; return what is held of them."""
+        """Lock those of `names` that nobody else holds; return what is held of them.
+
+        Raises
+        ------
+        Unavailable
+            As `divide`.
+        """
         with self._guarded() as conn:
             for name in sorted(set(names) - self.held):
                 row = conn.execute("SELECT pg_try_advisory_lock(%s, %s)", [self._name_class, _number(name)]).fetchone()
                 if row is not None and row[0]:
+                    self._count_up(conn, name)
                     self.held.add(name)
         return self.held & set(names)
+
+    def epochs(self, names: Iterable[str]) -> dict[str, int]:
+        """The epochs of the leases by name, as far as this member knows, also of those that it has lost since."""
+        return {name: self._epochs[name] for name in names if name in self._epochs}
 
     def release(self, names: Collection[str]) -> None:
         """Let others have these."""
@@ -82,6 +107,23 @@ class TopicLeases:
             self._conn.close()
             self._conn = None
 
+    def _count_up(self, conn: psycopg.Connection[Any], name: str) -> None:
+        """Begin an epoch, unless the last one was this member's: nobody else had the topic since."""
+        last = conn.execute(
+            "SELECT epoch FROM topic_lease WHERE member_group = %s AND topic = %s", [self._group, name]
+        ).fetchone()
+        if last is not None and last[0] == self._epochs.get(name):
+            return
+        _end_writers(conn, self._group, name)
+        row = conn.execute(
+            "INSERT INTO topic_lease AS l (member_group, topic) VALUES (%s, %s)"
+            " ON CONFLICT (member_group, topic) DO UPDATE SET epoch = l.epoch + 1, taken_at = excluded.taken_at RETURNING epoch",
+            [self._group, name],
+        ).fetchone()
+        conn.execute("SELECT pg_advisory_unlock(%s, %s)", _fence(self._group, name))
+        assert row is not None
+        self._epochs[name] = row[0]
+
     def _guarded(self) -> _Guard:
         return _Guard(self)
 
@@ -89,9 +131,11 @@ class TopicLeases:
         if self._conn is None or self._conn.closed:
             self.held.clear()
             conn = connect(self._url, role="writer", application="flitwatch shares", autocommit=True)
+            conn.execute("SELECT set_config('idle_session_timeout', %s, false)", [f"{round(LEASE_S * 1000)}ms"])
             if not self._opportunistic:
                 conn.execute("SELECT pg_advisory_lock(%s, pg_backend_pid())", [self._member_class])
             self._conn = conn
+            threading.Thread(target=_renew, args=(conn,), name="leases", daemon=True).start()
         return self._conn
 
 
@@ -108,6 +152,53 @@ class _Guard:
         if isinstance(problem, psycopg.Error):
             self._leases.close()
             raise Unavailable(f"the database does not answer: {problem}") from None
+
+
+def _renew(conn: psycopg.Connection[Any]) -> None:
+    """Ask something of the server now and then until the connection ends; whoever uses it next notices that."""
+    with contextlib.suppress(psycopg.Error):
+        while True:
+            time.sleep(RENEW_S)
+            conn.execute("SELECT")
+
+
+def check_epochs(conn: psycopg.Connection[Any], group: str, epochs: Mapping[str, int]) -> None:
+    """Refuse to write, in the caller's transaction, what another member writes by now; nobody takes the topics over until it ends.
+
+    Raises
+    ------
+    Conflict
+        Another member has taken over one of the topics.
+    """
+    names = sorted(epochs)
+    conn.execute(
+        "SELECT pg_advisory_xact_lock_shared(%s, name) FROM unnest(%s::int[]) AS name",
+        [_number(f"share fence {group}"), sorted(map(_number, names))],
+    )
+    now = dict(
+        conn.execute(
+            "SELECT topic, epoch FROM topic_lease WHERE member_group = %s AND topic = ANY(%s)", [group, names]
+        ).fetchall()
+    )
+    if lost := [name for name in names if now.get(name) != epochs[name]]:
+        raise Conflict(f"another writer has taken over {', '.join(lost)}", advice="Read their positions again.")
+
+
+def _end_writers(conn: psycopg.Connection[Any], group: str, name: str) -> None:
+    """End transactions of a member that held this topic before, and keep new ones out until the fence is unlocked."""
+    fence, name_number = _fence(group, name)
+    with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
+        # Where a login may not end its own sessions, the server ends those that stand still.
+        conn.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint = %s AND objid::bigint = %s"
+            " AND objsubid = 2 AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+            [fence & 0xFFFFFFFF, name_number & 0xFFFFFFFF],
+        )
+    conn.execute("SELECT pg_advisory_lock(%s, %s)", [fence, name_number])
+
+
+def _fence(group: str, name: str) -> list[int]:
+    return [_number(f"share fence {group}"), _number(name)]
 
 
 def _number(text: str) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 import psycopg
 
 from flitwatch_db.core import events
+from flitwatch_db.core.disk import check_disk
 from flitwatch_db.ingest.arrivals import add_arrivals
 from flitwatch_db.runs.store import run_id_of, upsert_run, upsert_steps
 from flitwatch_domain.doors import REPORTED
@@ -50,7 +51,10 @@ def report(conn: Conn, run: Run, steps: Sequence[RunStep], owner: str | None) ->
         The key is another run's, or whose job it is is not known yet.
     Forbidden
         The job is another user's.
+    DiskFull
+        The database's disk has no room for it.
     """
+    check_disk(conn)
     with conn.transaction():
         held = conn.execute("SELECT exe, job_id FROM run WHERE run_key = %s", [run.run_key]).fetchone()
         if held is not None and held != (run.exe, run.job_id):
@@ -73,7 +77,10 @@ def append(conn: Conn, run_id: int, run_key: str, steps: Sequence[RunStep], owne
         Whose job it is is not known.
     Forbidden
         The job is another user's.
+    DiskFull
+        The database's disk has no room for it.
     """
+    check_disk(conn)
     with conn.transaction():
         if run_id_of(conn, run_key) != run_id:
             raise NotFound(

@@ -13,6 +13,7 @@ from typing import Any
 import psycopg
 
 from flitwatch_db.core import maintenance
+from flitwatch_db.core.disk import check_disk
 from flitwatch_domain.errors import NotFound, TooMany
 
 Connection = psycopg.Connection[Any]
@@ -38,7 +39,10 @@ def begin(conn: Connection, created_by: str, visits: tuple[str, str] | None = No
     ------
     TooMany
         So many files wait already.
+    DiskFull
+        The database's disk has no room for it.
     """
+    check_disk(conn)
     conn.execute("SELECT pg_advisory_xact_lock(%s)", [_COUNT_LOCK])
     if visits is None:
         _check_share(_waiting(conn, created_by), "WAITING_EACH", WAITING_EACH)

@@ -13,11 +13,14 @@ from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from flitwatch_db.core import events
+from flitwatch_db.core.disk import check_disk
 from flitwatch_domain.errors import BadRequest, Conflict, NotFound
 from flitwatch_domain.plain import check_numbers
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+")
 OPEN = ("queued", "running")
+#: Also runs by itself, beside the tasks of the workers that serve its queue; it makes room on the disk.
+MAINTENANCE = "db.maintain"
 #: First number of the advisory locks under which open tasks are counted before one is added.
 _COUNT_LOCK = 1_931_203
 
@@ -135,8 +138,12 @@ def start(
         The name is not one of a task.
     BadInput
         A number of the arguments is not finite or beyond 64 bits.
+    DiskFull
+        The database's disk has no room for results.
     """
     check_numbers(args or {}, "args")
+    if name != MAINTENANCE:
+        check_disk(conn)
     # Loaded here, because only those who start tasks need it.
     from procrastinate import App, SyncPsycopgConnector
     from procrastinate.jobs import DEFAULT_PRIORITY, Job

@@ -8,6 +8,7 @@ import threading
 import psycopg
 
 from flitwatch_db.core.connection import connect
+from flitwatch_db.core.deadlines import STILL_S
 from flitwatch_db.core.maintenance import maintain
 from flitwatch_domain.errors import FlitwatchError
 
@@ -31,7 +32,7 @@ def run(url: str, stop: threading.Event) -> None:
 
 def _is_due(url: str) -> bool:
     """Whether it is time and no other worker has begun; by the database's clock, which may have been set back."""
-    with connect(url, role="keeper", application="flitwatch upkeep") as conn:
+    with connect(url, role="keeper", application="flitwatch upkeep", still_s=STILL_S) as conn:
         taken = conn.execute(
             "INSERT INTO setting VALUES ('maintained_at', to_jsonb(clock_timestamp())) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
             " WHERE (setting.value #>> '{}')::timestamptz NOT BETWEEN clock_timestamp() - make_interval(secs => %s) AND clock_timestamp()",

@@ -18,6 +18,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from flitwatch_db.core.connection import connect, conninfo
+from flitwatch_db.core.deadlines import STILL_S
 from flitwatch_db.tasks import table, upkeep
 from flitwatch_db.tasks.process import LIMITS_BY_ROLE, Ending, Limits, TaskProcess
 from flitwatch_db.tasks.record import TaskRecord
@@ -35,8 +36,6 @@ RECONNECT_S = 1.0
 SHUTDOWN_S = 10.0
 #: A signal to a service often goes to all its processes; a task that it ended first waits so long for the worker's own.
 SAME_SIGNAL_S = 1.0
-#: Runs also by itself, beside the tasks of the workers that serve its queue.
-MAINTENANCE = "db.maintain"
 _RECOVERY_LOCK = 7205759403792800
 
 
@@ -106,7 +105,7 @@ class Worker:
         self.stalled_after_s = stalled_after_s
         self.periodic = dict(periodic or {})
         self.services = dict(services or {})
-        if MAINTENANCE in self.handlers:
+        if table.MAINTENANCE in self.handlers:
             self.services["upkeep"] = upkeep.run
         self.heartbeat = heartbeat or Heartbeat()
         self.limits = limits or Limits()
@@ -191,7 +190,7 @@ class Worker:
         """Write down which queues this worker serves; register it again where another took it for dead while it was frozen."""
 
         def known(number: int) -> bool:
-            with connect(self.dsn, role="writer", application="flitwatch worker") as conn:
+            with self._connect("flitwatch worker") as conn:
                 conn.execute(
                     "DELETE FROM worker_queue WHERE worker_id NOT IN (SELECT id FROM queue.procrastinate_workers)"
                 )
@@ -216,6 +215,9 @@ class Worker:
                 log.warning("which queues this worker serves is not written down yet: %s", problem)
                 pause_s = RECONNECT_S
             await asyncio.sleep(pause_s)
+
+    def _connect(self, application: str) -> psycopg.Connection[Any]:
+        return connect(self.dsn, role="writer", application=application, still_s=STILL_S)
 
     def _register(self, app: Any) -> None:
         from procrastinate import RetryStrategy
@@ -265,7 +267,7 @@ class Worker:
 
     def _begin(self, task_id: int) -> _Begun | None:
         """Mark a task as running; None if it was cancelled or has ended meanwhile."""
-        with connect(self.dsn, role="writer", application=f"flitwatch task {task_id}") as conn:
+        with self._connect(f"flitwatch task {task_id}") as conn:
             row = conn.execute(
                 "UPDATE task SET state = 'running', attempts = attempts + 1, started_at = coalesce(started_at, clock_timestamp()),"
                 " heartbeat_at = clock_timestamp(), worker = %s, done = 0, message = ''"
@@ -303,7 +305,7 @@ class Worker:
         deadline = time.monotonic() + WRITE_TIMEOUT_S
         while True:
             try:
-                with connect(self.dsn, role="writer", application=f"flitwatch task {task_id}") as conn:
+                with self._connect(f"flitwatch task {task_id}") as conn:
                     conn.execute(query.encode(), parameters)
                     table.tell(conn, task_id)
                 return
@@ -342,7 +344,7 @@ class Worker:
 
     def _recover_row(self, task_id: int, why: str = "its worker died") -> bool:
         """Whether a task is to be tried again."""
-        with connect(self.dsn, role="writer", application="flitwatch worker") as conn:
+        with self._connect("flitwatch worker") as conn:
             conn.execute("SELECT pg_advisory_xact_lock(%s)", [_RECOVERY_LOCK])
             row = conn.execute(
                 "UPDATE task SET state = CASE WHEN cancel_requested THEN 'cancelled' WHEN attempts < %s THEN 'queued' ELSE 'failed' END,"

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from flitwatch_db.ingest.topic_leases import TopicLeases
+from flitwatch_domain.errors import Conflict
 from flitwatch_ingest.writer.merging import Merger
 from flitwatch_stream import topics
 from flitwatch_stream.log import Consumer, Log, OnAssign, Record, TopicPartition
@@ -80,6 +81,10 @@ class AssignedTopics:
         records = self._merger.merge(self._consumer.poll(most, timeout_s if self._merger.empty else _MERGING_S))
         self._consumer.pause(self._merger.ahead())
         return records
+
+    def epochs(self, topics: Iterable[str]) -> dict[str, int]:
+        """The epochs of the leases under which topics were read."""
+        return self._leases.epochs(topics)
 
     def block(self, topic: str) -> None:
         """Leave a topic alone for a while; it is read again from where `on_assign` says."""
@@ -151,7 +156,11 @@ class AssignedTopics:
             self._close_consumer()
             self._let_go(beyond)
             self._leases.release(beyond)
+        before = self._leases.epochs(self.mine - beyond)
         held = self._leases.take(share)
+        if taken := [name for name, epoch in self._leases.epochs(before).items() if epoch != before[name]]:
+            # What is held in memory may be written by now.
+            raise Conflict(f"another writer had {', '.join(sorted(taken))} meanwhile")
         if not self.mine - beyond <= held:
             # The locks went with their connection, and may be another's by now.
             self._close_consumer()

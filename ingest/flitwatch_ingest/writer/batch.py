@@ -20,6 +20,7 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.arrivals import add_arrivals
 from flitwatch_db.ingest.store import DeadLetter, Gap, GapKey, Minute, Position, Reader
+from flitwatch_db.ingest.topic_leases import check_epochs
 from flitwatch_domain.errors import Conflict
 from flitwatch_ingest.writer.accounts import write_jobs, write_runs, write_samples
 from flitwatch_ingest.writer.pending_rows import PendingRows, letter_of
@@ -31,7 +32,7 @@ MOST_EVENTS = 20
 
 @dataclass
 class Batch:
-    """What a transaction writes; writing it again after a failure writes the same."""
+    """What a transaction writes, under which epochs of the topics' leases; writing it again after a failure writes the same."""
 
     counters: counters.Batch
     pending_rows: PendingRows
@@ -39,6 +40,7 @@ class Batch:
     gone: list[GapKey]
     new: dict[TopicPartition, Position]
     before: dict[TopicPartition, Position | None]
+    epochs: Mapping[str, int] = field(default_factory=dict)
     happened: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
     @property
@@ -60,6 +62,7 @@ class Batch:
         found = self.pending_rows
         new = {(topic, partition): position for (topic, partition), position in self.new.items()}
         expected = {(topic, partition): _position(old) for (topic, partition), old in self.before.items()}
+        check_epochs(conn, " ".join(reader), self.epochs)
         ingest.advance(conn, reader, new, expected)
         self._leave_out_removed(conn)
         counters.write_batch(conn, self.counters)

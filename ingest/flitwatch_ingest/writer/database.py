@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 
 from flitwatch_db import connect
+from flitwatch_db.core.deadlines import STILL_S
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.store import Position, Reader
 from flitwatch_domain.errors import Cancelled, Unavailable
@@ -20,8 +21,6 @@ log = logging.getLogger(__name__)
 
 #: Between tries to write: what comes after the database is back waits for the rest of one.
 LONGEST_PAUSE_S = 1.0
-#: A writer that stands still in the middle of a transaction is cut off after so long: others wait for rows that all writers count in.
-STILL_S = 30.0
 #: What a connection raises when the server is away, refuses for now, or has cut it off.
 AWAY = (
     psycopg.OperationalError,
@@ -63,9 +62,13 @@ class Database:
         if self._conn is None or self._conn.closed:
             # What a crash takes back it takes back whole, positions and rows together; it is read again from the log.
             self._conn = connect(
-                self._url, role="writer", durable=False, application="flitwatch writer", autocommit=True
+                self._url,
+                role="writer",
+                durable=False,
+                application="flitwatch writer",
+                autocommit=True,
+                still_s=STILL_S,
             )
-            ingest.cut_off_still(self._conn, STILL_S)
         return self._conn
 
     def positions(self) -> dict[tuple[str, int], Position]:

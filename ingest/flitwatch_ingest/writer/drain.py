@@ -40,6 +40,11 @@ def drain(
     limit_s : float, optional
         Raise Unavailable after so long.
 
+    Raises
+    ------
+    DiskFull
+        The database's disk has no room; what is not written waits in the log.
+
     Returns
     -------
     Measures
@@ -55,6 +60,7 @@ def drain(
             begun = _done(ingest.positions(conn, writer.reader), targets)
             total = sum(targets.values()) - sum(begun.values())
             while True:
+                writer.disk.check()
                 came = writer.step()
                 if came:
                     continue

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from flitwatch_db import connect
+from flitwatch_db.core.disk import disk_of
 from flitwatch_db.ingest import store as ingest
 from flitwatch_db.ingest.topic_leases import TopicLeases
 from flitwatch_domain.doors import DIRECT
@@ -78,6 +79,7 @@ class Writer:
         self._memory = Memory(self.settings)
         self._schemas = Schemas(open_registry(self.settings.registry))
         self._source = source
+        self.disk = disk_of(url)
         self._url, self._opportunistic = url, opportunistic
         self.assigned = AssignedTopics(
             source, self._leases, self.settings.group, self.settings.pattern, self._begin, self._let_go
@@ -131,6 +133,8 @@ class Writer:
 
     def step(self) -> int:
         """Read what has come, and make a transaction when one is due; return the number of records."""
+        if self._waits_for_room():
+            return 0
         due_in = self._committed_at + self.settings.interval_s - time.monotonic()
         records = self._poll(min(max(due_in, 0.0), _LONGEST_POLL_S))
         if records:
@@ -140,6 +144,21 @@ class Writer:
             self._look_around()
             self.commit()
         return len(records)
+
+    def _waits_for_room(self) -> bool:
+        """Leave records in the log for now, because the database's disk has no room for their rows."""
+        lack = self.disk.lack()
+        if (lack is None) != (self.measures.lack is None):
+            log.warning(
+                "%s", "new records are written again" if lack is None else f"{lack}: new records wait in the log"
+            )
+        self.measures.lack = lack
+        if lack is None:
+            return False
+        # A reader that is not asked for minutes would be given up by its broker.
+        self.assigned.reopen()
+        self.heartbeat.wait(self.stop, AWAY_S)
+        return True
 
     def _poll(self, timeout_s: float) -> list[Record]:
         try:
@@ -343,6 +362,7 @@ class Writer:
             return
         with self.measures.stage("prepare"):
             batch = self._memory.take(everything)
+            batch.epochs = self.assigned.epochs(self._memory.topics)
         if batch.empty:
             return
         self._pipeline.send(batch)
@@ -382,7 +402,7 @@ class Writer:
 
     def _let_go(self, names: set[str]) -> None:
         """Topics that are another writer's from now on: write what is held of them, forget them."""
-        held = names & ({place.topic for place in self._memory.marks} | self._memory.feeds.keys())
+        held = names & self._memory.topics
         if not held:
             return
         if self.replaying:

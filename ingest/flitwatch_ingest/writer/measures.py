@@ -51,6 +51,8 @@ class Measures:
     waits: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     lags_s: deque[float] = field(default_factory=lambda: deque(maxlen=LAST_LAGS))
     lag_max_s: float | None = None
+    #: Why records wait in the log; None where they are written.
+    lack: str | None = None
 
     def lagged(self, lag_s: float) -> None:
         """A transaction ended so long after its oldest record was appended."""

@@ -44,6 +44,11 @@ class Memory:
         return rows > self.settings.most_rows or found.kept_bytes > self.settings.most_bytes
 
     @property
+    def topics(self) -> set[str]:
+        """The topics of which something is held."""
+        return {place.topic for place in self.marks} | self.feeds.keys()
+
+    @property
     def half_rebuilt(self) -> bool:
         """Whether port buckets of a topic are being rebuilt that are closed for another topic: nothing can be written until they are whole.
 

@@ -43,5 +43,10 @@ class WriterCollector(Collector):
             lag.add_metric([], lag_s)
         yield lag
         yield GaugeMetricFamily(
+            "flitwatch_writer_read_only",
+            "1 while records wait in the log because the database's disk is nearly full.",
+            value=int(measures.lack is not None),
+        )
+        yield GaugeMetricFamily(
             "flitwatch_writer_topics", "Topics this writer reads.", value=len(self._writer.assigned.mine)
         )

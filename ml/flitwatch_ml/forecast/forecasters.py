@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
 
 from flitwatch_ml.forecast.series import Windows
+from flitwatch_ml.forecast.served_net import ServedNet
 
 Floats = NDArray[np.float64]
 
@@ -94,6 +95,9 @@ class AttentionForecaster(BaseEstimator):
     device : "cpu", "cuda", or "auto" for a GPU where there is one
     """
 
+    #: As trained, or as served.
+    net_: Any
+
     def __init__(
         self,
         hidden: int = 24,
@@ -145,10 +149,13 @@ class AttentionForecaster(BaseEstimator):
         return self
 
     def log_ratio(self, windows: Windows) -> Floats:
-        from flitwatch_ml.forecast.attention import predict
-
         linear = (_linear_inputs(windows) - self.linear_centre_) / self.linear_scale_
-        output = predict(self.net_, windows.past, linear, self.device_)
+        if isinstance(self.net_, ServedNet):
+            output = self.net_.predict(windows.past, linear)
+        else:
+            from flitwatch_ml.forecast.attention import predict
+
+            output = predict(self.net_, windows.past, linear, self.device_)
         forecast = output * self.target_scale_ + self.target_centre_
         if self.ridge_ is not None:
             forecast = forecast + self.ridge_.log_ratio(windows)

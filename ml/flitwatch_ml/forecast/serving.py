@@ -17,6 +17,7 @@ from flitwatch_ml.forecast.backtest import learned_forecasters
 from flitwatch_ml.forecast.baselines import NAIVE
 from flitwatch_ml.forecast.forecasters import AttentionForecaster, LightGBMForecaster, RidgeForecaster
 from flitwatch_ml.forecast.series import Standard, StepSeries, Windows
+from flitwatch_ml.forecast.served_net import ServedNet
 
 Floats = NDArray[np.float64]
 FORMAT = 1
@@ -218,19 +219,11 @@ def _put_attention(model: AttentionForecaster, arrays: dict[str, NDArray[Any]]) 
 
 
 def _attention(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> AttentionForecaster:
-    import torch
-
-    from flitwatch_ml.forecast.attention import Attention
-
     found = AttentionForecaster(**{**head["parameters"], "device": "cpu"})
     found.device_ = "cpu"
     found.linear_centre_, found.linear_scale_ = arrays["linear_centre"], arrays["linear_scale"]
     found.target_centre_, found.target_scale_ = head["target_centre"], head["target_scale"]
-    found.net_ = Attention(*head["shape"])
-    found.net_.load_state_dict(
-        {name.removeprefix("net."): torch.from_numpy(arrays[name].copy()) for name in arrays if name.startswith("net.")}
-    )
-    found.net_.eval()
+    found.net_ = ServedNet.of({name.removeprefix("net."): arrays[name] for name in arrays if name.startswith("net.")})
     found.ridge_ = _ridge(arrays, "ridge") if head["ridge"] else None
     found.boosting_ = _trees(arrays, "trees") if head["trees"] else None
     return found

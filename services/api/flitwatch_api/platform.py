@@ -26,6 +26,8 @@ from flitwatch_api.shared_answers import SharedAnswers
 from flitwatch_api.worker_threads import WorkerThreads
 from flitwatch_db import async_pool, connect
 from flitwatch_db.core.columns import Connection
+from flitwatch_db.core.deadlines import STILL_S
+from flitwatch_db.core.disk import disk_of
 from flitwatch_domain.errors import Unavailable
 
 T = TypeVar("T")
@@ -87,6 +89,7 @@ class Platform:
         #: Of browsers and sessions that the account's owner was in before, which a flood of others does not hold up.
         self.known_passwords = WorkerThreads("a check of passwords", *KNOWN_PASSWORD_THREADS)
         self.readiness = Readiness(self.reading)
+        self.disk = disk_of(url)
         self.log_ends = LogEnds(settings.log.get_secret_value())
         self.hub = Hub(url, settings.api_streams_max, settings.api_streams_each)
         self.topologies = Topologies(self.hub, self.in_thread)
@@ -153,6 +156,7 @@ class Platform:
                     role=role,
                     application="flitwatch api",
                     statement_s=self._statement_s,
+                    still_s=STILL_S,
                     connect_s=self.settings.api_connect_timeout_s,
                 )
             except Unavailable as problem:

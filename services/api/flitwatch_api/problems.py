@@ -38,6 +38,7 @@ TITLES = {
     "too-many": "Too many requests",
     "too-costly": "The request asks for too much",
     "unavailable": "A part of the service does not answer",
+    "disk-full": "The database's disk is nearly full",
     "missing-dependency": "Something is not installed",
     "cancelled": "The work was cancelled",
     "not-enough-data": "There is not enough data",

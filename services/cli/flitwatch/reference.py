@@ -84,6 +84,11 @@ OTHERS = {
         "`flitwatch up` and what it starts",
         "Folder of the database, logs and state. [default: .flitwatch of the checkout; installed, flitwatch below XDG_STATE_HOME]",
     ),
+    "FLITWATCH_DISK_LEAST_FREE_MIB": (
+        "all that writes into a database or log on this machine",
+        "Space in MiB to keep free on the database's disk: below it nothing new is stored, below half of it the embedded log takes no records. 0: no limit."
+        " [default: 1024, or 5 % of the disk if that is less]",
+    ),
     "FLITWATCH_CACHE": (
         "`scorecard`, `twin campaign`, set-up",
         "Folder for what can be made again. [default: .cache of the checkout; installed, flitwatch below XDG_CACHE_HOME]",

@@ -1546,6 +1546,11 @@ class Problem(TypedDict):
     errors: NotRequired[list[ParameterProblem] | None]
 
 
+class Ready(TypedDict):
+    status: str
+    read_only: str | None
+
+
 class Reason(TypedDict):
     kind: Literal[
         'blamed_user',
@@ -3124,6 +3129,7 @@ class Status(TypedDict):
     silent_devices: int
     silent: list[FlitwatchApiIngestSchemasSilence]
     position_age_s: float | None
+    read_only: str | None
 
 
 class WangFig2(TypedDict):

@@ -405,6 +405,6 @@ class Operations:
         """GET /metrics: Figures of this process and of ingest, for Prometheus; to whoever may view also the newest findings: stalls, gaps, predicted slowdowns, firing alerts."""
         return self._call("GET", "/metrics", {})
 
-    def readyz(self) -> models.Health:
-        """GET /readyz: The database answers and its tables are such as this version needs."""
+    def readyz(self) -> models.Ready:
+        """GET /readyz: The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and what is stored can be read."""
         return self._call("GET", "/readyz", {})

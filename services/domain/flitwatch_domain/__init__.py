@@ -17,7 +17,7 @@ Open
 - `congestion` for the kinds of congestion that counters show; `outlook` for a group's in the next hour, from its usual hours; `residents` for how long running jobs stay; `run_time` for how long a job without steps takes;
 - `trials` for who takes part in a randomised trial of advice, and in which half;
 - `task_models` for the arguments of queued tasks;
-- `access` for roles, scopes and the password policy; `logins` and `liveness` for connections to PostgreSQL;
+- `access` for roles, scopes and the password policy; `logins` and `liveness` for connections to PostgreSQL; `data_disk` for the room on its disk;
 - `secret_file` for a password or token in a file; `mailbox` for one mail address; `errors` for the one error tree; `plain` for data from outside;
   `units` for units in files; `numerals` for numbers in text; `heartbeat` for liveness of a loop;
   `http_protocol` for the limits of every HTTP listener, `addresses` for how they count a host, `shares` for what each may take;

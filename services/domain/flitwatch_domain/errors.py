@@ -99,6 +99,12 @@ class Unavailable(FlitwatchError):
     kind = "unavailable"
 
 
+class DiskFull(Unavailable):
+    """The database's disk has too little room left to store anything new."""
+
+    kind = "disk-full"
+
+
 class MissingDependency(FlitwatchError):
     """A program or package that is not installed; the message names the package to install."""
 

@@ -94,6 +94,8 @@ def verify(folder: Path, on_step: OnStep = lambda done, total, what: None) -> Ch
     NotFound
         The folder holds no backup.
     """
+    # The server's programs run in another folder.
+    folder = folder.absolute()
     known = bases(folder)
     unreadable = sorted({p.name for p in folder.glob("base/[!.]*")} - {base.name for base in known})
     if not known and not unreadable:

@@ -115,6 +115,22 @@ def take(server: Embedded, keep: int, on_step: OnStep = lambda done, total, what
     }
 
 
+def start_keeping(server: Embedded) -> None:
+    """Restart the running server if it does not keep its log in the folder that was named last; its other users' connections are cut then.
+
+    Raises
+    ------
+    Unavailable
+        The server did not come up again.
+    """
+    folder = archive_folder(server.folder)
+    assert folder is not None, "keep_log first"
+    with psycopg.connect(server.url_of("postgres", "postgres"), autocommit=True) as conn:
+        kept = _keeps(conn, folder)
+    if not kept:
+        server.restart()
+
+
 def restore(
     server: Embedded,
     folder: Path,
@@ -228,13 +244,18 @@ def _require_space(place: Path, base: Path) -> None:
         )
 
 
-def _require_archiving(conn: psycopg.Connection[Any], folder: Path) -> None:
+def _keeps(conn: psycopg.Connection[Any], folder: Path) -> bool:
     found = server_log.archiving(conn)
-    if not found.on or found.command != archive_command(folder):
+    return found.on and found.command == archive_command(folder)
+
+
+def _require_archiving(conn: psycopg.Connection[Any], folder: Path) -> None:
+    if not _keeps(conn, folder):
         raise Conflict(
             f"the database was started before its log was kept in {folder}",
-            advice="flitwatch down, flitwatch up, and this command again: from that start on the log is kept.",
+            advice="Run this command again with --restart: it restarts the database, and services reconnect within seconds.",
         )
+    found = server_log.archiving(conn)
     if found.failed is not None:
         raise Conflict(
             f"segment {found.failed} of the log could not be kept",

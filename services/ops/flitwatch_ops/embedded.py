@@ -133,6 +133,29 @@ class Embedded:
                     return
                 self._shut_down()
 
+    def restart(self) -> None:
+        """Stop the server and start it with the settings of now, also while others hold it: their connections are cut.
+
+        Raises
+        ------
+        Unavailable
+            The server did not come up; the message quotes its log.
+        """
+        with self._exclusive():
+            self._shut_down()
+            self._launch(embedded_host.prepare(self.folder, self.binaries))
+
+    def users(self) -> list[int]:
+        """Ids of the other processes that hold the server, as far as this user may see them."""
+        held = (self.folder / "users.lock").resolve()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                with contextlib.suppress(OSError):
+                    if any(Path(os.readlink(file)) == held for file in (entry / "fd").iterdir()):
+                        found.append(int(entry.name))
+        return sorted(found)
+
     def recover(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Start the server, wait until it has replayed its log, however long that takes, and stop it.
 

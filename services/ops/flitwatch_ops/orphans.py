@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -25,6 +26,7 @@ class KeptState(TypedDict, total=False):
     """What is read of the state file; nothing is sure of a file that somebody else may have written."""
 
     stack: str
+    twin: str
     processes: Sequence[_Process]
 
 
@@ -51,16 +53,30 @@ def orphans(home: Path) -> list[int]:
 
 
 def end_orphans(home: Path) -> list[int]:
-    """End them, by force where they do not leave in time; return their process ids."""
-    found = orphans(home)
-    for pid in found:
-        _signal(pid, signal.SIGTERM)
-    deadline = time.monotonic() + STOP_TIMEOUT_S
-    while any(map(_is_ours, found)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    for pid in filter(_is_ours, found):
-        _signal(pid, signal.SIGKILL)
-    return found
+    """End them, by force where they do not leave in time; return their process ids once what they held (ports, locks) is free."""
+    with contextlib.ExitStack() as held:
+        found: dict[int, int] = {}
+        for pid in orphans(home):
+            with contextlib.suppress(ProcessLookupError):
+                found[pid] = os.pidfd_open(pid)
+                held.callback(os.close, found[pid])
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            running_still = [pid for pid, end in found.items() if not _ended([end], 0.0)]
+            for pid in running_still:
+                _signal(pid, number)
+            _ended([found[pid] for pid in running_still], STOP_TIMEOUT_S)
+        return list(found)
+
+
+def _ended(ends: Iterable[int], timeout_s: float) -> bool:
+    """Wait until processes have ended. One that is ending has no command line any more, and may still hold its ports."""
+    deadline = time.monotonic() + timeout_s
+    for end in ends:
+        poll = select.poll()
+        poll.register(end, select.POLLIN)
+        if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            return False
+    return True
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

@@ -34,7 +34,11 @@ def embedded_folder() -> Path:
 
 @contextlib.contextmanager
 def database(
-    db_url: str | None = None, ephemeral: bool = False, patience_s: float = 0.0, stop: threading.Event | None = None
+    db_url: str | None = None,
+    ephemeral: bool = False,
+    patience_s: float = 0.0,
+    stop: threading.Event | None = None,
+    adds: bool = False,
 ) -> Iterator[str]:
     """Yield the URL of a migrated database.
 
@@ -49,14 +53,19 @@ def database(
         Seconds to wait for one that does not answer: it may be coming back from a crash.
     stop : Event, optional
         Ends the wait.
+    adds : bool
+        Whether the caller is going to store much.
 
     Raises
     ------
+    DiskFull
+        `adds`, and the database's disk has no room.
     Unavailable, Forbidden, Conflict
         The database does not answer, or cannot be migrated; see `flitwatch_db.migrations.migrate`.
     Cancelled
         Told to stop while it waited.
     """
+    from flitwatch_db.core.disk import disk_of
     from flitwatch_db.migrations import migrate
     from flitwatch_ops import abandoned
     from flitwatch_ops.embedded import Embedded, sweep
@@ -86,6 +95,8 @@ def database(
                 log.warning("waiting for the database: %s", away)
                 if (stop or threading.Event()).wait(TRY_AGAIN_S):
                     raise Cancelled("stopped while it waited for the database") from away
+        if adds:
+            disk_of(url).check()
         yield url
 
 

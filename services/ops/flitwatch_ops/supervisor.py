@@ -2,6 +2,7 @@
 
 A *server* (database, broker) is a daemon of its own with an idempotent `ensure`; a *process* is a child of the
 supervisor. The supervisor writes its state to `<home>/run/state.json` before it starts anything, so that other commands can see and stop it.
+While it watches, a full disk or a lack of memory or files delays it: what could not be started or written is tried again.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ LONGEST_PAUSE_S = 15.0
 STOP_TIMEOUT_S = 15.0
 #: How often it is looked whether a server still runs.
 KEEP_EVERY_S = 1.0
+#: What could not be started for want of disk, memory or files is tried again after so long.
+AGAIN_S = 1.0
 #: And whether a child has ended.
 WATCH_EVERY_S = 0.2
 #: The most silence that one look at a child counts.
@@ -82,6 +85,15 @@ class _Child:
     heartbeat: int | None = None
     silent_s: float | None = None
 
+    def let_go(self) -> None:
+        """Close what was open for a process that has ended, or could not be started."""
+        log, self.log = self.log, None
+        heartbeat, self.heartbeat = self.heartbeat, None
+        if log is not None:
+            log.close()
+        if heartbeat is not None:
+            os.close(heartbeat)
+
 
 class Supervisor:
     """Runs servers and processes until `stop` is called or a signal arrives."""
@@ -95,6 +107,7 @@ class Supervisor:
         self._breaks_off = False
         self._known: dict[str, object] = {}
         self._state: Literal["starting", "running"] = "starting"
+        self._state_is_due = False
         self._keepers: list[threading.Thread] = []
         (home / "log").mkdir(parents=True, exist_ok=True)
         (home / "run").mkdir(parents=True, exist_ok=True)
@@ -159,7 +172,7 @@ class Supervisor:
                 for other in self.children:
                     if other.handle is None or other.handle.poll() is not None:
                         self._revive(other)
-                        self._write_state()
+                        self._try_to_write_state()
                 time.sleep(0.1)
 
     def run(self, extra: Mapping[str, object]) -> None:
@@ -167,7 +180,7 @@ class Supervisor:
         self._heed_signals()
         self._known.update(extra)
         self._state = "running"
-        self._write_state()
+        self._try_to_write_state()
         # Each server has its keeper: one that takes long to start must not hold up the others, nor the processes.
         self._keepers = [threading.Thread(target=self._keep, args=(server,), daemon=True) for server in self.servers]
         for keeper in self._keepers:
@@ -178,10 +191,12 @@ class Supervisor:
             for child in self.children:
                 # What this process itself slept through says nothing about the others.
                 _listen(child, min(at - before, MOST_SILENCE_S))
-            if any(child.handle is None or child.handle.poll() is not None for child in self.children):
+            ended = any(child.handle is None or child.handle.poll() is not None for child in self.children)
+            if ended:
                 for child in self.children:
                     self._revive(child)
-                self._write_state()
+            if ended or self._state_is_due:
+                self._try_to_write_state()
         self.stop()
 
     def _heed_signals(self) -> None:
@@ -212,24 +227,30 @@ class Supervisor:
             try:
                 server.ensure()
             except Exception as failure:
-                print(f"supervisor: {server.name} is down: {failure}", flush=True)
+                _say(f"{server.name} is down: {failure}")
 
     def _spawn(self, child: _Child) -> None:
         path = self.home / "log" / f"{child.process.name}.log"
-        child.log = open_log(path)
-        child.heartbeat, beats = os.pipe()
         child.silent_s = None
-        os.set_blocking(child.heartbeat, False)
-        child.handle = subprocess.Popen(
-            list(child.process.argv),
-            env={**os.environ, **child.process.environment, PULSE_FD: str(beats)},
-            pass_fds=(beats,),
-            stdin=subprocess.DEVNULL,
-            stdout=child.log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        os.close(beats)
+        try:
+            child.log = open_log(path)
+            child.heartbeat, beats = os.pipe()
+            try:
+                os.set_blocking(child.heartbeat, False)
+                child.handle = subprocess.Popen(
+                    list(child.process.argv),
+                    env={**os.environ, **child.process.environment, PULSE_FD: str(beats)},
+                    pass_fds=(beats,),
+                    stdin=subprocess.DEVNULL,
+                    stdout=child.log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+            finally:
+                os.close(beats)
+        except BaseException:
+            child.let_go()
+            raise
         child.started_at = time.monotonic()
 
     def _revive(self, child: _Child) -> None:
@@ -238,19 +259,27 @@ class Supervisor:
             steady = now - child.started_at > STEADY_S
             child.quick_deaths = 0 if steady else child.quick_deaths + 1
             child.start_after = now + min(LONGEST_PAUSE_S, 0.2 * 2.0**child.quick_deaths)
-            print(
-                f"supervisor: {child.process.name} left with {child.handle.returncode}; starting it again",
-                flush=True,
-            )
+            _say(f"{child.process.name} left with {child.handle.returncode}; starting it again")
             child.handle = None
-            if child.log is not None:
-                child.log.close()
-            if child.heartbeat is not None:
-                os.close(child.heartbeat)
-                child.heartbeat = None
+            child.let_go()
         if child.handle is None and now >= child.start_after:
+            try:
+                self._spawn(child)
+            except (OSError, MemoryError) as lack:
+                _say(f"{child.process.name} cannot be started now: {lack}; trying again")
+                child.start_after = now + AGAIN_S
+                return
             child.restarts += 1
-            self._spawn(child)
+
+    def _try_to_write_state(self) -> None:
+        try:
+            self._write_state()
+        except (OSError, MemoryError) as lack:
+            if not self._state_is_due:
+                _say(f"its state cannot be written now: {lack}; trying again")
+            self._state_is_due = True
+        else:
+            self._state_is_due = False
 
     def _write_state(self) -> None:
         state = {
@@ -284,9 +313,15 @@ def _listen(child: _Child, passed_s: float) -> None:
         return
     child.silent_s += passed_s
     if child.silent_s > child.process.hangs_after_s and child.handle.poll() is None:
-        print(f"supervisor: {child.process.name} hangs: its loop was silent for {child.silent_s:.0f} s", flush=True)
+        _say(f"{child.process.name} hangs: its loop was silent for {child.silent_s:.0f} s")
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.handle.pid, signal.SIGKILL)
+
+
+def _say(line: str) -> None:
+    """Say a line in the supervisor's log, if there is room for it."""
+    with contextlib.suppress(OSError):
+        print(f"supervisor: {line}", flush=True)
 
 
 def _terminate(child: _Child) -> None:

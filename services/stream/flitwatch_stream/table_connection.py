@@ -8,6 +8,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from flitwatch_domain import liveness, logins
+from flitwatch_domain.data_disk import DataDisk
 from flitwatch_domain.errors import BadRequest, FlitwatchError, Unavailable
 
 CHANNEL = "flitwatch_log"
@@ -18,11 +19,7 @@ CONNECT_TIMEOUT_S = 5
 
 def connect(url: str, application: str) -> psycopg.Connection[Any]:
     """Open an autocommit connection that sees schema `log`; raise `Unavailable` if the server does not answer."""
-    try:
-        given = conninfo_to_dict(url)
-    except psycopg.ProgrammingError:
-        raise BadRequest("this is not a log's URL", advice="Write postgresql://user@host/database.") from None
-    given, become = logins.log_in(given, "writer")
+    given, become = logins.log_in(_parameters(url), "writer")
     role = {} if become is None else {"role": become}
     settings = {"search_path": "log,public", **role, "timezone": "UTC", **liveness.SERVER}
     options = " ".join(
@@ -36,6 +33,18 @@ def connect(url: str, application: str) -> psycopg.Connection[Any]:
         raise unavailable(problem) from None
     except psycopg.errors.InvalidParameterValue as problem:
         raise unavailable(problem) from None
+
+
+def disk_of(url: str) -> DataDisk:
+    """The disk of the log's database."""
+    return DataDisk.of(_parameters(url))
+
+
+def _parameters(url: str) -> logins.Parameters:
+    try:
+        return dict(conninfo_to_dict(url))
+    except psycopg.ProgrammingError:
+        raise BadRequest("this is not a log's URL", advice="Write postgresql://user@host/database.") from None
 
 
 def unavailable(problem: psycopg.Error) -> FlitwatchError:

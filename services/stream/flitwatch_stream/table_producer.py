@@ -11,10 +11,11 @@ from typing import Any
 
 import psycopg
 
+from flitwatch_domain.data_disk import LOG_PART
 from flitwatch_domain.errors import BadInput, BadRequest, Unavailable
 from flitwatch_stream import frames
 from flitwatch_stream.log import APPEND_TIMEOUT_S, DEFAULT_PARTITIONS, MAX_RECORD_BYTES, Producer, TopicPartition
-from flitwatch_stream.table_connection import CHANNEL, connect, unavailable
+from flitwatch_stream.table_connection import CHANNEL, connect, disk_of, unavailable
 
 #: A row holds about this many bytes: large enough to share its costs, small enough to read a few at a time.
 BATCH_BYTES = 512 << 10
@@ -31,6 +32,7 @@ class TableProducer(Producer):
     def __init__(self, url: str, client: str) -> None:
         self._url = url
         self._client = client
+        self._disk = disk_of(url)
         self._conn: psycopg.Connection[Any] | None = None
         self._topics: dict[str, tuple[int, int]] = {}
         self._sticky: dict[str, tuple[int, int]] = {}
@@ -100,6 +102,7 @@ class TableProducer(Producer):
                 self._held_bytes = 0
                 self._sequence += 1
             try:
+                self._disk.check(LOG_PART)
                 self._write(self._connection())
                 self._writing = {}
             except (psycopg.Error, Unavailable) as problem:

@@ -315,6 +315,7 @@ export type DeadLetter = v.InferOutput<typeof deadLetterShape>;
 
 export const ingestShape = v.object({
   now: v.string(),
+  read_only: maybe(v.string()),
   position_age_s: maybe(v.number()),
   topics: v.array(
     v.object({

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from flitwatch_api.answers import answer
 from flitwatch_api.health.metrics import Metrics
@@ -36,6 +36,12 @@ class Health(BaseModel):
     status: str
 
 
+class Ready(Health):
+    """The service answers requests."""
+
+    read_only: str | None = Field(description="Why nothing new is stored for now; null: it is.")
+
+
 @http.get("/healthz", response_model=Health)
 async def healthz() -> Response:
     """The process is up."""
@@ -47,11 +53,11 @@ async def _counted(request: Request) -> None:
     request.app.state.callers.count(None, network_of(request))
 
 
-@http.get("/readyz", response_model=Health, responses=_UNREADY, dependencies=[Depends(_counted)])
+@http.get("/readyz", response_model=Ready, responses=_UNREADY, dependencies=[Depends(_counted)])
 async def readyz(platform: ThePlatform) -> Response:
-    """The database answers and its tables are such as this version needs."""
+    """The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and what is stored can be read."""
     await platform.readiness.check()
-    return answer({"status": "ready"}, "no-store")
+    return answer({"status": "ready", "read_only": platform.disk.lack()}, "no-store")
 
 
 @http.get(

@@ -44,6 +44,7 @@ async def status(request: Request, platform: ThePlatform, conn: Reader) -> Respo
             "silent_devices": await reads.silent_devices(conn, now),
             "silent": await reads.silent(conn, now, LISTED),
             "position_age_s": await reads.position_age_s(conn, now),
+            "read_only": platform.disk.lack(),
         }
     )
 

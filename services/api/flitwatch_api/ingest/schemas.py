@@ -97,6 +97,7 @@ class Status(BaseModel):
     silent_devices: int = Field(description="Devices with an open gap, each once.")
     silent: list[Silence] = Field(description="The largest groups of them.")
     position_age_s: float | None = Field(description="Since the writer last moved a position.")
+    read_only: str | None = Field(description="Why records wait in the log and nothing new is stored; null: it is.")
 
 
 class DeadLetterList(BaseModel):

@@ -23,9 +23,14 @@ _AT = click.option("--folder", type=_FOLDER, help="The folder of the backups; th
 @click.option(
     "--keep", type=click.IntRange(1, 1000), default=2, show_default=True, help="Base backups to keep, the newest."
 )
+@click.option(
+    "--restart",
+    is_flag=True,
+    help="Restart the database first if it does not keep its log there yet. Services reconnect within seconds.",
+)
 @click.option("--off", is_flag=True, help="Keep the log no longer, from the next start on; what was kept stays.")
 @json_option
-def backup(folder: Path | None, keep: int, off: bool, as_json: bool) -> None:
+def backup(folder: Path | None, keep: int, restart: bool, off: bool, as_json: bool) -> None:
     """Take a base backup of the embedded database; from the first on its log is kept, so that it can go back to any second.
 
     The first call names the folder. Run it once a day: the log since the oldest base backup is kept too.
@@ -46,6 +51,8 @@ def backup(folder: Path | None, keep: int, off: bool, as_json: bool) -> None:
     elif kept_log.archive_folder(server.folder) is None:
         raise click.UsageError("name the folder of the backups: --folder DIRECTORY, best on another disk")
     with server, progress("backup") as bar:
+        if restart:
+            backups.start_keeping(server)
         emit(backups.take(server, keep, _shown(bar)), as_json)
 
 

@@ -28,6 +28,8 @@ READY_TIMEOUT_S = 180.0
 HISTORY_S = 86_400
 #: What the embedded log keeps of the demo machine, unless somebody set it: what is simulated can be simulated again.
 DEMO_LOG_BYTES = 256 << 20
+#: The embedded server's memory and write-ahead log for the demo machine: a laptop has other things to do.
+DEMO_SERVER = {"shared_buffers": "128MB", "max_wal_size": "192MB"}
 #: The processes that serve figures, in the order of their ports.
 METRICS = ("writer", "worker", "estimates", "alerting", "api")
 LAST_PORT = 65535
@@ -118,7 +120,7 @@ def up(
     home().mkdir(parents=True, exist_ok=True)
     if foreground:
         serve(
-            servers(stack),
+            servers(stack, twin),
             stack,
             host,
             port,
@@ -286,7 +288,7 @@ def _stages(total: int, report: Callable[[str], None]) -> Callable[[str], None]:
     return stage
 
 
-def servers(stack: str) -> list[Server]:
+def servers(stack: str, twin: str) -> list[Server]:
     """The database's server first, the log's last."""
     from flitwatch_ops.embedded import Embedded
 
@@ -305,7 +307,7 @@ def servers(stack: str) -> list[Server]:
             ),
             Server("kafka", broker.start, broker.stop, "Apache Kafka (the first time it is fetched)", jars),
         ]
-    embedded = Embedded(home() / "pg")
+    embedded = Embedded(home() / "pg", settings=DEMO_SERVER if twin == "demo" else None)
     return [Server("postgresql", embedded.start, embedded.stop, "the embedded PostgreSQL")]
 
 

@@ -70,14 +70,15 @@ def _run(order: Order, pipe: Connection) -> None:
         first_s = int(pipe.recv())
         begin, late_s, records, size = time.process_time(), 0.0, 0, 0
         for number in range(order.seconds):
-            for due, pool, found in paced(pools, first_s, number):
+            for due, found in paced(pools, first_s, number):
                 late_s = max(late_s, time.time() - due)
-                for record in found:
+                for topic, record in found:
                     # The time at which it was due: a load that is held up must not hide it.
-                    producer.append(pool.set.topic, record, timestamp_ms=int(due * 1000))
+                    producer.append(topic, record, timestamp_ms=int(due * 1000))
                     size += len(record)
                 records += len(found)
-        producer.flush(FLUSH_S)
+                # What waits here for a buffer to fill would count as the writer's lag.
+                producer.flush(FLUSH_S)
         pipe.send(
             {
                 "records": records,
@@ -90,14 +91,16 @@ def _run(order: Order, pipe: Connection) -> None:
         pipe.recv()
 
 
-def paced(pools: list[Pool], first_s: int, number: int) -> Iterator[tuple[float, Pool, list[bytes]]]:
-    """The records of one second, a part of each pool at a time, each when it is due: (epoch seconds at which it was, pool, records)."""
+def paced(pools: list[Pool], first_s: int, number: int) -> Iterator[tuple[float, list[tuple[str, bytes]]]]:
+    """Give the records of one second, a part of all pools at a time, when it is due: (epoch seconds at which it was, topics and records)."""
     parts = [_slices(pool.second(number, first_s + number)) for pool in pools]
     for part in range(SLICES):
         due = first_s + number + part / SLICES
         time.sleep(max(0.0, due - time.time()))
-        for pool, found in zip(pools, parts, strict=True):
-            yield due, pool, found[part]
+        yield (
+            due,
+            [(pool.set.topic, record) for pool, found in zip(pools, parts, strict=True) for record in found[part]],
+        )
 
 
 def _slices(records: list[bytes]) -> list[list[bytes]]:

@@ -1891,7 +1891,7 @@ export interface paths {
         };
         /**
          * Readyz
-         * @description The database answers and its tables are such as this version needs.
+         * @description The database answers and its tables are such as this version needs. While its disk is nearly full, `read_only` says so, and what is stored can be read.
          */
         get: operations["readyz"];
         put?: never;
@@ -7467,6 +7467,19 @@ export interface components {
             errors?: components["schemas"]["ParameterProblem"][] | null;
         };
         /**
+         * Ready
+         * @description The service answers requests.
+         */
+        Ready: {
+            /** Status */
+            status: string;
+            /**
+             * Read Only
+             * @description Why nothing new is stored for now; null: it is.
+             */
+            read_only: string | null;
+        };
+        /**
          * Reason
          * @description Why, and where the evidence stands.
          */
@@ -9217,6 +9230,11 @@ export interface components {
              * @description Since the writer last moved a position.
              */
             position_age_s: number | null;
+            /**
+             * Read Only
+             * @description Why records wait in the log and nothing new is stored; null: it is.
+             */
+            read_only: string | null;
         };
         /**
          * Stencil
@@ -20551,7 +20569,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Health"];
+                    "application/json": components["schemas"]["Ready"];
                 };
             };
             /** @description Not ready */

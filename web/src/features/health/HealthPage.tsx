@@ -178,6 +178,14 @@ export function HealthPage() {
           {status.error ? " · the server does not answer now; this is the last answer" : ""}
         </span>
       </div>
+      {data.read_only && (
+        <div className="banner" role="status">
+          <strong>Read-only.</strong>
+          <span>
+            {data.read_only}. Records wait in the log, and imports and tasks are refused, until there is room again.
+          </span>
+        </div>
+      )}
       <section className="card health-figures" aria-label="Figures">
         <Figure label="Arriving" value={`${si(values)}/s`} detail="values, all topics" />
         <Figure

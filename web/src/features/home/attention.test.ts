@@ -60,6 +60,21 @@ it("counts all that is silent, refused or fires, not what is listed", () => {
   expect(titles).toContain("More than 2 alerts firing");
 });
 
+it("says before all but critical alerts that nothing new is stored, and why", () => {
+  const ingest = {
+    read_only: "the database's disk has 400 MiB left",
+    topics: [{ topic: "ldms", lag_s: 41, lag_records: 9, last_at: null }],
+    silent: [],
+    dead_letters: { recent: [], total: 0, last_hour: 0 },
+  } as unknown as IngestStatus;
+  expect(attention({ ...asked([alert(2, "info")]), ingest })[0]).toMatchObject({
+    level: "high",
+    title: "Read-only: nothing new is stored",
+    detail: "the database's disk has 400 MiB left",
+    href: "/health",
+  });
+});
+
 it("has one row for all topics that are behind: the latest, and how many records wait", () => {
   const topic = (name: string, lag_s: number | null, lag_records: number | null) => ({
     topic: name,

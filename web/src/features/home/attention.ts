@@ -138,6 +138,18 @@ export function attention({
       weight: 0.4,
     });
   }
+  if (ingest?.read_only)
+    items.push({
+      id: "read-only",
+      level: "high",
+      title: "Read-only: nothing new is stored",
+      detail: ingest.read_only,
+      stake: "",
+      at: null,
+      href: "/health",
+      action: "Data",
+      weight: Number.MAX_VALUE,
+    });
   items.push(...behind(ingest));
   return items.sort((a, b) => b.weight - a.weight);
 }

@@ -40,7 +40,7 @@ def dragonview(
     from flitwatch_ops import platform
 
     snapshot = read_snapshot(links, counters, jobs, name or f"{default_name(links)}-dragonview")
-    with platform.database(db_url, ephemeral) as url, connect(url) as conn, conn.transaction():
+    with platform.database(db_url, ephemeral, adds=True) as url, connect(url) as conn, conn.transaction():
         save(conn, snapshot, source=str(counters))
     tell(snapshot.warnings)
     emit(report(snapshot), as_json)

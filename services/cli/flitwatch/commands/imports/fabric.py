@@ -52,7 +52,7 @@ def fabric(
     found = read_fabric(file, format_, name)
     if cluster:
         found = dataclasses.replace(found, attributes={**found.attributes, "cluster": cluster})
-    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
+    with platform.database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
         store(conn, found, replace=replace)
     tell(found.warnings)
     emit(found.summary(), as_json)

@@ -25,7 +25,7 @@ def noise_bench(file: Path, source: str | None, db_url: str | None, ephemeral: b
     from flitwatch_ops import platform
 
     measurements = read(file)
-    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
+    with platform.database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
         new = store.insert(conn, source or file.name, measurements)
         summary = store.slowdowns(conn)
     emit({"measurements": len(measurements), "new": new, "slowdowns": summary}, as_json)

@@ -38,7 +38,7 @@ def routes(
     if text and (len(text) > 200 or not text.isprintable()):
         raise BadRequest("the note is no line of at most 200 characters", advice="Shorten it.")
     moment = _moment(at, dump)
-    with platform.database(db_url, ephemeral) as url, connect(url) as conn:
+    with platform.database(db_url, ephemeral, adds=True) as url, connect(url) as conn:
         row = fabrics.get(conn, name)
         ports = None if dump is None else lft.read(dump, fabrics.load(conn, name))
         with conn.transaction():

@@ -73,7 +73,7 @@ def runs(
     except ValueError as bad:
         raise BadInput(f"--name: {bad}") from None
     data = read_measured(file, exposure)
-    with platform.database(db_url, ephemeral) as url:
+    with platform.database(db_url, ephemeral, adds=True) as url:
         with progress("shuffled run times") as bar:
             task = bar.add_task("shuffled run times", total=shuffles)
             judged = judge(data, shuffles, seed, lambda done: bar.update(task, completed=done))

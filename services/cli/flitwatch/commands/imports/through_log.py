@@ -85,7 +85,7 @@ def door(db_url: str | None, ephemeral: bool) -> Iterator[ImportLog]:
     from flitwatch_stream.backends import open_log
 
     with (
-        platform.database(db_url, ephemeral) as url,
+        platform.database(db_url, ephemeral, adds=True) as url,
         open_log(platform.log_url(url)) as log,
         log.producer("flitwatch-import") as producer,
         connect(url, autocommit=True) as conn,

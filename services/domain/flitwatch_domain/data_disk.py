@@ -1,0 +1,81 @@
+"""Whether the disk of this machine's own database has room for new data.
+
+Below a mark the platform takes none: the writer leaves records in the log, imports and tasks are refused with the reason. What is left is for the
+database's own log, for deletions and for small changes. Below half of it the embedded log takes no records either, and collectors hold their place.
+Nothing is known of the disk of a server elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from flitwatch_domain.errors import BadRequest, DiskFull
+
+#: Setting: the mark in MiB; 0 switches it off.
+LEAST_FREE = "FLITWATCH_DISK_LEAST_FREE_MIB"
+#: Without it, whichever is less.
+LEAST_BYTES, LEAST_PART = 1 << 30, 0.05
+#: The part of the mark that is left to the log.
+LOG_PART = 0.5
+MIB = 1 << 20
+
+
+class DataDisk:
+    """The disk of a folder; None: of a server elsewhere, whose disk always has room."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+
+    @classmethod
+    def of(cls, parameters: Mapping[str, str | int | None]) -> DataDisk:
+        """Find the disk of the server that a connection with these parameters (by their names in libpq) reaches."""
+        passwords = parameters.get("passfile") or ""
+        if not str(parameters.get("host") or "").startswith("/") or not passwords:
+            return cls(None)
+        # Of the embedded server: FOLDER/logins/SERVICE/pgpass, beside FOLDER/data.
+        parents = Path(str(passwords)).parents
+        data = parents[min(2, len(parents) - 1)] / "data"
+        return cls(data if data.is_dir() else None)
+
+    def lack(self, part: float = 1.0) -> str | None:
+        """Say why nothing new is taken; None where more than `part` of the mark is free.
+
+        Raises
+        ------
+        BadRequest
+            The setting is no size.
+        """
+        if self.folder is None:
+            return None
+        try:
+            disk = os.statvfs(self.folder)
+        except OSError:
+            return None
+        mark = part * _least_bytes(os.environ.get(LEAST_FREE, ""), disk.f_blocks * disk.f_frsize)
+        free = disk.f_bavail * disk.f_frsize
+        if free >= mark:
+            return None
+        return f"the database's disk has {free // MIB:,} MiB left, less than the {math.ceil(mark / MIB):,} MiB that are kept free"
+
+    def check(self, part: float = 1.0) -> None:
+        """Raise DiskFull unless more than `part` of the mark is free."""
+        if (why := self.lack(part)) is not None:
+            raise DiskFull(
+                f"{why}, so nothing new is stored",
+                advice="Make room on the disk (`flitwatch db status` says what is large), then try again.",
+            )
+
+
+def _least_bytes(text: str, disk_bytes: int) -> float:
+    if not text:
+        return min(LEAST_BYTES, LEAST_PART * disk_bytes)
+    try:
+        least = float(text)
+    except ValueError:
+        least = math.nan
+    if not 0 <= least < math.inf:
+        raise BadRequest(f"{LEAST_FREE} is {text!r}", advice="Give a number of MiB, or 0 for no mark.")
+    return least * MIB

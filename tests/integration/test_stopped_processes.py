@@ -1,0 +1,170 @@
+"""Processes that stand still (SIGSTOP) at random moments: another writer takes their topics over, and each sample counts once when they go on."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from ingest.writing import Quarters, append, quality, uneven_seconds
+from ingest.writing import stored as in_tables
+from integration.feed import SECOND_0, Feed
+from integration.platform import Platform, totals
+from support.databases import server_processes, stopped
+from support.waiting import eventually
+
+from flitwatch_db import connect
+from flitwatch_db.fabrics import store as fabrics
+from flitwatch_db.ingest.topic_leases import LEASE_S
+from flitwatch_domain.generators import dragonfly
+from flitwatch_ingest.writer import WriterSettings
+from flitwatch_ingest.writer.drain import drain
+from flitwatch_ops.embedded import Embedded
+from flitwatch_ops.stack.daemon import free_port
+from flitwatch_stream.backends import open_log
+
+pytestmark = [pytest.mark.integration, pytest.mark.system("faults"), pytest.mark.timeout(900)]
+
+#: Stops of either writer.
+STOPS = int(os.environ.get("FLITWATCH_STOPS", "6"))
+TOPICS, ROUTERS_EACH = 4, 4
+LIMIT_S = 180.0
+
+
+@pytest.fixture
+def writers(embedded_db: str, topic: str, tmp_path: Path) -> Iterator[list[subprocess.Popen]]:
+    """Two that share the topics."""
+    argv = [sys.executable, "-m", "flitwatch.main", "writer", "--db", embedded_db, "--topics", f"^ldms\\.{topic}"]
+    with contextlib.ExitStack() as held:
+        made = []
+        for number in range(2):
+            said = held.enter_context((tmp_path / f"{number}.log").open("wb"))
+            process = subprocess.Popen([*argv, "--group", topic, "--interval", "0.2"], stdout=said, stderr=said)
+            held.callback(process.wait)
+            held.callback(process.kill)
+            made.append(process)
+        yield made
+
+
+def test_another_writer_takes_over_and_each_sample_counts_once(
+    embedded_db: str,
+    embedded_server: Embedded,
+    topic: str,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    fabric = dragonfly(1, 4, 4, name="stopped")
+    with connect(embedded_db) as conn:
+        fabrics.save(conn, fabric)
+    shares = [range(first, first + ROUTERS_EACH) for first in range(0, TOPICS * ROUTERS_EACH, ROUTERS_EACH)]
+    feeds = [Quarters(fabric, share, n, topic=f"ldms.{topic}{n}") for n, share in enumerate(shares)]
+    drawn = random.Random(5)
+    with open_log(embedded_db) as log:
+        for feed in feeds:
+            log.create_topic(feed.topic, 2)
+
+        def go_on(seconds: int = 1) -> None:
+            for feed in feeds:
+                append(log, feed.topic, feed.ticks(seconds), (0, 1))
+
+        def all_written() -> bool:
+            with connect(embedded_db, autocommit=True) as conn:
+                rows = conn.execute(
+                    "SELECT router, count(*) FROM router_1s WHERE samples = 4 GROUP BY router"
+                ).fetchall()
+            wanted = {router: feed.seconds - 1 for feed in feeds for router in feed.routers}
+            return dict(rows) == wanted
+
+        go_on(3)
+        writers = request.getfixturevalue("writers")
+        eventually(all_written, LIMIT_S, 0.2, "the first seconds to be written")
+        took_s = []
+        for number in range(STOPS):
+            writer = writers[number % 2]
+            until = time.monotonic() + drawn.uniform(0.5, 2.5)
+            while time.monotonic() < until:
+                go_on()
+            with stopped(writer.pid):
+                begun = time.monotonic()
+                go_on(3)
+                eventually(all_written, LIMIT_S, 0.2, f"the other writer to take over, stop {number}")
+                took_s.append(time.monotonic() - begun)
+            go_on(3)
+            eventually(all_written, LIMIT_S, 0.2, f"both to go on after stop {number}")
+        # The database itself, for longer than a lease.
+        with stopped(*server_processes(embedded_server)):
+            time.sleep(1.2 * LEASE_S)
+        go_on(3)
+        eventually(all_written, LIMIT_S, 0.2, "the writers to go on after the database")
+        print(f"a standby had written all after {', '.join(f'{s:.1f}' for s in took_s)} s")
+        for writer in writers:
+            writer.send_signal(signal.SIGTERM)
+            assert writer.wait(LIMIT_S) == 0
+        drain(embedded_db, embedded_db, settings=WriterSettings(pattern=f"^ldms.{topic}", group=topic), limit_s=LIMIT_S)
+    expected = {router: row for feed in feeds for router, row in feed.expected().items()}
+    assert in_tables(embedded_db) == expected, uneven_seconds(embedded_db)
+    assert quality(embedded_db) == ([], [])
+    said = "".join(file.read_text() for file in tmp_path.glob("*.log"))
+    assert "Traceback" not in said, re.findall(r"(?s)Traceback.*", said)[0][:2000]
+
+
+@pytest.fixture
+def platform(tmp_path: Path) -> Iterator[Platform]:
+    place = Path("/dev/shm") if os.access("/dev/shm", os.W_OK) else tmp_path
+    one = Platform(place / f"flitwatch-stopped-{os.getpid()}", "embedded", tmp_path / "store_csv")
+    try:
+        one.start(free_port())
+        yield one
+    finally:
+        one.stop()
+        shutil.rmtree(one.home, ignore_errors=True)
+
+
+def test_each_process_of_a_platform_may_stand_still(platform: Platform) -> None:
+    state = platform.state()
+    url = state["database"]
+    with connect(url) as conn:
+        fabric = dragonfly(1, 6, 4, name="still")
+        fabric_id = fabrics.save(conn, fabric)
+    feed = Feed(platform.data, 24, fabric.endpoints.component_id.tolist())
+    feed.begin()
+
+    def expected() -> dict:
+        return {r: (feed.second - SECOND_0 - 1, feed.flits[r], feed.stalls[r]) for r in range(24)}
+
+    def all_there() -> bool:
+        platform.collect()
+        with contextlib.suppress(Exception):
+            return totals(url, fabric_id) == expected()
+        return False
+
+    feed.tick()
+    feed.tick()
+    eventually(all_there, LIMIT_S, 0.5, "the first seconds")
+    server = Embedded(platform.home / "pg")
+    pids = {one["name"]: one["pid"] for one in state["processes"]}
+    for name, stopping in [*((name, [pid]) for name, pid in pids.items()), ("database", [])]:
+        with stopped(*(stopping or server_processes(server))):
+            for _ in range(3):
+                feed.tick()
+            if name in ("writer", "database"):
+                time.sleep(1.2 * LEASE_S)
+            else:
+                eventually(all_there, LIMIT_S, 0.5, f"the counters while {name} stands still")
+        feed.tick()
+        eventually(all_there, LIMIT_S, 0.5, f"the counters after {name} stood still")
+    eventually(lambda: httpx.get(f"{state['url']}readyz", timeout=60).status_code == 200, LIMIT_S)
+    assert {one["name"]: one["pid"] for one in platform.state()["processes"]} == pids
+    with connect(url, autocommit=True) as conn:
+        assert conn.execute("SELECT reason, where_ FROM dead_letter").fetchall() == []
+        assert conn.execute("SELECT reason, device FROM gap").fetchall() == []
