@@ -29,9 +29,10 @@ def asked(conn: Any, low: float, end: float, now: float | None = None, job_id: s
     """Whom a job waits for, times in seconds since the beginning."""
     job = conn.execute("SELECT job_pk, simulated FROM job WHERE job_id = %s", [job_id]).fetchone()
     place = conn.execute(
-        "SELECT fabric_id, array_agg(router) FROM job_node WHERE job_pk = %s GROUP BY 1", [job[0]]
+        "SELECT fabric_id, array_agg(router), array_agg(coalesce(endpoint, -1)) FROM job_node WHERE job_pk = %s GROUP BY 1",
+        [job[0]],
     ).fetchone()
-    row, at = {"job_pk": job[0], "simulated": job[1]}, {"fabric_id": place[0], "router": place[1]}
+    row, at = {"job_pk": job[0], "simulated": job[1]}, {"fabric_id": place[0], "router": place[1], "endpoint": place[2]}
     return flow.of_job(conn, row, at, BEGIN_S + low, BEGIN_S + end, BEGIN_S + (end if now is None else now))
 
 

@@ -41,6 +41,7 @@ class Flow:
     reason : str or None       why the parts are not known
     several : bool             whether more than one job may be named. Where waits are counted at the sending port they may not: a job that shares a leaf with the slow one seems to be
                                behind the culprit's jam
+    to_file_system : bool      whether it is of the way to the machine's file system: the flits wait there longer than on the way to the job's other nodes
     routes : str               `tables`: the ways of the traffic are those of forwarding tables; `assumed`: those expected of such a machine
     """
 
@@ -57,11 +58,22 @@ class Flow:
     reason: str | None = None
     routes: RoutesKnownBy = "assumed"
     several: bool = True
+    to_file_system: bool = False
 
     @property
     def carried(self) -> bool:
         """Whether links on the job's way stall beyond the quiet ones."""
         return self.waiting >= max(LEAST_WAITING, LEAST_RISE * self.quiet)
+
+    def calm(self, part: float) -> bool:
+        """Whether a flit waits at most this part of the worst minute's waiting in the quiet one; of several ways of counting they may differ."""
+        worst = max((waiting for waiting, _ in self.moments), default=0.0)
+        return self.quiet <= part * (self.quiet + worst)
+
+    @property
+    def lasting(self) -> float:
+        """The least waiting of a minute: what the job waits all the time."""
+        return min((waiting for waiting, _ in self.moments), default=0.0)
 
     @property
     def known(self) -> bool:
