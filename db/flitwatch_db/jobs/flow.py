@@ -53,6 +53,8 @@ LOOKED_AT_FIRST = (15, 60)
 #: A moment is calm enough where the job would wait at most this part of the worst. Of several those count that are next to the calmest: by so many cycles a flit,
 #: or this part of the way to the worst.
 CALM, QUIET_CYCLES, QUIET = 0.5, 0.005, 0.03
+#: A moment of the job's usual speed may begin before the job by this part of it.
+NOT_YET = 0.1
 #: Switches whose links' waits are found: more take seconds.
 MOST_SWITCHES = 256
 #: So many moments are tried that seem quiet.
@@ -84,8 +86,8 @@ class _Way:
 class CountedRoutes:
     """The counted places of a machine and its routes; made once for each version of a fabric and its routes.
 
-    A place is a class of links at a router where the counters' tables keep sums by class. Elsewhere a switch's ports upwards are one, those to each of its
-    other neighbours another, and the network cards of its nodes are one, which wait for room in the switch.
+    A place is a class of links at a router where the counters' tables keep sums by class. Elsewhere the links up from a switch are one, those down to a switch
+    another, and those to its nodes a third.
 
     Parameters
     ----------
@@ -96,7 +98,8 @@ class CountedRoutes:
     ----------
     columns : of the routers' tables, flits and stall cycles of each kind of sum
     between : bool (links,)    links between routers
-    turns : where places are sending ports
+    turns : where ports count what they send
+    serves : whether the machine has nodes of a file system
     capacity : float64 (links,)    bytes a second
     by_class : whether places are classes of links
     """
@@ -170,10 +173,9 @@ class CountedRoutes:
         size = len(self.fabric.routers) * len(self.columns)
         there = self._sum < size
         sums = np.bincount(self._sum[there], inner[counted[there]], size)
-        weight = self.places.sums(load[counted]) if inner.any() else np.zeros(self.places.count)
         if not self.by_class:
             load = np.where(self._looked_at(load), load, 0.0)
-            weight = self.places.sums(load[counted]) if inner.any() else weight
+        weight = self.places.sums(load[counted]) if inner.any() else np.zeros(self.places.count)
         parts = (values / max(float(values.sum()), 1e-300) for values in (weight, sums))
         return _Way(next(parts), next(parts).reshape(-1, len(self.columns)), load)
 
@@ -260,7 +262,7 @@ def _along(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: _Way, span
             if chosen is None or not chosen.calm:
                 break
             found = _divided(conn, way, job, place["fabric_id"], own, chosen, span.now_s)
-            if found.calm(CALM):
+            if chosen.usual or found.calm(CALM):
                 return found
             # Of a tree only the sums of its switches are looked through, and its links say otherwise.
             at, waits = at[at != chosen.quiet_s], waits[at != chosen.quiet_s]
@@ -298,12 +300,13 @@ def _series(
 
 @dataclass(frozen=True)
 class _Chosen:
-    """Moments of one width, epoch seconds at their beginnings: a quiet one, and those of the slow stretch. `calm`: that the quiet one is quiet is known."""
+    """Moments of one width, epoch seconds at their beginnings: a quiet one, and those of the slow stretch. `calm`: that the quiet one is quiet is known; `usual`: from the job's steps."""
 
     width: int
     quiet_s: float
     slow_s: list[float]
     calm: bool
+    usual: bool
 
 
 def _chosen(
@@ -319,15 +322,15 @@ def _chosen(
     rest = np.setdiff1d(np.arange(len(at)), worst)
     if not len(rest):
         return None
-    found = _quiet(at, waits, width, (low_s, end_s), worst, rest, usual_s)
+    found, usual = _quiet(at, waits, width, (low_s, end_s), worst, rest, usual_s)
     quiet = int(rest[np.argmin(waits[rest])]) if found is None else found
-    return _Chosen(width, float(at[quiet]), sorted(at[worst].tolist()), found is not None)
+    return _Chosen(width, float(at[quiet]), sorted(at[worst].tolist()), found is not None, usual)
 
 
 def _quiet(
     at: Floats, waits: Floats, width: int, stretch: tuple[float, float], worst: Ints, rest: Ints, usual_s: float | None
-) -> int | None:
-    """The place among the rest of the moment that the worst ones are held against; None where none is known to be quiet.
+) -> tuple[int | None, bool]:
+    """The place among the rest of the moment that the worst ones are held against, None where none is known to be quiet; and whether the job's steps say so.
 
     While the job ran at its usual speed, the network was calm enough, as its steps say. Of a job that never did, moments before it are looked for. The longer
     ago, the more other jobs came and went since. So the last ones before the onset are asked first, then earlier ones, then those between the
@@ -337,14 +340,14 @@ def _quiet(
     most = float(waits[worst].max())
     before = rest[at[rest] + width <= low_s]
     first_s = low_s - LOOKED_AT_FIRST[0] * width
-    usual = before[at[before] >= max(first_s, usual_s)] if usual_s is not None else before[:0]
+    usual = before[at[before] >= max(first_s, usual_s - NOT_YET * width)] if usual_s is not None else before[:0]
     if len(usual):
-        return _calmest(at, waits, width, low_s, usual, most)
+        return _calmest(at, waits, width, low_s, usual, most), True
     asked = [before[at[before] >= low_s - (back + 1) * width] for back in LOOKED_AT_FIRST]
     for some in (*asked, before, rest[at[rest] < end_s], rest):
         if len(some) and waits[some].min() <= CALM * most:
-            return _calmest(at, waits, width, low_s, some, most)
-    return None
+            return _calmest(at, waits, width, low_s, some, most), False
+    return None, False
 
 
 def _calmest(at: Floats, waits: Floats, width: int, low_s: float, some: Ints, most: float) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 from flitwatch_domain.link_shares import RoutesKnownBy
 
@@ -41,7 +42,7 @@ class Flow:
     reason : str or None       why the parts are not known
     several : bool             whether more than one job may be named. Where waits are counted at the sending port they may not: a job that shares a leaf with the slow one seems to be
                                behind the culprit's jam
-    to_file_system : bool      whether it is of the way to the machine's file system: the flits wait there longer than on the way to the job's other nodes
+    to_file_system : bool      whether it is of the way to the machine's file system: the flits mostly wait there longer than on the way to the job's other nodes
     routes : str               `tables`: the ways of the traffic are those of forwarding tables; `assumed`: those expected of such a machine
     """
 
@@ -66,14 +67,14 @@ class Flow:
         return self.waiting >= max(LEAST_WAITING, LEAST_RISE * self.quiet)
 
     def calm(self, part: float) -> bool:
-        """Whether a flit waits at most this part of the worst minute's waiting in the quiet one; of several ways of counting they may differ."""
+        """Whether a flit waits in the quiet minute at most this part of what it waits in the worst one."""
         worst = max((waiting for waiting, _ in self.moments), default=0.0)
         return self.quiet <= part * (self.quiet + worst)
 
     @property
     def lasting(self) -> float:
-        """The least waiting of a minute: what the job waits all the time."""
-        return min((waiting for waiting, _ in self.moments), default=0.0)
+        """The median of the minutes' waiting: what the job waits most of the time."""
+        return median(waiting for waiting, _ in self.moments) if self.moments else 0.0
 
     @property
     def known(self) -> bool:
@@ -99,7 +100,7 @@ def named(flow: Flow, own: int, before: Sequence[int], after: Sequence[int]) -> 
     if not first:
         return []
     if not flow.several:
-        return first[:1] if flow.part.get(first[0], 0.0) >= LEAST_NAMED else []
+        return first[:1] if flow.part.get(first[0], 0.0) >= max(LEAST_NAMED, LEAST_LEAD * flow.own) else []
     return [*first, *then][:MOST_NAMED]
 
 
