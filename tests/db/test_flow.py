@@ -147,5 +147,5 @@ def test_minutes_at_the_usual_speed_are_the_quiet_ones_however_much_flowed() -> 
     early, usual = (flow._chosen((at, waits), 60, 60.0 * 65, 60.0 * 71, since) for since in (None, 60.0 * 60))
     assert early is not None and usual is not None
     assert early.quiet_s == at[59] and usual.quiet_s == at[64]
-    # It ran for less than a minute before.
-    assert flow._chosen((at, waits), 60, 60.0 * 65, 60.0 * 71, 60.0 * 64 + 1) == early
+    # It ran for less than nine tenths of a minute before.
+    assert flow._chosen((at, waits), 60, 60.0 * 65, 60.0 * 71, 60.0 * 64 + 12) == early
