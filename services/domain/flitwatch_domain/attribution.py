@@ -173,7 +173,8 @@ def attribute(
         moments[place] = seen * _parts(held[worst], users)
     if slow[0].by_link is not None:
         # A job is slow in every moment: a short jam of others, ten times as bad, is not ten times as much of that.
-        divided = np.minimum(divided, np.median(divided))
+        capped = np.minimum(divided, np.median(divided))
+        divided = capped if capped.any() else divided
     return told(divided @ moments / divided.sum(), moments, waits)
 
 
