@@ -29,9 +29,10 @@ def asked(conn: Any, low: float, end: float, now: float | None = None, job_id: s
     """Whom a job waits for, times in seconds since the beginning."""
     job = conn.execute("SELECT job_pk, simulated FROM job WHERE job_id = %s", [job_id]).fetchone()
     place = conn.execute(
-        "SELECT fabric_id, array_agg(router) FROM job_node WHERE job_pk = %s GROUP BY 1", [job[0]]
+        "SELECT fabric_id, array_agg(router), array_agg(coalesce(endpoint, -1)) FROM job_node WHERE job_pk = %s GROUP BY 1",
+        [job[0]],
     ).fetchone()
-    row, at = {"job_pk": job[0], "simulated": job[1]}, {"fabric_id": place[0], "router": place[1]}
+    row, at = {"job_pk": job[0], "simulated": job[1]}, {"fabric_id": place[0], "router": place[1], "endpoint": place[2]}
     return flow.of_job(conn, row, at, BEGIN_S + low, BEGIN_S + end, BEGIN_S + (end if now is None else now))
 
 
@@ -146,5 +147,5 @@ def test_minutes_at_the_usual_speed_are_the_quiet_ones_however_much_flowed() -> 
     early, usual = (flow._chosen((at, waits), 60, 60.0 * 65, 60.0 * 71, since) for since in (None, 60.0 * 60))
     assert early is not None and usual is not None
     assert early.quiet_s == at[59] and usual.quiet_s == at[64]
-    # It ran for less than a minute before.
-    assert flow._chosen((at, waits), 60, 60.0 * 65, 60.0 * 71, 60.0 * 64 + 1) == early
+    # It ran for less than nine tenths of a minute before.
+    assert flow._chosen((at, waits), 60, 60.0 * 65, 60.0 * 71, 60.0 * 64 + 12) == early

@@ -201,7 +201,7 @@ def _finding(conn: Any, since_s: float, until_s: float | None, *causes: str) -> 
         named.append({"job_pk": row[0], "job_id": job, "part": 0.9 / len(causes)})
     low, until = (None if one is None else datetime.fromtimestamp(BEGIN_S + one, UTC) for one in (since_s, until_s))
     slow = {"since": low, "since_low": low, "until": until, "factor": 1.5, "lost_s": 60.0, "lost_low_s": 50.0, "lost_high_s": 70.0}  # fmt: skip
-    return {"verdict": "named", "reasons": [], "slowdown": slow, "named": named, "links": [], "remedies": [], "quiet": None}  # fmt: skip
+    return {"verdict": "named", "reasons": [], "slowdown": slow, "named": named, "links": [], "remedies": [], "quiet": None, "to_file_system": False}  # fmt: skip
 
 
 def test_two_that_turn_out_to_be_one_become_one_and_the_number_of_the_later_still_leads_there(embedded_db: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -72,3 +74,19 @@ def test_every_name_stands_out_and_the_first_was_there_before(part: dict[int, fl
     if told:
         assert told[0] in before and min(part[job] for job in told) >= LEAST_PART
         assert sum(part.values()) - sum(part[job] for job in told) - part.get(OWN, 0.0) <= 0.85
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [
+        # One that has half, and nobody beside it; or several that have nearly all.
+        ({1: 0.55, 2: 0.4}, [1]),
+        ({1: 0.46, 2: 0.44, 3: 0.02}, [1, 2]),
+        ({1: 0.4, 2: 0.3, 3: 0.02}, []),
+        # Waiting grows faster than load: a job with 42 % of the waiting has two thirds of the load.
+        ({1: 0.58, OWN: 0.42}, []),
+        ({1: 0.65, OWN: 0.3}, [1]),
+    ],
+)
+def test_where_the_sending_port_counts_less_is_said(part: dict[int, float], told: list[int]) -> None:
+    assert named(replace(flow(part), several=False), OWN, [1, 2, 3], []) == told

@@ -8,9 +8,12 @@ from contextlib import contextmanager, nullcontext
 import pytest
 from support.databases import Server
 
+from flitwatch_db import connect
+from flitwatch_db.diagnosis.measured import newest_port_s
 from flitwatch_domain.errors import BadRequest, Cancelled
 from flitwatch_research.incidents import study
 from flitwatch_research.incidents.draws import KINDS, draws
+from flitwatch_research.incidents.site import Site
 from flitwatch_research.incidents.truth import Truth
 
 #: The thresholds of `flitwatch_domain.explanation.flow` were chosen on seed 1.
@@ -45,16 +48,18 @@ def test_an_unknown_kind_is_refused_and_a_study_can_be_stopped() -> None:
         study.run(lambda: nullcontext("nowhere"), 1, 1, cancelled=lambda: True)
 
 
+@contextmanager
+def fresh(server: Server) -> Iterator[str]:
+    url = server.create()
+    yield url
+    server.drop(url)
+
+
 @pytest.mark.system("numeric")
 @pytest.mark.parametrize("aged", [False, True], ids=["live", "from minutes"])
-def test_culprits_are_named_and_nobody_else_is(_embedded_template: Server, aged: bool) -> None:
-    @contextmanager
-    def fresh() -> Iterator[str]:
-        url = _embedded_template.create()
-        yield url
-        _embedded_template.drop(url)
-
-    told = study.run(fresh, 30, SEED, aged)
+@pytest.mark.parametrize("fabric", ["dragonfly", "tree"])
+def test_culprits_are_named_and_nobody_else_is(_embedded_template: Server, fabric: str, aged: bool) -> None:
+    told = study.run(lambda: fresh(_embedded_template), 30, SEED, aged, fabric=fabric)
     whole, quiet = told["overall"], told["by_kind"]["quiet"]
     assert whole["slowed"] >= 15 and whole["named_right"] >= 0.85, told
     assert whole["named_wrong"] == quiet["named_wrong"] == 0, told
@@ -64,3 +69,18 @@ def test_culprits_are_named_and_nobody_else_is(_embedded_template: Server, aged:
     assert whole["kept_share_of_life"] >= 0.9 and quiet["incidents_a_day"] is None, whole
     if not aged:
         assert whole["named_within_60_s"] >= 0.9 and whole["named_share_of_duration"] >= 0.9, whole
+
+
+@pytest.mark.system("numeric")
+def test_an_aged_day_has_minutes_and_neither_seconds_nor_ports(_embedded_template: Server) -> None:
+    with fresh(_embedded_template) as url, connect(url, role="writer") as conn:
+        site = Site(url, SEED, "tree")
+        feed = site.feed(conn, next(draws(SEED, 1, fabric="tree")))
+        feed.march(120)
+        feed.close()
+        assert newest_port_s(conn, site.fabric_id) is not None
+        conn.commit()
+        site.age()
+        assert newest_port_s(conn, site.fabric_id) is None
+        counted = [conn.execute(query).fetchone() for query in ("SELECT count(*) FROM router_1s", "SELECT count(*) > 0 FROM router_1m")]  # fmt: skip
+        assert counted == [(0,), (True,)]

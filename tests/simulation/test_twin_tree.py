@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from flitwatch_domain.errors import BadRequest
+from flitwatch_domain.fabric import ROLES, NodeRole
 from flitwatch_domain.generators import dragonfly, xgft
 from flitwatch_research.incidents.draws import FABRICS, draws
 from flitwatch_research.incidents.sampled import PortSampler
@@ -74,6 +75,14 @@ def test_a_sampler_reads_ports_where_they_send_and_cards_of_nodes() -> None:
     # What nodes received came over the last ports.
     np.testing.assert_allclose(cards[0].sum(), cards[1].sum(), rtol=1e-9)
     assert not sampler.take()[0].any()
+
+
+def test_a_run_waits_for_the_file_system_where_its_nodes_are_and_not_at_their_neighbours_on_a_leaf() -> None:
+    cluster = next(draws(1, 1, fabric="tree")).cluster(3)
+    fabric = cluster.fabric
+    serves = np.flatnonzero(fabric.endpoints.role == ROLES.index(NodeRole.IO))
+    assert 0 < len(serves) < len(fabric.endpoints) / 20
+    assert sorted(fabric.links.dst[cluster.places.io] - len(fabric.routers)) == serves.tolist()
 
 
 @pytest.mark.parametrize("fabric", [name for name in FABRICS if name != "dragonfly"])

@@ -16,6 +16,7 @@ class Finding(TypedDict):
     ----------
     named : the jobs that are named, the largest part first
     quiet : the waiting of a quiet minute on its way; None: not known
+    to_file_system : whether that way leads to the file system
     """
 
     verdict: Verdict
@@ -25,6 +26,7 @@ class Finding(TypedDict):
     links: list[CarryingLink]
     remedies: list[Remedy]
     quiet: float | None
+    to_file_system: bool
 
 
 def of_explanation(made: Explanation) -> Finding | None:
@@ -43,6 +45,7 @@ def of_explanation(made: Explanation) -> Finding | None:
         "links": made["links"],
         "remedies": made["remedies"],
         "quiet": None if flow is None else flow["quiet"],
+        "to_file_system": flow is not None and flow["to_file_system"],
     }
 
 

@@ -43,8 +43,8 @@ def keep(conn: Conn, fabric_id: int, job_pk: int, simulated: bool, found: Findin
             _merge(conn, other, incident_id)
     else:
         row = conn.execute(
-            "INSERT INTO incident (fabric_id, simulated, began_at, probe_pk, quiet) VALUES (%s, %s, %s, %s, %s) RETURNING incident_id",
-            [fabric_id, simulated, slow["since"], job_pk, found["quiet"]],
+            "INSERT INTO incident (fabric_id, simulated, began_at, probe_pk, quiet, to_file_system) VALUES (%s, %s, %s, %s, %s, %s) RETURNING incident_id",
+            [fabric_id, simulated, slow["since"], job_pk, found["quiet"], found["to_file_system"]],
         ).fetchone()
         assert row is not None
         incident_id = int(row[0])

@@ -178,38 +178,47 @@ def _extend(conn: Conn, incident_id: int, now_s: float) -> bool:
 
 def _followed(conn: Conn, incident_id: int, span: _Span, now_s: float) -> tuple[float, float, bool]:
     """From when until when causes kept links busy, as far as counters say, and whether all minutes of that have been looked at."""
-    incident = _rows(
-        conn,
-        SQL("""
-            SELECT quiet, probe_pk, simulated, (SELECT array_agg(router) FROM job_node n WHERE n.job_pk = i.probe_pk AND n.fabric_id = i.fabric_id AND n.router IS NOT NULL) AS router,
-                   fabric_id
-            FROM incident i WHERE incident_id = %(incident)s
-        """),
-        {"incident": incident_id},
-    )[0]
-    if incident["quiet"] is None or not incident["router"]:
+    quiet, watched = _watched(conn, incident_id)
+    if quiet is None or not watched.router:
         return span.began_s, span.until_s, True
-    reach = max(span.first_s, span.began_s - LONGEST_S), min(span.last_s + MINUTE_S, span.until_s + LONGEST_S, now_s)
-    series = [one for one in flow.waiting_by_minute(conn, incident, min(reach[0], span.began_s), max(reach[1], span.until_s)) if one[0] + MINUTE_S + SETTLED_S / 3 <= now_s]  # fmt: skip
-    quiet = incident["quiet"]
-    likely = lasts([Minute(at, waiting, 1.0) for at, waiting in series], quiet, span.began_s, span.until_s)
-    around = CALM_MINUTES * MINUTE_S
-    wanted = [one for one in series if likely[0] - around <= one[0] <= likely[1] + around]
+    low_s = min(max(span.first_s, span.began_s - LONGEST_S), span.began_s)
+    high_s = max(min(span.last_s + MINUTE_S, span.until_s + LONGEST_S, now_s), span.until_s)
+    counted = [
+        at for at in flow.minutes_counted(conn, watched, low_s, high_s) if at + MINUTE_S + SETTLED_S / 3 <= now_s
+    ]
     held = {one.at_s: one for one in shown.minutes(conn, incident_id)}
-    middle = (span.began_s + span.until_s) / 2
-    new = sorted((one for one in wanted if one[0] not in held), key=lambda one: abs(one[0] - middle))
-    asked = new[:MOST_MINUTES]
-    if asked:
-        users = flow.users_by_minute(
-            conn, {**incident, "job_pk": incident["probe_pk"]}, incident, [at for at, _ in asked]
-        )
+    middle, left = (span.began_s + span.until_s) / 2, MOST_MINUTES
+    while True:
+        low_s, high_s = lasts(list(held.values()), quiet, span.began_s, span.until_s)
+        around = CALM_MINUTES * MINUTE_S
+        new = [at for at in counted if at not in held and low_s - around <= at <= high_s + around]
+        asked = sorted(new, key=lambda at: abs(at - middle))[:left]
+        if not asked:
+            return low_s, high_s, not new
         seen = [
             Minute(at, waiting, None if part is None else sum(share for pk, share in part.items() if pk in span.causes))
-            for (at, waiting), part in zip(asked, users, strict=True)
+            for at, (waiting, part) in zip(asked, flow.by_minute(conn, watched, asked), strict=True)
         ]
         store.add_minutes(conn, incident_id, seen)
         held |= {one.at_s: one for one in seen}
-    return (*lasts(list(held.values()), quiet, span.began_s, span.until_s), len(new) <= MOST_MINUTES)
+        left -= len(asked)
+
+
+def _watched(conn: Conn, incident_id: int) -> tuple[float | None, flow.Watched]:
+    """The quiet waiting of an incident, and the way that is watched."""
+    row = _rows(
+        conn,
+        SQL("""
+            SELECT i.quiet, coalesce(i.probe_pk, -1) AS job_pk, i.simulated, i.to_file_system, i.fabric_id, coalesce(n.router, '{}') AS router, coalesce(n.endpoint, '{}') AS endpoint
+            FROM incident i LEFT JOIN LATERAL (
+                SELECT array_agg(router) AS router, array_agg(coalesce(endpoint, -1)) AS endpoint FROM job_node
+                WHERE job_pk = i.probe_pk AND fabric_id = i.fabric_id AND router IS NOT NULL
+            ) n ON true
+            WHERE i.incident_id = %(incident)s
+        """),
+        {"incident": incident_id},
+    )[0]
+    return row.pop("quiet"), flow.Watched(**row)
 
 
 def _tell(conn: Conn, numbers: set[int], before: Mapping[int, IncidentHead | None]) -> list[int]:

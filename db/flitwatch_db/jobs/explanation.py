@@ -115,7 +115,7 @@ def _place(conn: Conn, job_pk: int) -> Row | None:
     rows = rows_of(
         conn,
         SQL(
-            "SELECT fabric_id, array_agg(router) AS router FROM job_node WHERE job_pk = %(job)s AND router IS NOT NULL"
+            "SELECT fabric_id, array_agg(router) AS router, array_agg(coalesce(endpoint, -1)) AS endpoint FROM job_node WHERE job_pk = %(job)s AND router IS NOT NULL"
             " GROUP BY fabric_id ORDER BY count(*) DESC, fabric_id LIMIT 1"
         ),
         {"job": job_pk},

@@ -6,7 +6,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,13 @@ from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_rates
 from flitwatch_db.diagnosis import measured
 from flitwatch_db.fabrics.routes import routes_at
-from flitwatch_domain.attribution import MOST_JOBS as MOST_JOBS_ON_LINKS
-from flitwatch_domain.attribution import Ahead, Moment, Places, attribute, users
+from flitwatch_domain.attribution import LinksOfMoment, Moment, Places, attribute, that_move_most, users
 from flitwatch_domain.counters import COUNT_BYTES, LINK_CLASS_COLUMNS
 from flitwatch_domain.diagnosis import Turns
 from flitwatch_domain.explanation.flow import Flow
 from flitwatch_domain.fabric import CountedAt, Fabric
-from flitwatch_domain.link_shares import JobTraffic, Routes
+from flitwatch_domain.link_shares import JobTraffic, Routes, io_nodes
+from flitwatch_domain.link_waits import PortCounts, WaitingTurns, link_waits
 from flitwatch_domain.routes import routes_of
 
 Conn = psycopg.Connection[Any]
@@ -54,10 +54,15 @@ LOOKED_AT_FIRST = (15, 60)
 #: A moment is calm enough where the job would wait at most this part of the worst. Of several those count that are next to the calmest: by so many cycles a flit,
 #: or this part of the way to the worst.
 CALM, QUIET_CYCLES, QUIET = 0.5, 0.005, 0.03
+#: A moment of the job's usual speed may begin before the job by this part of it.
+NOT_YET = 0.1
+#: Switches whose links' waits are found: more take seconds.
+MOST_SWITCHES = 256
+#: So many moments are tried that seem quiet.
+MOST_QUIET = 3
 #: A row says nothing of a place where less than this part of the job's way is counted.
 LEAST_COUNTED = 0.5
 NO_RECORD = "no record says that it ran then, or its network cards are not known"
-NO_PORTS = "the ports of its machine's switches are not counted then, or no longer kept"
 NO_CARDS = "the network cards of the jobs are not counted in the slow stretch"
 #: Machines and placements that are kept: a job that runs is asked about again and again.
 _MOST_MAPS, _MOST_WAYS = 4, 64
@@ -82,8 +87,8 @@ class _Way:
 class CountedRoutes:
     """The counted places of a machine and its routes; made once for each version of a fabric and its routes.
 
-    A place is a class of links at a router where the counters' tables keep sums by class. Elsewhere a switch's ports upwards are one, those to each of its
-    other neighbours another, and the network cards of its nodes are one, which wait for room in the switch.
+    A place is a class of links at a router where the counters' tables keep sums by class. Elsewhere the links up from a switch are one, those down to a switch
+    another, and those to its nodes a third.
 
     Parameters
     ----------
@@ -94,7 +99,8 @@ class CountedRoutes:
     ----------
     columns : of the routers' tables, flits and stall cycles of each kind of sum
     between : bool (links,)    links between routers
-    turns : where places are sending ports
+    turns : where ports count what they send
+    serves : whether the machine has nodes of a file system
     capacity : float64 (links,)    bytes a second
     by_class : whether places are classes of links
     """
@@ -121,23 +127,45 @@ class CountedRoutes:
             self.places = _sending_ports(fabric)
             self._sum = end[self.places.links]
             self.turns = Turns(fabric)
+        self.serves = bool(len(io_nodes(fabric)))
         self._ways: dict[bytes, _Way] = {}
 
-    def way(self, router: Ints) -> _Way:
-        """Where the traffic of a job goes that has nodes at these routers, a router each."""
-        key = router.tobytes()
+    def way(self, routers: Sequence[int], endpoints: Sequence[int], to_file_system: bool = False) -> _Way:
+        """Where the traffic of a job goes that has nodes there, a router and an endpoint (-1: not known) each: to one another, or to the file system."""
+        router, endpoint = np.array(routers, np.int64), np.array(endpoints, np.int64)
+        key = router.tobytes() + endpoint.tobytes() + bytes([to_file_system])
         with _lock:
             if key in self._ways:
                 return self._ways[key]
-        made = self._made_way(router)
+        back = np.zeros(len(router)) if to_file_system else np.ones(len(router))
+        made = self._made_way(
+            JobTraffic(router, np.ones(len(router)), back, endpoint if (endpoint >= 0).all() else None)
+        )
         with _lock:
             while len(self._ways) >= _MOST_WAYS:
                 self._ways.pop(next(iter(self._ways)))
             self._ways[key] = made
         return made
 
-    def _made_way(self, router: Ints) -> _Way:
-        alike = JobTraffic(router, np.ones(len(router)), np.ones(len(router)))
+    def add_cards(self, ports: PortCounts, moved: Floats) -> None:
+        """Add what network cards counted: `moved` as of `_cards_at`, in a moment."""
+        links, routers, word = self.fabric.links, len(self.fabric.routers), COUNT_BYTES[self.fabric.technology]
+        for end, side in ((links.src - routers, 0), (links.dst - routers, 1)):
+            known = np.flatnonzero((end >= 0) & (end < moved.shape[1]) & np.isnan(ports.carried))
+            ports.carried[known] = moved[side, end[known]] / word
+        sends = np.flatnonzero((links.src >= routers) & (links.src - routers < moved.shape[1]))
+        ports.waited[ports.count[sends]] = moved[2, links.src[sends] - routers]
+
+    def _looked_at(self, load: Floats) -> NDArray[np.bool_]:
+        """Whether a link's waiting is asked for: of the switches on a way as many as `MOST_SWITCHES`, in equal steps from those that see most of it to those that see least."""
+        src, switches = self.fabric.links.src, len(self.fabric.routers)
+        seen = np.bincount(src, load, len(self.fabric.endpoints) + switches)[:switches]
+        order = np.argsort(-seen, kind="stable")[: np.count_nonzero(seen)]
+        chosen = np.zeros(len(self.fabric.endpoints) + switches, bool)
+        chosen[order[:: max(1, math.ceil(len(order) / MOST_SWITCHES))]] = True
+        return chosen[src]
+
+    def _made_way(self, alike: JobTraffic) -> _Way:
         counted = self.places.links
         load = np.zeros(self.routes.links)
         asked = counted if self.by_class else np.arange(self.routes.links)
@@ -146,24 +174,23 @@ class CountedRoutes:
         size = len(self.fabric.routers) * len(self.columns)
         there = self._sum < size
         sums = np.bincount(self._sum[there], inner[counted[there]], size)
+        if not self.by_class:
+            load = np.where(self._looked_at(load), load, 0.0)
         weight = self.places.sums(load[counted]) if inner.any() else np.zeros(self.places.count)
         parts = (values / max(float(values.sum()), 1e-300) for values in (weight, sums))
         return _Way(next(parts), next(parts).reshape(-1, len(self.columns)), load)
 
 
 def _sending_ports(fabric: Fabric) -> Places:
-    """Ports of switches to one another, and of their nodes to them, by place; none where ports do not count what they send, or in unknown units."""
+    """Links that switches send over, by place; none where ports do not count what they send, or in unknown units."""
     links, routers = fabric.links, len(fabric.routers)
     if fabric.counted_at is not CountedAt.SENDER or fabric.technology not in COUNT_BYTES:
         return Places(np.empty(0, np.int64), np.empty(0, np.int64), 0)
-    kept = np.flatnonzero(links.dst < routers)
+    kept = np.flatnonzero(links.src < routers)
     src, dst = links.src[kept].astype(np.int64), links.dst[kept].astype(np.int64)
-    of_card = src >= routers
-    level = fabric.routers.level
-    rises = ~of_card & (level[dst] > level[np.where(of_card, dst, src)])
-    upwards, cards = routers, routers + 1
-    toward = np.where(of_card, cards, np.where(rises, upwards, dst))
-    key = np.where(of_card, dst, src) * (routers + 2) + toward
+    level = np.append(fabric.routers.level, np.full(len(fabric.endpoints), -1))
+    to_node, rises = dst >= routers, level[dst] > level[src]
+    key = np.where(to_node | rises, src, dst) * 3 + np.where(to_node, 0, np.where(rises, 1, 2))
     names, place = np.unique(key, return_inverse=True)
     return Places(kept, place.astype(np.int64), len(names))
 
@@ -202,20 +229,47 @@ def of_job(
         return _nothing(way.routes.reason)
     if not len(way.places.links):
         return _nothing("its machine's counters are kept neither by link class nor by sending port")
-    own = way.way(np.array(place["router"], np.int64))
+    own = way.way(place["router"], place["endpoint"])
     if own.weight.sum() <= 0:
         return _nothing("all its nodes are at one router")
+    span = _Span(low_s, end_s, now_s, usual_s)
+    found = _along(conn, way, job, place, own, span)
+    if way.by_class or not way.serves:
+        return found
+    served = _along(conn, way, job, place, way.way(place["router"], place["endpoint"], to_file_system=True), span)
+    return replace(served, to_file_system=True) if served.known and served.lasting > found.lasting else found
+
+
+@dataclass(frozen=True)
+class _Span:
+    """A slow stretch: from `low_s` to `end_s`, as known at `now_s`; `usual_s` as for `of_job`."""
+
+    low_s: float
+    end_s: float
+    now_s: float
+    usual_s: float | None
+
+
+def _along(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: _Way, span: _Span) -> Flow:
+    """Whom a job waits for on one way of its traffic."""
     unsure = None
     for width, back in LOOKED_BACK.items():
-        begin = math.floor(low_s / width) * width - back * width
-        series = _series(conn, way.columns, place["fabric_id"], own.of_routers, width, begin, min(end_s, now_s))
-        chosen = _chosen(series, width, low_s, end_s, usual_s)
-        if chosen is not None and chosen.calm:
-            return _divided(conn, way, job, place["fabric_id"], own, chosen, now_s)
-        unsure = unsure or chosen
+        begin = math.floor(span.low_s / width) * width - back * width
+        until = min(span.end_s + LOOKED_AT_FIRST[0] * width, span.now_s)
+        at, waits = _series(conn, way.columns, place["fabric_id"], own.of_routers, width, begin, until)
+        for _ in range(MOST_QUIET):
+            chosen = _chosen((at, waits), width, span.low_s, span.end_s, span.usual_s)
+            unsure = unsure or chosen
+            if chosen is None or not chosen.calm:
+                break
+            found = _divided(conn, way, job, place["fabric_id"], own, chosen, span.now_s)
+            if chosen.usual or found.calm(CALM):
+                return found
+            # Of a tree only the sums of its switches are looked through, and its links say otherwise.
+            at, waits = at[at != chosen.quiet_s], waits[at != chosen.quiet_s]
     if unsure is None:
         return _nothing("its routers have no counters of a quiet moment and of the slow stretch")
-    return _divided(conn, way, job, place["fabric_id"], own, unsure, now_s)
+    return _divided(conn, way, job, place["fabric_id"], own, unsure, span.now_s)
 
 
 def _nothing(reason: str) -> Flow:
@@ -247,12 +301,13 @@ def _series(
 
 @dataclass(frozen=True)
 class _Chosen:
-    """Moments of one width, epoch seconds at their beginnings: a quiet one, and those of the slow stretch. `calm`: that the quiet one is quiet is known."""
+    """Moments of one width, epoch seconds at their beginnings: a quiet one, and those of the slow stretch. `calm`: that the quiet one is quiet is known; `usual`: from the job's steps."""
 
     width: int
     quiet_s: float
     slow_s: list[float]
     calm: bool
+    usual: bool
 
 
 def _chosen(
@@ -268,31 +323,32 @@ def _chosen(
     rest = np.setdiff1d(np.arange(len(at)), worst)
     if not len(rest):
         return None
-    found = _quiet(at, waits, width, low_s, worst, rest, usual_s)
+    found, usual = _quiet(at, waits, width, (low_s, end_s), worst, rest, usual_s)
     quiet = int(rest[np.argmin(waits[rest])]) if found is None else found
-    return _Chosen(width, float(at[quiet]), sorted(at[worst].tolist()), found is not None)
+    return _Chosen(width, float(at[quiet]), sorted(at[worst].tolist()), found is not None, usual)
 
 
 def _quiet(
-    at: Floats, waits: Floats, width: int, low_s: float, worst: Ints, rest: Ints, usual_s: float | None
-) -> int | None:
-    """The place among the rest of the moment that the worst ones are held against; None where none is known to be quiet.
+    at: Floats, waits: Floats, width: int, stretch: tuple[float, float], worst: Ints, rest: Ints, usual_s: float | None
+) -> tuple[int | None, bool]:
+    """The place among the rest of the moment that the worst ones are held against, None where none is known to be quiet; and whether the job's steps say so.
 
     While the job ran at its usual speed, the network was calm enough, as its steps say. Of a job that never did, moments before it are looked for. The longer
-    ago, the more other jobs came and went since. So the last ones before the onset are asked first, then earlier ones, and then those between the
-    worst ones (bursts have pauses). The first of these that has a moment calm enough gives it.
+    ago, the more other jobs came and went since. So the last ones before the onset are asked first, then earlier ones, then those between the
+    worst ones (bursts have pauses), and those after the slow stretch. The first of these that has a moment calm enough gives it.
     """
+    low_s, end_s = stretch
     most = float(waits[worst].max())
     before = rest[at[rest] + width <= low_s]
     first_s = low_s - LOOKED_AT_FIRST[0] * width
-    usual = before[at[before] >= max(first_s, usual_s)] if usual_s is not None else before[:0]
+    usual = before[at[before] >= max(first_s, usual_s - NOT_YET * width)] if usual_s is not None else before[:0]
     if len(usual):
-        return _calmest(at, waits, width, low_s, usual, most)
+        return _calmest(at, waits, width, low_s, usual, most), True
     asked = [before[at[before] >= low_s - (back + 1) * width] for back in LOOKED_AT_FIRST]
-    for some in (*asked, before, rest):
+    for some in (*asked, before, rest[at[rest] < end_s], rest):
         if len(some) and waits[some].min() <= CALM * most:
-            return _calmest(at, waits, width, low_s, some, most)
-    return None
+            return _calmest(at, waits, width, low_s, some, most), False
+    return None, False
 
 
 def _calmest(at: Floats, waits: Floats, width: int, low_s: float, some: Ints, most: float) -> int:
@@ -306,13 +362,11 @@ def _divided(
     conn: Conn, way: CountedRoutes, job: Row, fabric_id: int, of_job: _Way, chosen: _Chosen, now_s: float
 ) -> Flow:
     width, moments_s = chosen.width, [chosen.quiet_s, *chosen.slow_s]
-    jobs = _jobs(conn, job, fabric_id, [(at, min(at + width, now_s)) for at in moments_s])
+    jobs = _jobs(conn, job["job_pk"], job["simulated"], fabric_id, [(at, min(at + width, now_s)) for at in moments_s])
     own = next((place for place, one in enumerate(jobs) if one["job_pk"] == job["job_pk"]), None)
     if own is None:
         return _nothing(NO_RECORD)
     moments = _moments(conn, way, fabric_id, of_job, width, moments_s, jobs, now_s)
-    if moments is None:
-        return _nothing(NO_PORTS)
     quiet, slow = moments[0], moments[1:]
     found = attribute(way.routes, way.places, of_job.weight, slow, quiet, own, way.flit_bytes)
     total, *each = (
@@ -351,55 +405,65 @@ def _moments(
     moments_s: list[float],
     jobs: list[Row],
     now_s: float,
-) -> list[Moment] | None:
-    """What was counted in some moments; None where a machine is counted by port and its ports are not kept."""
+) -> list[Moment]:
+    """What was counted in some moments."""
     spans = [(at, min(at + width, now_s)) for at in moments_s]
     cards = _cards_at(conn, fabric_id, width, moments_s)
     traffic = [[_moved(one, card, *span) for one in jobs] for span, card in zip(spans, cards, strict=True)]
     if way.turns is None:
         counted = _classes_at(conn, way, fabric_id, width, moments_s)
-    elif width <= LONGEST_BY_PORT_S:
-        there = zip(spans, cards, traffic, strict=True)
-        counted = [_ports_at(conn, way, of_job, fabric_id, span, card, moved) for span, card, moved in there]
-        if any(np.isnan(flits).all() for flits, _, _ in counted):
-            return None
     else:
-        return None
+        sent = _ports_at(conn, way, fabric_id, spans) if width <= LONGEST_BY_PORT_S else None
+        sent = sent or _switches_at(conn, way, fabric_id, width, moments_s)
+        for (low, high), ports, card in zip(spans, sent, cards, strict=True):
+            way.add_cards(ports, card * (high - low))
+        mine = way.places.links[of_job.load[way.places.links] > 0]
+        turns = WaitingTurns.to(mine, way.turns, sent[0])
+        there = zip(spans, sent, traffic, strict=True)
+        counted = [_links_at(way, of_job, turns, ports, high - low, moved) for (low, high), ports, moved in there]
     return [
-        Moment(high - low, flits, stalls, moved, ahead)
-        for (low, high), (flits, stalls, ahead), moved in zip(spans, counted, traffic, strict=True)
+        Moment(high - low, flits, stalls, moved, by_link)
+        for (low, high), (flits, stalls, by_link), moved in zip(spans, counted, traffic, strict=True)
     ]
 
 
-def waiting_by_minute(conn: Conn, place: Row, from_s: float, to_s: float) -> list[tuple[float, float]]:
-    """Minutes (epoch seconds) of a span that are counted, and stall cycles a flit in each on the way between routers: `place` is a fabric and the router of each node."""
-    way = counted_routes(conn, place["fabric_id"], from_s, to_s)
+@dataclass(frozen=True)
+class Watched:
+    """Whose way is watched: nodes in a place, their routers and endpoints, and whether it leads to the file system. `simulated`: which jobs count."""
+
+    fabric_id: int
+    job_pk: int
+    simulated: bool
+    router: Sequence[int]
+    endpoint: Sequence[int]
+    to_file_system: bool = False
+
+
+def minutes_counted(conn: Conn, watched: Watched, from_s: float, to_s: float) -> list[float]:
+    """Minutes of a span, epoch seconds, in which most of a way between routers is counted."""
+    way = counted_routes(conn, watched.fabric_id, from_s, to_s)
     if way.routes.reason is not None or not len(way.places.links):
         return []
-    own = way.way(np.array(place["router"], np.int64))
+    own = way.way(watched.router, watched.endpoint, watched.to_file_system)
     if own.weight.sum() <= 0:
         return []
-    at, waits = _series(conn, way.columns, place["fabric_id"], own.of_routers, 60, from_s // 60 * 60, to_s)
-    return list(zip(at.tolist(), waits.tolist(), strict=True))
+    at, _ = _series(conn, way.columns, watched.fabric_id, own.of_routers, 60, from_s // 60 * 60, to_s)
+    return [float(one) for one in at]
 
 
-def users_by_minute(conn: Conn, job: Row, place: Row, minutes_s: list[float]) -> list[dict[int, float] | None]:
-    """Parts of jobs, by job_pk, in the traffic where flits wait between the routers of a place, in some minutes; None where that is not known.
-
-    `job` says whether simulated jobs count, or measured ones.
-    """
-    fabric_id, last_s = place["fabric_id"], max(minutes_s) + 60
-    way = counted_routes(conn, fabric_id, min(minutes_s), last_s)
-    own = way.way(np.array(place["router"], np.int64))
-    jobs = _jobs(conn, job, fabric_id, [(at, at + 60) for at in minutes_s])
-    moments = _moments(conn, way, fabric_id, own, 60, minutes_s, jobs, last_s)
-    if moments is None:
-        return [None] * len(minutes_s)
-    parts = [users(way.routes, way.places, own.weight, moment, way.flit_bytes) for moment in moments]
-    return [
-        None if part is None else {one["job_pk"]: share for one, share in zip(jobs, part.tolist(), strict=True)}
-        for part in parts
-    ]
+def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[tuple[float, dict[int, float] | None]]:
+    """Of some minutes the stall cycles a flit on a way, and the parts of jobs, by job_pk, in the traffic where flits wait there; None where these are not known."""
+    last_s = max(minutes_s) + 60
+    way = counted_routes(conn, watched.fabric_id, min(minutes_s), last_s)
+    own = way.way(watched.router, watched.endpoint, watched.to_file_system)
+    jobs = _jobs(conn, watched.job_pk, watched.simulated, watched.fabric_id, [(at, at + 60) for at in minutes_s])
+    moments = _moments(conn, way, watched.fabric_id, own, 60, list(minutes_s), jobs, last_s)
+    made = []
+    for moment in moments:
+        part = users(way.routes, way.places, own.weight, moment, way.flit_bytes)
+        known = None if part is None else dict(zip((one["job_pk"] for one in jobs), part.tolist(), strict=True))
+        made.append((float(own.weight @ np.nan_to_num(moment.ratio)), known))
+    return made
 
 
 def _sent(moments: list[Moment], job: int) -> float | None:
@@ -413,8 +477,8 @@ def _sent(moments: list[Moment], job: int) -> float | None:
     return sum(rates) / len(rates)
 
 
-def _jobs(conn: Conn, job: Row, fabric_id: int, spans: list[tuple[float, float]]) -> list[Row]:
-    """Jobs that ran in some of the spans, the slow one among them: job_pk, start_s, end_s, and of each node its endpoint and router."""
+def _jobs(conn: Conn, job_pk: int, simulated: bool, fabric_id: int, spans: list[tuple[float, float]]) -> list[Row]:
+    """Jobs that ran in some of the spans, the slow one first: job_pk, start_s, end_s, and of each node its endpoint and router."""
     lows, highs = zip(*spans, strict=True)
     with conn.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(
@@ -428,7 +492,7 @@ def _jobs(conn: Conn, job: Row, fabric_id: int, spans: list[tuple[float, float]]
             )
             GROUP BY j.job_pk ORDER BY j.job_pk = %(job)s DESC, count(*) DESC, j.job_pk LIMIT %(most)s
             """,
-            {"fabric": fabric_id, "simulated": job["simulated"], "lows": list(lows), "highs": list(highs), "job": job["job_pk"], "most": MOST_JOBS},
+            {"fabric": fabric_id, "simulated": simulated, "lows": list(lows), "highs": list(highs), "job": job_pk, "most": MOST_JOBS},
         ).fetchall()  # fmt: skip
 
 
@@ -451,8 +515,8 @@ def _heaviest(weight: Floats, most: int) -> Ints:
     return np.sort(order[by_router[order] > 0])
 
 
-#: Flits and stall cycles of every place in a moment, (places,) each, NaN where not counted; and what a job's traffic waits for where that is ahead.
-_Counts = tuple[Floats, Floats, Ahead | None]
+#: Flits and stall cycles of every place in a moment, (places,) each, NaN where not counted; and `Moment.by_link`.
+_Counts = tuple[Floats, Floats, LinksOfMoment | None]
 
 
 def _classes_at(conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]) -> list[_Counts]:
@@ -470,38 +534,56 @@ def _classes_at(conn: Conn, way: CountedRoutes, fabric_id: int, width: int, mome
 
 
 def _ports_at(
-    conn: Conn,
+    conn: Conn, way: CountedRoutes, fabric_id: int, spans: Sequence[tuple[float, float]]
+) -> list[PortCounts] | None:
+    """What every sending port of a switch counted in some spans; None where one of these has no ports, or they are no longer kept."""
+    made = []
+    for span in spans:
+        flits, stalls, _, _ = measured.port_sums(conn, fabric_id, way.fabric, *span)
+        if np.isnan(flits[way.between]).all():
+            return None
+        made.append(PortCounts(flits, np.arange(len(flits)), stalls))
+    return made
+
+
+def _switches_at(
+    conn: Conn, way: CountedRoutes, fabric_id: int, width: int, moments_s: list[float]
+) -> list[PortCounts]:
+    """The same as sums of each switch's ports."""
+    at, router, _, stalls = _counted(conn, way.columns, fabric_id, width, None, None, moments_s)
+    routers, links = len(way.fabric.routers), way.fabric.links
+    made = []
+    for moment in moments_s:
+        of = (at == moment) & (router < routers)
+        # After the switches come the links of network cards, each a count of its own.
+        waited = np.full(routers + len(links), np.nan)
+        waited[router[of]] = stalls[of, 0]
+        count = np.where(links.src < routers, links.src, routers + np.arange(len(links)))
+        made.append(PortCounts(np.full(len(links), np.nan), count.astype(np.int64), waited))
+    return made
+
+
+def _links_at(
     way: CountedRoutes,
     of_job: _Way,
-    fabric_id: int,
-    span: tuple[float, float],
-    cards: Floats,
+    turns: WaitingTurns,
+    ports: PortCounts,
+    seconds: float,
     traffic: Sequence[JobTraffic | None],
 ) -> _Counts:
-    """Counts of every place of sending ports in a moment.
-
-    The stall cycles are as many as they were if all traffic waited as the job's does. `cards` as `_cards_at` has them.
-    """
-    flits, stalls, seconds, _ = measured.port_sums(conn, fabric_id, way.fabric, *span)
-    if np.isnan(flits[way.between]).all():
-        return np.full(way.places.count, np.nan), np.full(way.places.count, np.nan), None
-    assert way.turns is not None
-    links, routers, word = way.places.links, len(way.fabric.routers), COUNT_BYTES[way.fabric.technology]
-    ahead = Ahead(way.turns, of_job.load, flits * word / seconds / way.capacity)
-    card = way.fabric.links.src[links] - routers
-    known = np.flatnonzero((card >= 0) & (card < cards.shape[1]))
-    counts = np.stack((flits[links], stalls[links]))
-    counts[:, known] = cards[[0, 2]][:, card[known]] * (span[1] - span[0])
-    counts[0, known] /= word
-    known_jobs = [one for one in traffic if one is not None and one.known]
-    mine = np.flatnonzero(of_job.load[links] > 0)
-    counts[1, mine] *= ahead.own(
-        links[mine], way.routes.loads(known_jobs[:MOST_JOBS_ON_LINKS], np.arange(way.routes.links), 0.0)
-    )
-    there = np.isfinite(counts).all(axis=0)
-    size = np.bincount(way.places.place[there], minlength=way.places.count)
-    sums = [np.bincount(way.places.place[there], side[there], way.places.count) for side in counts]
-    return np.where(size > 0, sums[0], np.nan), np.where(size > 0, sums[1], np.nan), ahead
+    """Counts of every place in a moment of so many seconds, as `link_waits` finds them."""
+    known, word = that_move_most(traffic), COUNT_BYTES[way.fabric.technology]
+    loads = np.zeros((way.routes.links, len(traffic)))
+    jobs = [one for one in map(traffic.__getitem__, known) if one is not None]
+    loads[turns.links[:, None], known] = way.routes.loads(jobs, turns.links, 0.0)
+    carried = np.where(np.isfinite(ports.carried), ports.carried, loads.sum(axis=1) / word)
+    heat = of_job.load * link_waits(turns, loads, ports, carried * word / seconds / way.capacity)
+    links, count = way.places.links, way.places.count
+    there = np.isfinite(heat[links]) & (of_job.load[links] > 0)
+    of = way.places.place[there]
+    flits, waiting, load = (np.bincount(of, side[links[there]], count) for side in (carried, heat, of_job.load))
+    ratio = np.divide(waiting, load, out=np.full(count, np.nan), where=load > 0)
+    return np.where(load > 0, flits, np.nan), ratio * flits, LinksOfMoment(loads, np.nan_to_num(heat))
 
 
 #: Of a network card, what an attribution needs.

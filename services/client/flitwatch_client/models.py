@@ -708,6 +708,7 @@ class FlowWaiting(TypedDict):
     minutes: list[str]
     resolution_s: int
     routes: Literal['assumed', 'tables'] | None
+    to_file_system: bool
     unknown_because: str | None
 
 

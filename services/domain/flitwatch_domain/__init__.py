@@ -11,7 +11,7 @@ Open
 - `neighbourhood` for overlap, presence and exposure; `blame` for what counts as found; `several_sets` for names of several sets; `drivers` for what carries a deviation, in words;
   `explanation` for why a job is slow; `network_noise` for what network cards say of it; `link_shares` for how much of a link each job uses;
   `routes` for the ways of a machine's traffic: of a dragonfly (`link_shares`), of a fat tree (`tree_routes`), under forwarding tables (`table_routes`);
-  `attribution` for whose traffic a slow job waits for; `incidents` for what slowed jobs as an object, for as long as it lasts;
+  `link_waits` for how long flits wait for each link of a tree; `attribution` for whose traffic a slow job waits for; `incidents` for what slowed jobs as an object, for as long as it lasts;
 - `alerts` for rules and the state machine that fires and clears them; `sampling` for packet marks and their estimates;
 - `doors` for the ways by which data come in, and which records came through which;
 - `congestion` for the kinds of congestion that counters show; `outlook` for a group's in the next hour, from its usual hours; `residents` for how long running jobs stay; `run_time` for how long a job without steps takes;

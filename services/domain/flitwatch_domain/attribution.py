@@ -12,9 +12,7 @@ the network is quiet, and what every job puts on each link (`link_shares`), now 
 
 A place is a port, or where only a router's sums are left, all links of a class that are counted at that router.
 
-A port that counts what it receives stalls for the links that lead on from its router, and so its own load is what they get. A port that counts what it
-sends (InfiniBand's PortXmitWait) waits for room in the next switch: for the links that the slow job's traffic takes there, whose load may come from
-anywhere (`Ahead`).
+Where ports count what they send (InfiniBand's PortXmitWait), `link_waits` finds the waiting of each link first.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from flitwatch_domain.diagnosis import Turns
 from flitwatch_domain.link_shares import JobTraffic, Routes
 
 Floats = NDArray[np.float64]
@@ -38,8 +35,6 @@ MOST_DAMAGE, MOST_PLACES = 0.9, 64
 MOST_JOBS = 64
 #: The jobs' expected loads on the damaged places must come to at least this part of what these carried.
 LEAST_EXPLAINED = 0.5
-#: A fuller link has the queue of one that is so full.
-FULL = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,62 +67,17 @@ class Places:
 
 
 @dataclass(frozen=True, eq=False)
-class Ahead:
-    """What the slow job's traffic waits for where waits are counted at the sender: the links that it takes next, the fuller they are.
+class LinksOfMoment:
+    """What is known of single links in a moment.
 
     Attributes
     ----------
-    turns : of the machine
-    load : float64 (links,)    bytes that the slow job is expected to put on each link of the fabric
-    use : float64 (links,)     of what each link can carry, the part that it carries; NaN: not counted
+    loads : float64 (links, jobs)    bytes that each job is expected to put on each link of the fabric
+    heat : float64 (links,)          the waiting there of the slow job's traffic, to a common factor; 0 where it is not known
     """
 
-    turns: Turns
-    load: Floats
-    use: Floats
-
-    def of(self, places: Places) -> tuple[Ints, Ints, Floats]:
-        """Links ahead of places (n,), the place of each, and the part of the place's waiting that is for it."""
-        before, link = self.turns.after(places.links)
-        part = _shares(self.load[link] * self._queue[link], before, len(places.links))
-        part *= self.load[places.links[before]]
-        key, of = np.unique(places.place[before] * len(self.load) + link, return_inverse=True)
-        share: Floats = np.bincount(of, part, len(key)).astype(np.float64)
-        return key % len(self.load), key // len(self.load), share
-
-    def own(self, links: Ints, loads: Floats) -> Floats:
-        """The slow job's waiting a flit after each link, over that of all that the link carries: (n,).
-
-        A port's wait is that of its traffic for all the links that follow. If the job takes the emptier ones of them, it waits less.
-
-        Parameters
-        ----------
-        loads : float64 (links, jobs)    bytes that all jobs are expected to put on each link of the fabric
-        """
-        before, link = self.turns.after(links)
-        queue, count = self._queue[link], len(links)
-
-        def queues(load: Floats) -> Floats:
-            return np.asarray(np.bincount(before, _shares(load[link], before, count) * queue, count), np.float64)
-
-        whole = loads[links].sum(axis=1)
-        waits = sum((loads[links, job] * queues(loads[:, job]) for job in range(loads.shape[1])), np.zeros(count))
-        factor: Floats = np.divide(queues(self.load) * whole, waits, out=np.ones(count), where=waits > 0)
-        return factor
-
-    @property
-    def _queue(self) -> Floats:
-        """How long a queue is before each link, to a common factor: that of M/M/1."""
-        use = np.minimum(np.nan_to_num(self.use), FULL)
-        queue: Floats = use / (1 - use)
-        return queue
-
-
-def _shares(taken: Floats, of: Ints, count: int) -> Floats:
-    """What is taken, over the sum of what is taken of the same whole; 0 where that is 0."""
-    whole = np.bincount(of, taken, count)[of]
-    shares: Floats = np.divide(taken, whole, out=np.zeros(len(taken)), where=whole > 0)
-    return shares
+    loads: Floats
+    heat: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,14 +89,14 @@ class Moment:
     seconds : float
     flits, stalls : float64 (places,)     NaN: not counted
     traffic : of each job, the same jobs in every moment; None: it did not run
-    ahead : what the slow job waits for, where waits are counted at the sender; None: counted at the receiver
+    by_link : where the links of a place are known one by one; None: they count alike
     """
 
     seconds: float
     flits: Floats
     stalls: Floats
     traffic: Sequence[JobTraffic | None]
-    ahead: Ahead | None = None
+    by_link: LinksOfMoment | None = None
 
     @property
     def ratio(self) -> Floats:
@@ -211,19 +161,20 @@ def attribute(
     if waiting <= 0:
         return told(moments[0], moments, waits)
     worst = _worst(damage)
-    then, _ = _loads(routes, places, None, quiet, worst, flit_bytes)
     divided = np.array([held[worst].sum() for held in damages])
     for place, (moment, held) in enumerate(zip(slow, damages, strict=True)):
-        now, seen = _loads(routes, places, moment.ahead, moment, worst, flit_bytes)
-        if moment.ahead is not None:
-            then, _ = _loads(routes, places, moment.ahead, quiet, worst, flit_bytes)
+        heat = None if moment.by_link is None else moment.by_link.heat
+        now, seen = _loads(routes, places, moment, worst, flit_bytes, heat)
+        then, _ = _loads(routes, places, quiet, worst, flit_bytes, heat)
         if seen < LEAST_EXPLAINED:
             reason = "what the jobs' network cards moved does not explain what the links carried"
             return told(np.zeros(moments.shape[1]), np.zeros_like(moments), waits, reason)
         users = _divided(np.maximum(now - then, 0.0), now, own)
         moments[place] = seen * _parts(held[worst], users)
-        if moment.ahead is not None:
-            moments[place] = np.minimum(moments[place], seen * _parts(_but_the_worst(held[worst]), users))
+    if slow[0].by_link is not None:
+        # A job is slow in every moment: a short jam of others, ten times as bad, is not ten times as much of that.
+        capped = np.minimum(divided, np.median(divided))
+        divided = capped if capped.any() else divided
     return told(divided @ moments / divided.sum(), moments, waits)
 
 
@@ -236,7 +187,8 @@ def users(routes: Routes, places: Places, weight: Floats, moment: Moment, flit_b
     if held.sum() <= 0:
         return None
     worst = _worst(held)
-    load, seen = _loads(routes, places, moment.ahead, moment, worst, flit_bytes)
+    heat = None if moment.by_link is None else moment.by_link.heat
+    load, seen = _loads(routes, places, moment, worst, flit_bytes, heat)
     whole = load.sum(axis=1, keepdims=True)
     if seen < LEAST_EXPLAINED or not whole.any():
         return None
@@ -248,12 +200,6 @@ def _parts(damage: Floats, users: Floats) -> Floats:
     """Parts of the jobs (jobs,) in the damage of places (places,), by their parts at each (places, jobs)."""
     parts: Floats = damage @ users / max(float(damage.sum()), 1e-300)
     return parts
-
-
-def _but_the_worst(damage: Floats) -> Floats:
-    """The damage without that of the worst place, unless it has all of it: a port's wait is that of all its traffic, of which the slow job's may be little."""
-    rest = np.where(np.arange(len(damage)) == np.argmax(damage), 0.0, damage)
-    return rest if rest.any() else damage
 
 
 def _divided(rose: Floats, now: Floats, own: int) -> Floats:
@@ -278,31 +224,37 @@ def _worst(damage: Floats) -> Ints:
 
 
 def _loads(
-    routes: Routes, places: Places, ahead: Ahead | None, moment: Moment, at: Ints, flit_bytes: float | None
+    routes: Routes, places: Places, moment: Moment, at: Ints, flit_bytes: float | None, heat: Floats | None
 ) -> tuple[Floats, float]:
-    """Bytes a second that each job is expected to put on what some places wait for, (places, jobs), and how much of what they carried that explains, to 1.
+    """Bytes a second that each job is expected to put on some places, (places, jobs), and how much of what they carried that explains, to 1.
 
-    A single place may carry twice what is expected of it, for its routes are not known one by one; all of them together may not.
+    A single place may carry twice what is expected of it, for its routes are not known one by one; all of them together may not. With `heat` each link
+    counts by that, and all of the slow job's way has to be explained.
     """
     inverse = np.full(places.count, -1, np.int64)
     inverse[at] = np.arange(len(at))
     chosen = np.flatnonzero(inverse[places.place] >= 0)
     part = Places(places.links[chosen], inverse[places.place[chosen]], len(at))
-    known = [n for n, one in enumerate(moment.traffic) if one is not None and one.known]
-    known = sorted(known, key=lambda n: -float(np.nansum(_traffic(moment, n).sent)))[:MOST_JOBS]
-    traffic = [_traffic(moment, n) for n in known]
     carried = None if flit_bytes is None else moment.flits * flit_bytes
-    by_link = None if carried is None else places.shared_out(carried, routes.links)
-    on_places = part.sums(routes.loads_as_carried(traffic, part.links, by_link))
     loads = np.zeros((len(at), len(moment.traffic)))
-    if ahead is None:
-        loads[:, known] = on_places
+    if moment.by_link is not None and heat is not None:
+        each = moment.by_link.loads
+        loads = part.sums(each[part.links] * heat[part.links, None])
+        expected = each[places.links[np.isfinite(moment.flits)[places.place]]].sum()
+        whole = 0.0 if carried is None else float(np.nansum(carried))
     else:
-        links, place, share = ahead.of(part)
-        onward = routes.loads_as_carried(traffic, links, by_link) * share[:, None]
-        loads[:, known] = Places(links, place, len(at)).sums(onward)
-    whole = 0.0 if carried is None else float(np.nansum(carried[at]))
-    return loads / moment.seconds, min(1.0, float(on_places.sum()) / whole) if whole > 0 else 1.0
+        known = that_move_most(moment.traffic)
+        by_link = None if carried is None else places.shared_out(carried, routes.links)
+        loads[:, known] = part.sums(routes.loads_as_carried([_traffic(moment, n) for n in known], part.links, by_link))
+        expected = loads.sum()
+        whole = 0.0 if carried is None else float(np.nansum(carried[at]))
+    return loads / moment.seconds, min(1.0, float(expected) / whole) if whole > 0 else 1.0
+
+
+def that_move_most(traffic: Sequence[JobTraffic | None]) -> list[int]:
+    """Places of the jobs whose traffic is laid on links: those of which it is known and that send most."""
+    sent = {n: float(np.nansum(one.sent)) for n, one in enumerate(traffic) if one is not None and one.known}
+    return sorted(sent, key=lambda n: -sent[n])[:MOST_JOBS]
 
 
 def _traffic(moment: Moment, job: int) -> JobTraffic:

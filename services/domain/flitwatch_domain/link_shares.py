@@ -54,6 +54,11 @@ class JobTraffic:
             self.sent
         )
 
+    def only(self, some: NDArray[np.bool_]) -> JobTraffic:
+        """That of some of the endpoints."""
+        endpoint = None if self.endpoint is None else self.endpoint[some]
+        return JobTraffic(self.router[some], self.sent[some], self.received[some], endpoint)
+
 
 @dataclass(frozen=True, eq=False)
 class Flow:

@@ -46,19 +46,16 @@ class TableRoutes:
             self.reason = HOLES
             return
         links = fabric.links
-        self._switches, self._dst = switches, links.dst.astype(np.int64)
+        self._switches, self._src, self._dst = switches, links.src.astype(np.int64), links.dst.astype(np.int64)
         here = np.flatnonzero((links.src < switches) & (links.src_port >= 0))
         width = max(int(links.src_port[here].max(initial=0)), int(ports.max(initial=0))) + 1
         at_port = np.full((switches, width), -1, np.int64)
         at_port[links.src[here], links.src_port[here]] = here
         self._next = np.where(led, at_port[np.arange(switches)[:, None], np.maximum(ports, 0)], -1)
         self._terminals = TerminalLoads(fabric)
-        self._home = fabric.endpoints.router.astype(np.int64)
-        self._by_home = np.argsort(self._home, kind="stable")
-        self._nodes = np.bincount(self._home, minlength=switches)
-        self._first = np.cumsum(self._nodes) - self._nodes
-        io = io_nodes(fabric)
-        self._sources, self._targets = Ends.of(self._home[io], switches), Ends.of(io, endpoints)
+        self._io = io = io_nodes(fabric)
+        home = fabric.endpoints.router.astype(np.int64)
+        self._sources, self._targets = Ends.of(home[io], switches), Ends.of(io, endpoints)
 
     def detour(self, jobs: Sequence[JobTraffic], carried: Floats | None) -> float:
         """Traffic takes the way of the tables."""
@@ -75,9 +72,10 @@ class TableRoutes:
         row[links] = np.arange(len(links))
         pending: list[tuple[int, Flow]] = []
         pairs = 0
+        injects = links[self._src[links] >= self._switches]
         for at, job in enumerate(jobs):
+            load[row[injects], at] = self._terminals.loads(injects, job, self._io)
             for flow in self._flows(job):
-                load[:, at] += self._terminals.loads(links, flow.sent[:, None], np.zeros((self._switches, 1)))[:, 0]
                 pending.append((at, flow))
                 pairs += int(np.count_nonzero(flow.sent) * np.count_nonzero(flow.goes))
                 if pairs >= MOST_PAIRS:
@@ -88,16 +86,10 @@ class TableRoutes:
         return load
 
     def _flows(self, job: JobTraffic) -> list[Flow]:
-        """A job's traffic by switch and endpoint; where its endpoints are not known, all of its switches are meant alike."""
-        if job.endpoint is not None:
-            return flows_of(job, job.router, self._sources, job.endpoint, self._targets)
-        size = self._nodes[job.router]
-        place = np.repeat(np.arange(len(job.router)), size)
-        within = np.arange(len(place)) - np.repeat(np.cumsum(size) - size, size)
-        endpoint = self._by_home[self._first[job.router][place] + within]
-        sent, received = (side[place] / size[place] for side in (job.sent, job.received))
-        spread = JobTraffic(job.router[place], sent, received)
-        return flows_of(spread, spread.router, self._sources, endpoint, self._targets)
+        """A job's traffic by switch and endpoint."""
+        some = self._terminals.spread(job)
+        assert some.endpoint is not None
+        return flows_of(some, some.router, self._sources, some.endpoint, self._targets)
 
     def _follow(self, flows: Sequence[tuple[int, Flow]], row: Ints, load: Floats) -> None:
         """Add the bytes of flows, each with its job, to loads (rows, jobs); `row` of each link, -1: not asked for."""

@@ -95,10 +95,11 @@ class TreeRoutes:
         self._is_up[self._up] = True
         self._terminals = TerminalLoads(fabric)
         self._part = _connected(self._switches, self._src[self._up], self._dst[self._up])
-        io = fabric.endpoints.router[io_nodes(fabric)].astype(np.int64)
-        self._io = {
-            part: Ends.of(io[self._part[io] == part], self._switches) for part in np.unique(self._part).tolist()
-        }
+        nodes = io_nodes(fabric)
+        io = fabric.endpoints.router[nodes].astype(np.int64)
+        parts = np.unique(self._part).tolist()
+        self._io = {part: Ends.of(io[self._part[io] == part], self._switches) for part in parts}
+        self._io_nodes = {part: nodes[self._part[io] == part] for part in parts}
         self._climbs = self._steps(self._up, level)
         self._targets = np.unique(fabric.endpoints.router).astype(np.int64)
         self._set_classes(level)
@@ -216,12 +217,13 @@ class TreeRoutes:
 
     def loads(self, jobs: Sequence[JobTraffic], links: Ints, detour: float) -> Floats:
         """Bytes that jobs are expected to put on links, those of endpoints among them: float64 (len(links), len(jobs))."""
-        flows = [(at, flow) for at, job in enumerate(jobs) for flow in self._flows(job)]
+        parts = [(at, of_part, number) for at, job in enumerate(jobs) for of_part, number in self._by_part(job)]
+        flows = [(at, flow) for at, of_part, number in parts for flow in self._flows(of_part, number)]
         load = np.zeros((len(links), len(jobs)))
         if not flows or not len(links):
             return load
         sent, goes = (np.array([getattr(flow, name) for _, flow in flows]).T for name in ("sent", "goes"))
-        each = self._terminals.loads(links, sent, goes * sent.sum(axis=0))
+        each = np.zeros((len(links), len(flows)))
         asked = self._place[links]
         up, down = (np.flatnonzero((asked >= 0) & (self._is_up[links] == way)) for way in (True, False))
         for number, one in enumerate(self._classes):
@@ -233,17 +235,18 @@ class TreeRoutes:
                 each[np.ix_(rows, some)] += found
         for place, (at, _) in enumerate(flows):
             load[:, at] += each[:, place]
+        for at, of_part, number in parts:
+            load[:, at] += self._terminals.loads(links, of_part, self._io_nodes[number])
         return load
 
-    def _flows(self, job: JobTraffic) -> list[Flow]:
-        """A job's traffic by switches, apart for each part of a fabric whose parts are not joined."""
+    def _by_part(self, job: JobTraffic) -> list[tuple[JobTraffic, int]]:
+        """A job's traffic apart for each part of a fabric whose parts are not joined, and the number of the part."""
         part = self._part[job.router]
-        flows = []
-        for number in np.unique(part).tolist():
-            here = part == number
-            some = JobTraffic(job.router[here], job.sent[here], job.received[here])
-            flows += flows_of(some, some.router, self._io[number], some.router, self._io[number])
-        return flows
+        return [(job.only(part == number), number) for number in np.unique(part).tolist()]
+
+    def _flows(self, some: JobTraffic, part: int) -> list[Flow]:
+        """The traffic by switches of a job in one part."""
+        return flows_of(some, some.router, self._io[part], some.router, self._io[part])
 
     def _of_class(self, number: int, up: Ints, down: Ints, sent: Floats, goes: Floats) -> tuple[Floats, Floats]:
         """Bytes on some links up and on some down, (links, flows) each, of the traffic for the targets of one class."""
@@ -268,22 +271,49 @@ class TreeRoutes:
 
 
 class TerminalLoads:
-    """Expected loads of the links between switches and endpoints: those of one switch alike."""
+    """Expected loads of the links between switches and endpoints: what each endpoint of a job sends and receives, as far as that is known one by one."""
 
     def __init__(self, fabric: Fabric) -> None:
         links, switches = fabric.links, len(fabric.routers)
         src, dst = links.src.astype(np.int64), links.dst.astype(np.int64)
-        self._sends = src >= switches
-        ends = np.flatnonzero(self._sends | (dst >= switches))
-        self._switch = np.where(self._sends, dst, src)
-        key = self._switch[ends] * 2 + self._sends[ends]
-        self._part = np.zeros(len(src))
-        self._part[ends] = 1 / np.bincount(key)[key]
+        self._sends, self._leads = src >= switches, (src >= switches) | (dst >= switches)
+        self._end = np.where(self._sends, src, dst) - switches
+        key = np.where(self._leads, self._end * 2 + self._sends, 2 * len(fabric.endpoints))
+        self._part = self._leads / np.bincount(key)[key]
+        home = fabric.endpoints.router.astype(np.int64)
+        self._count, self._by_home = len(home), np.argsort(home, kind="stable")
+        self._nodes = np.bincount(home, minlength=switches)
+        self._first = np.cumsum(self._nodes) - self._nodes
 
-    def loads(self, links: Ints, sent: Floats, received: Floats) -> Floats:
-        """Bytes on links (links, flows) of what switches' endpoints send and receive (switches, flows); 0 on links between switches."""
-        at = self._switch[links]
-        loads: Floats = np.where(self._sends[links, None], sent[at], received[at]) * self._part[links, None]
+    def spread(self, job: JobTraffic) -> JobTraffic:
+        """A job's traffic by endpoint: of a job whose endpoints are not known, that of each router evenly over the router's endpoints."""
+        if job.endpoint is not None:
+            return job
+        size = self._nodes[job.router]
+        place = np.repeat(np.arange(len(job.router)), size)
+        within = np.arange(len(place)) - np.repeat(np.cumsum(size) - size, size)
+        endpoint = self._by_home[self._first[job.router][place] + within]
+        sent, received = (side[place] / size[place] for side in (job.sent, job.received))
+        return JobTraffic(job.router[place], sent, received, endpoint)
+
+    def loads(self, links: Ints, job: JobTraffic, io: Ints) -> Floats:
+        """Bytes on links (links,) of a job, with what it exchanges with the file system's endpoints; 0 on links between switches."""
+        some = self.spread(job)
+        assert some.endpoint is not None
+        sums = []
+        for side in (some.sent, some.received):
+            known = np.where(np.isfinite(side), side, np.nanmean(side) if np.isfinite(side).any() else 0.0)
+            sums.append(np.bincount(some.endpoint, known, self._count))
+        sent, received = sums
+        out, back = sent.sum(), received.sum()
+        if len(io):
+            received[io] += max(out - back, 0.0) / len(io)
+            sent[io] += max(back - out, 0.0) / len(io)
+        else:
+            sent *= min(out, back) / max(out, 1e-300)
+            received *= min(out, back) / max(back, 1e-300)
+        end = np.where(self._leads[links], self._end[links], 0)
+        loads: Floats = np.where(self._sends[links], sent[end], received[end]) * self._part[links]
         return loads
 
 

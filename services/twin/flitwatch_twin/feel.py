@@ -22,8 +22,7 @@ class Places:
         self.global_ = fabric.of_class(LinkClass.BLUE) | (np.minimum(level[links.src], level[links.dst]) > 0)
         self.processor = ~fabric.router_links()
         self.router = ~self.processor & ~self.global_
-        serves = np.append(np.zeros(routers, bool), np.isin(fabric.endpoints.router, machine.io_router))
-        self.io = np.flatnonzero(serves[links.dst])
+        self.io = np.flatnonzero(np.isin(links.dst, routers + machine.io_endpoint))
 
 
 class RunView:

@@ -143,6 +143,9 @@ class FlowWaiting(BaseModel):
     routes: Literal["assumed", "tables"] | None = Field(
         description="Whose the ways of the traffic are: those of the forwarding tables, or those that are expected of such a machine."
     )
+    to_file_system: bool = Field(
+        description="Whether the way is that to the file system: on a fat tree, where the job waits there longer than between its nodes."
+    )
     unknown_because: str | None
 
 

@@ -143,6 +143,12 @@ class Turns:
             found.append(first[fits] * count + then[fits])
         return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
+    def into(self, links: Ints) -> Ints:
+        """Links that end where one of the named links begins, (n,), sorted."""
+        begins = np.zeros(len(self._begin), bool)
+        begins[self._src[links]] = True
+        return np.flatnonzero(begins[self._dst])
+
     def after(self, links: Ints) -> tuple[Ints, Ints]:
         """Turns from the named links: (place in `links`, link that follows)."""
         at = self._dst[links]

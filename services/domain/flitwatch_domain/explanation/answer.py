@@ -272,6 +272,7 @@ def _flow(flow: Flow) -> FlowWaiting:
         "minutes": [_at(at) for at in flow.minutes_s] if known else [],
         "resolution_s": flow.resolution_s,
         "routes": flow.routes if known else None,
+        "to_file_system": flow.to_file_system,
         "unknown_because": flow.reason
         if flow.reason is not None
         else None

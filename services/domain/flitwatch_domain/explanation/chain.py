@@ -198,9 +198,10 @@ def _certainty(made: Finding) -> str:
 
 
 def _resolution(flow: FlowWaiting) -> str:
-    """What counters by the hour are worth, and whose the routes are; minutes and assumed routes need no word."""
+    """What counters by the hour are worth, whose the routes are, and that the way leads to the file system; minutes and assumed routes need no word."""
     hours = " It rests on sums of whole hours, in which short bursts are lost." if flow["resolution_s"] > 60 else ""
-    return hours + (" The routes are those of the forwarding tables." if flow["routes"] == "tables" else "")
+    served = " The job waits on its way to the file system." if flow["to_file_system"] else ""
+    return served + hours + (" The routes are those of the forwarding tables." if flow["routes"] == "tables" else "")
 
 
 def _clock(moment: datetime) -> str:

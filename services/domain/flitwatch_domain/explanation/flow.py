@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import median
 
 from flitwatch_domain.link_shares import RoutesKnownBy
 
@@ -13,6 +14,8 @@ LEAST_WAITING, LEAST_RISE = 0.02, 0.5
 LEAST_PART, LEAST_LEAD = 0.2, 2.0
 #: One job that is named has at least this part of it, and so has a job that slows itself; several have that together.
 LEAST_NAMED, LEAST_TOGETHER = 0.5, 0.6
+#: Where waits are counted at the sending port several are named only if none has half of it, and if they have this part together.
+LEAST_NEARLY_ALL = 0.8
 #: Of several, each has at least this part of the largest.
 LEAST_OF_FIRST = 0.4
 #: A minute speaks for itself where the job waits in it at least this part of the longest.
@@ -39,8 +42,9 @@ class Flow:
     minutes_s : floats         when the others began
     resolution_s : int         their length
     reason : str or None       why the parts are not known
-    several : bool             whether more than one job may be named. Where waits are counted at the sending port they may not: a job that shares a leaf with the slow one seems to be
-                               behind the culprit's jam
+    several : bool             whether more than one job may be named beside one that has half. Where waits are counted at the sending port they may not: a job that shares a leaf with
+                               the slow one seems to be behind the culprit's jam
+    to_file_system : bool      whether it is of the way to the machine's file system: the flits mostly wait there longer than on the way to the job's other nodes
     routes : str               `tables`: the ways of the traffic are those of forwarding tables; `assumed`: those expected of such a machine
     """
 
@@ -57,11 +61,22 @@ class Flow:
     reason: str | None = None
     routes: RoutesKnownBy = "assumed"
     several: bool = True
+    to_file_system: bool = False
 
     @property
     def carried(self) -> bool:
         """Whether links on the job's way stall beyond the quiet ones."""
         return self.waiting >= max(LEAST_WAITING, LEAST_RISE * self.quiet)
+
+    def calm(self, part: float) -> bool:
+        """Whether a flit waits in the quiet minute at most this part of what it waits in the worst one."""
+        worst = max((waiting for waiting, _ in self.moments), default=0.0)
+        return self.quiet <= part * (self.quiet + worst)
+
+    @property
+    def lasting(self) -> float:
+        """The median of the minutes' waiting: what the job waits most of the time."""
+        return median(waiting for waiting, _ in self.moments) if self.moments else 0.0
 
     @property
     def known(self) -> bool:
@@ -86,9 +101,13 @@ def named(flow: Flow, own: int, before: Sequence[int], after: Sequence[int]) -> 
     )
     if not first:
         return []
-    if not flow.several:
-        return first[:1] if flow.part.get(first[0], 0.0) >= LEAST_NAMED else []
-    return [*first, *then][:MOST_NAMED]
+    several = [*first, *then][:MOST_NAMED]
+    if flow.several:
+        return several
+    for chosen, least in ((first[:1], LEAST_NAMED), (several, LEAST_NEARLY_ALL)):
+        if sum(flow.part[job] for job in chosen) >= max(least, LEAST_LEAD * flow.own):
+            return chosen
+    return []
 
 
 def _stand_out(part: Mapping[int, float], own: int) -> list[int]:

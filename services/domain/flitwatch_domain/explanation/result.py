@@ -133,6 +133,7 @@ class FlowWaiting(TypedDict):
     counted : the part of its way that is counted
     quiet_from : when the quiet minute began;  minutes : when the others did;  resolution_s : how long they are
     routes : whether the ways of the traffic are those of forwarding tables, or assumed of such a machine
+    to_file_system : whether all that is of its way to the machine's file system: its flits wait there longer than between its nodes
     """
 
     waiting: float | None
@@ -143,6 +144,7 @@ class FlowWaiting(TypedDict):
     minutes: list[datetime]
     resolution_s: int
     routes: RoutesKnownBy | None
+    to_file_system: bool
     unknown_because: str | None
 
 

@@ -67,7 +67,7 @@ def detail(
     flow = None if scene is None or scene.flow is None or not scene.flow.known else scene.flow
     if flow is not None:
         parts.append(
-            f"A flit of it waits {flow.waiting + flow.quiet:.2g} cycles on its way, and {flow.quiet:.2g} when the network is quiet."
+            f"A flit of it waits {flow.waiting + flow.quiet:.2g} cycles on its way{' to the file system' if flow.to_file_system else ''}, and {flow.quiet:.2g} when the network is quiet."
         )
     elif scene is not None and scene.own.after is not None and scene.own.before is not None:
         parts.append(f"The stall ratio on its routers went from {scene.own.before:.2g} to {scene.own.after:.2g}.")

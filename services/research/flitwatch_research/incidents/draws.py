@@ -18,8 +18,8 @@ APPLICATIONS = ("amg-128", "milc-128")
 ONCE_S = 100_000.0
 #: Of a cable of a tree, 4x FDR.
 TREE_BANDWIDTH_BPS = 56e9
-#: Of so many leaves one has a node of the file system.
-IO_LEAVES = 6
+#: By levels: of so many leaves one has a node of the file system. One node in some 25 serves it, as on the dragonfly.
+IO_LEAVES = {2: 1, 3: 2}
 #: Seconds after which a day is over, whatever still runs.
 DAY_S = 1800
 
@@ -65,11 +65,11 @@ TREES = {2: ((26, 39), (1, 13)), 3: ((16, 12, 8), (1, 8, 8))}
 
 @lru_cache(maxsize=len(TREES))
 def tree(levels: int) -> Fabric:
-    """A fat tree of InfiniBand with some 1,000 nodes on 39 leaves, or 1,536 on 96; every sixth leaf has an I/O node."""
+    """A fat tree of InfiniBand with some 1,000 nodes on 39 leaves, or 1,536 on 96; every leaf or every second one has an I/O node."""
     children, parents = TREES[levels]
     made = xgft(levels, children, parents, bandwidth_bps=TREE_BANDWIDTH_BPS)
     role = np.full(len(made.endpoints), ROLES.index(NodeRole.COMPUTE))
-    role[children[0] - 1 :: IO_LEAVES * children[0]] = ROLES.index(NodeRole.IO)
+    role[children[0] - 1 :: IO_LEAVES[levels] * children[0]] = ROLES.index(NodeRole.IO)
     ends = made.endpoints
     return replace(made, endpoints=Endpoints(ends.router, port=ends.port, node=ends.node, role=role))
 

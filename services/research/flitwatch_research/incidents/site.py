@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flitwatch_db import connect
-from flitwatch_db.core.maintenance import maintain
+from flitwatch_db.core.maintenance import maintain, set_keep
 from flitwatch_db.counters import store as counters
 from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store as jobs
@@ -34,6 +34,8 @@ CLUSTER = "drawn"
 PORT_BUCKET_S = 10
 #: Of a Cray XC router, network and processor tiles together; a tree's switches stand for as many.
 COUNTED_TILES = 48.0
+#: Tables that are kept for days.
+RAW = ("router_1s", "endpoint_1s", "port_10s")
 _Array = NDArray[np.float64]
 
 
@@ -229,4 +231,8 @@ class Site:
 
     def age(self) -> None:
         """Leave of every day what retention leaves: minutes and hours."""
+        with connect(self.url, role="owner") as conn:
+            # What is imported is kept as if it were new: see `drop_old_chunks`.
+            for table in RAW:
+                set_keep(conn, table, 0)
         maintain(self.url)

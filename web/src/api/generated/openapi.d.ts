@@ -4688,6 +4688,11 @@ export interface components {
              * @description Whose the ways of the traffic are: those of the forwarding tables, or those that are expected of such a machine.
              */
             routes: ("assumed" | "tables") | null;
+            /**
+             * To File System
+             * @description Whether the way is that to the file system: on a fat tree, where the job waits there longer than between its nodes.
+             */
+            to_file_system: boolean;
             /** Unknown Because */
             unknown_because: string | null;
         };
