@@ -542,7 +542,7 @@ def _ports_at(
         flits, stalls, _, _ = measured.port_sums(conn, fabric_id, way.fabric, *span)
         if np.isnan(flits[way.between]).all():
             return None
-        made.append(PortCounts(flits, np.arange(len(flits)), stalls))
+        made.append(PortCounts(flits.copy(), np.arange(len(flits)), stalls.copy()))
     return made
 
 
