@@ -162,10 +162,12 @@ def attribute(
         return told(moments[0], moments, waits)
     worst = _worst(damage)
     divided = np.array([held[worst].sum() for held in damages])
+    then: Floats | None = None
     for place, (moment, held) in enumerate(zip(slow, damages, strict=True)):
         heat = None if moment.by_link is None else moment.by_link.heat
         now, seen = _loads(routes, places, moment, worst, flit_bytes, heat)
-        then, _ = _loads(routes, places, quiet, worst, flit_bytes, heat)
+        if then is None or heat is not None:
+            then, _ = _loads(routes, places, quiet, worst, flit_bytes, heat)
         if seen < LEAST_EXPLAINED:
             reason = "what the jobs' network cards moved does not explain what the links carried"
             return told(np.zeros(moments.shape[1]), np.zeros_like(moments), waits, reason)
