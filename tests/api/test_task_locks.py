@@ -19,8 +19,8 @@ from flitwatch_api.settings import Settings
 from flitwatch_db import connect
 from flitwatch_db.people import accounts as people
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
-from flitwatch_domain.importers.local import LocalText
 from flitwatch_domain.importers.text import read_bytes
+from flitwatch_domain.local_text import LocalText
 from flitwatch_domain.task_models import STARTABLE, read_arguments
 from flitwatch_domain.task_models.costs import check_cost, needs_of
 from flitwatch_domain.task_models.node_counts import nodes_of

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from flitwatch_domain.generators import xgft
-from flitwatch_domain.importers.local import LocalText
+from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.recover import Options, reconstruct
 from flitwatch_routing.reconstruction.study import relative_error, study

@@ -12,8 +12,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from flitwatch import reference
-from flitwatch.main import cli
+from flitwatch import main, reference
+from flitwatch.main import GROUPS, cli
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = dict(reference.commands())
@@ -35,6 +35,25 @@ def test_every_option_is_explained_and_every_command_takes_json() -> None:
         words for words, command in COMMANDS.items() if not any("--json" in option.opts for option in options(command))
     ] == []
     assert [words for words, command in COMMANDS.items() if not command.help] == []
+
+
+def test_the_list_of_all_commands_has_each_of_them_once_by_what_it_is_for() -> None:
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(main.COMMANDS)
+    shown = CliRunner().invoke(cli, ["--help"]).output
+    assert [shown.index(f"\n{title}:\n") for title in GROUPS] == sorted(
+        shown.index(f"\n{title}:\n") for title in GROUPS
+    )
+    assert set(re.findall(r"^  ([a-z]+)(?: |$)", shown, re.MULTILINE)) >= set(main.COMMANDS)
+
+
+def test_help_and_completion_load_no_library_that_takes_long() -> None:
+    for line in (
+        "sys.argv[1:] = ['--help']",
+        "os.environ.update(COMP_WORDS='flitwatch jo', COMP_CWORD='1', _FLITWATCH_COMPLETE='bash_complete')",
+    ):
+        code = f"import os, sys\n{line}\nfrom flitwatch.main import main\ntry: main()\nexcept SystemExit: pass\nprint(sorted({{'numpy', 'rich', 'httpx', 'psycopg'}} & set(sys.modules)))"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines()[-1] == "[]", done.stderr
 
 
 def test_the_list_of_a_group_cuts_no_sentence_off() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from flitwatch_core import packet
 from flitwatch_domain.generators import hyperx
-from flitwatch_domain.importers.local import LocalText
+from flitwatch_domain.local_text import LocalText
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_simulation.packet.machine import Machine, build
 from flitwatch_simulation.workloads import patterns

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from flitwatch_domain.generators import xgft
-from flitwatch_domain.importers.local import LocalText
+from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.alternatives import analysis, furthest
 from flitwatch_routing.reconstruction.bases import BASES, Basis

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from flitwatch_domain.generators import xgft
-from flitwatch_domain.importers.local import LocalText
+from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction.dives import DivingSolver, solve_with_dives
 from flitwatch_routing.reconstruction.limit import Limit

@@ -14,7 +14,7 @@ from flitwatch_domain.errors import BadInput
 from flitwatch_domain.fabric import endpoint_finder, endpoint_table
 from flitwatch_domain.fabric.endpoint_names import number_finder
 from flitwatch_domain.importers import read_fabric
-from flitwatch_domain.importers.local import LocalText
+from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.patterns import read_csv
 from flitwatch_routing.reconstruction.study import study

@@ -10,7 +10,7 @@ import torch
 
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
 from flitwatch_domain.generators import xgft
-from flitwatch_domain.importers.local import LocalText
+from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.reconstruction import dives, files
 from flitwatch_routing.reconstruction.limit import Watch

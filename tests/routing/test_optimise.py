@@ -16,7 +16,7 @@ from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest, TooCostly
 from flitwatch_domain.fabric import ROLES, Endpoints, Fabric, Links, NodeRole
 from flitwatch_domain.generators import quartz1, torus, xgft
-from flitwatch_domain.importers.local import LocalText
+from flitwatch_domain.local_text import LocalText
 from flitwatch_routing import lft, tree
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import bounds, gap

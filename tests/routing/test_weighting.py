@@ -13,7 +13,7 @@ from flitwatch.main import main
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.generators import xgft
-from flitwatch_domain.importers.local import LocalText
+from flitwatch_domain.local_text import LocalText
 from flitwatch_routing.baselines import ftree_tables
 from flitwatch_routing.bounds import bounds
 from flitwatch_routing.patterns import read_csv, traffic

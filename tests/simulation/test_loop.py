@@ -13,7 +13,7 @@ import pytest
 
 from flitwatch_db import connect, tasks
 from flitwatch_domain.errors import BadInput, BadRequest, Cancelled
-from flitwatch_domain.importers.local import LocalText
+from flitwatch_domain.local_text import LocalText
 from flitwatch_domain.task_models.routes import Loop
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_routing.reconstruction.pairs import Pairs

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import shortest_path
 
 from flitwatch_domain.fabric import Fabric
-from flitwatch_domain.importers.local import LocalText
+from flitwatch_domain.local_text import LocalText
 from flitwatch_domain.topology_spec import fabric_of
 from flitwatch_simulation.packet.run import PacketRun, run
 

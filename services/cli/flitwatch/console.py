@@ -10,32 +10,33 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 import orjson
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-)
 
-from flitwatch_domain.importers.local import LocalText
+from flitwatch_domain.local_text import LocalText
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Exit statuses of an import or a collector's one look that is done: some records were refused; counters came and no fabric has a place for any of them.
 SOME_REFUSED, NOTHING_PLACED = 3, 4
 
-#: Everything meant for a person goes to standard error, so that `--json` output can be piped.
-#: Codes such as `:100:` are line numbers, not pictures; a file or a pipe breaks no lines.
-stderr = Console(stderr=True, emoji=False, width=None if sys.stderr.isatty() else 10_000)
+
+@cache
+def stderr() -> Console:
+    """Return the console on standard error, where everything meant for a person goes, so that `--json` output can be piped."""
+    from rich.console import Console  # which a start without it is spared
+
+    # Codes such as `:100:` are line numbers, not pictures; a file or a pipe breaks no lines.
+    return Console(stderr=True, emoji=False, width=None if sys.stderr.isatty() else 10_000)
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
@@ -227,16 +228,18 @@ def emit(result: Mapping[str, Any], as_json: bool) -> None:
 
 
 def progress(description: str = "") -> Progress:
-    """A progress display on standard error; silent where standard error is not a terminal."""
+    """Return a progress display on standard error; silent where standard error is not a terminal."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     return Progress(
         SpinnerColumn(),
         TextColumn(description or "{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        console=stderr,
+        console=stderr(),
         transient=True,
-        disable=not stderr.is_terminal,
+        disable=not stderr().is_terminal,
     )
 
 

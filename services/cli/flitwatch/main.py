@@ -65,6 +65,16 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "completion": ("completion", "completion", "Print the completion script of a shell."),
 }
 
+#: How `flitwatch --help` lists them.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Watch": ("top", "incidents", "alerts", "status", "open"),
+    "Ask": ("job", "blame", "blamed", "drivers", "deviation", "forecast", "noise", "evidence", "trial"),
+    "Route": ("routes", "traffic", "loop"),
+    "Simulate": ("sim", "study", "twin", "topology", "task", "scorecard", "bench"),
+    "Connect": ("import", "collect", "sampler", "run", "agent", "mcp"),
+    "Operate": ("up", "down", "doctor", "db", "writer", "api", "worker", "alerting", "users", "tokens", "completion"),
+}
+
 
 @contextmanager
 def _reader_may_leave() -> Iterator[None]:
@@ -113,10 +123,11 @@ class LazyGroup(click.Group):
         return found + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, COMMANDS[name][2]) for name in self.list_commands(ctx)]
-        if rows:
-            with formatter.section("Commands"):
-                formatter.write_dl(rows)
+        present = self.list_commands(ctx)
+        for title, names in GROUPS.items():
+            if rows := [(name, COMMANDS[name][2]) for name in names if name in present]:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -17,7 +17,7 @@ from flitwatch_domain import generators
 from flitwatch_domain.errors import BadRequest
 from flitwatch_domain.fabric import Fabric
 from flitwatch_domain.importers import read_fabric
-from flitwatch_domain.importers.local import local_path
+from flitwatch_domain.local_text import local_path
 
 #: What a request may write; what is within may still make no topology.
 NUMBERS_PATTERN = r"[0-9]{1,6}(,[0-9]{1,6}){0,15}"

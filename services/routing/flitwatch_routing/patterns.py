@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput, BadRequest
 from flitwatch_domain.fabric import Find, number_finder
-from flitwatch_domain.importers.local import local_path
 from flitwatch_domain.importers.packed import open_text
+from flitwatch_domain.local_text import local_path
 from flitwatch_routing.matrices import is_matrix, read_matrix
 from flitwatch_routing.traces.read import is_trace, read_trace
 from flitwatch_routing.traces.read import matrix as trace_matrix

@@ -15,7 +15,7 @@ from flitwatch_core import topology
 from flitwatch_domain import importers
 from flitwatch_domain.errors import BadRequest, TooCostly
 from flitwatch_domain.fabric import Fabric, FabricKind
-from flitwatch_domain.importers.local import local_path
+from flitwatch_domain.local_text import local_path
 from flitwatch_domain.topology_spec import GENERATED, MACHINES, integers, tree_sizes
 
 FORMS = "xgft:h;m1,..;w1,..[;p1,..] | torus:20,20,20 | hyperx:S1,S2;ENDPOINTS[;CABLES] | rails:RAILS,NODES,GROUPS,SPINES | planes:PLANES;h;m1,..;w1,..[;p1,..] | dragonfly:GROUPS,ROWS,COLS[,BLUE_ROUTERS] | theta | edison | cori | slingshot | quartz1 | file:PATH"

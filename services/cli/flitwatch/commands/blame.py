@@ -238,4 +238,4 @@ def _print(result: dict[str, Any]) -> None:
         table.add_row(user["user"], f"{user['score']:.2f}", f"{user['mi_bits']:.4f}", q, str(user["exposed_runs"]))
     Console().print(table)
     for note in result.get("notes", ()):
-        stderr.print(note, highlight=False)
+        stderr().print(note, highlight=False)

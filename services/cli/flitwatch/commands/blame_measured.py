@@ -114,9 +114,9 @@ def show(result: MeasuredBlame) -> None:
     Console().print(table)
     calibration = result["calibration"]
     if calibration["shuffles"]:
-        stderr.print(
+        stderr().print(
             f"Shuffled run times: {calibration['sets_with_a_name']} of {calibration['shuffles']} sets have a name at q ≤ {calibration['q']}.",
             highlight=False,
         )
     for note in result["notes"]:
-        stderr.print(note, highlight=False)
+        stderr().print(note, highlight=False)

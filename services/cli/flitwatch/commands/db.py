@@ -245,13 +245,13 @@ def erase(
     if has_account:
         said["account"] = "stays" if not account else "deleted" if yes else "counted"
         if not account:
-            stderr.print(f"the account {user} stays: --account deletes it too, with its sessions and tokens")
+            stderr().print(f"the account {user} stays: --account deletes it too, with its sessions and tokens")
     if stays:
         said["left"] = stays
     if not as_json:
         said.pop("left", None)
         for line in stays:
-            stderr.print(line, markup=False, soft_wrap=True)
+            stderr().print(line, markup=False, soft_wrap=True)
     emit({"deleted": yes, "rows": found} | said, as_json)
 
 
@@ -280,7 +280,7 @@ def remove_fabric(name: str, yes: bool, db_url: str | None, ephemeral: bool, as_
             with progress() as bar:
                 found = removal.remove(conn, fabric, _shown(bar, "removing"))
     for line in found.left:
-        stderr.print(line, markup=False, soft_wrap=True)
+        stderr().print(line, markup=False, soft_wrap=True)
     emit({"fabric": fabric, "removed": yes, "rows": found.rows, "jobs": found.jobs, "left": found.left}, as_json)
 
 
@@ -290,7 +290,9 @@ def _archives_of(by_itself: Any, named: tuple[Path, ...]) -> list[Path]:
     if by_itself is not None and Path(by_itself.folder).exists():
         folders.append(Path(by_itself.folder).absolute())
     elif by_itself is not None:
-        stderr.print(f"the archive {by_itself.folder} is not on this machine: run the same with --archive where it is")
+        stderr().print(
+            f"the archive {by_itself.folder} is not on this machine: run the same with --archive where it is"
+        )
     return list(dict.fromkeys(folders))
 
 

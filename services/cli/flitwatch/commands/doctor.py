@@ -62,7 +62,7 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, size_of: st
             )
         )
     if log_url:
-        with stderr.status(f"listening for {listen_s:.0f} s"):
+        with stderr().status(f"listening for {listen_s:.0f} s"):
             checks += site.check_log(log_url, listen_s, rates, partitions)
     else:
         checks.append(site.Check("log", "skipped", "no URL given", "--log kafka://HOST:PORT checks a broker"))
@@ -73,11 +73,11 @@ def doctor(db_url: str | None, log_url: str | None, listen_s: float, size_of: st
         emit({"healthy": not failed, "checks": [check.as_dict() for check in checks], "disk": disk}, True)
     else:
         for check in checks:
-            stderr.print(f"{MARKS[check.state]:>6}  [bold]{check.name}[/bold]  {check.detail}", highlight=False)
+            stderr().print(f"{MARKS[check.state]:>6}  [bold]{check.name}[/bold]  {check.detail}", highlight=False)
             if check.advice:
-                stderr.print(f"        {check.advice}", highlight=False, style="dim")
+                stderr().print(f"        {check.advice}", highlight=False, style="dim")
         if disk is not None:
-            stderr.print(
+            stderr().print(
                 f"        about {disk['database_bytes_a_day'] / 1e9:.2f} GB a day of rows; {disk['log_bytes_a_day_uncompressed'] / 1e9:.2f} GB a day come to the log"
                 f" before compression{'' if limits is None else f', and {limits}'}",
                 highlight=False,
@@ -112,4 +112,4 @@ def _say_size(text: str, as_json: bool) -> None:
             f"More rows than one writer's connection carried ({found['one_writer']['rows_per_s']:,} a second): send the devices in several topics, and start a writer for each."
         )
     for line in lines:
-        stderr.print(line, highlight=False, markup=False)
+        stderr().print(line, highlight=False, markup=False)

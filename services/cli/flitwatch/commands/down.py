@@ -43,7 +43,7 @@ def _say_what_goes_on(stack: str) -> None:
     """Name the processes for which the database runs on."""
     server = Embedded(home() / ("pg" if stack == "embedded" else "timescale"))
     if server.pid() is not None and (users := server.users()):
-        stderr.print(f"The database still runs because these processes use it: {', '.join(map(_named, users))}.")
+        stderr().print(f"The database still runs because these processes use it: {', '.join(map(_named, users))}.")
 
 
 def _named(pid: int) -> str:

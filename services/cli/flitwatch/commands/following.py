@@ -211,7 +211,7 @@ def keep_topology(fabric: Fabric, cluster: str | None, database: str | None) -> 
 
 def say(text: str) -> None:
     """Tell a person on standard error."""
-    stderr.print(text, markup=False, highlight=False)
+    stderr().print(text, markup=False, highlight=False)
 
 
 class RefusedMetric(TypedDict):

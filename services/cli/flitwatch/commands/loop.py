@@ -181,7 +181,7 @@ def run(
     from flitwatch_simulation.loop import LoopRun
     from flitwatch_simulation.loop import run as turn
 
-    with stderr.status("starting") as status:
+    with stderr().status("starting") as status:
 
         def report(done: int, stages: int, what: str) -> None:
             status.update(f"{done + 1} of {stages}: {what}")
@@ -235,7 +235,7 @@ def _measured(
     except ValueError as problem:
         raise BadRequest(f"--window: {problem}") from None
     asked = stored.StoredRun(name, to_s - width_s, to_s, basis, *limits_s, seed, *wanted)
-    with platform.database(db_url, ephemeral) as url, connect(url) as conn, stderr.status("starting") as status:
+    with platform.database(db_url, ephemeral) as url, connect(url) as conn, stderr().status("starting") as status:
 
         def report(done: int, stages: int, what: str) -> None:
             status.update(f"{done + 1} of {stages}: {what}")

@@ -306,7 +306,7 @@ def _ask(said: dict[str, Any]) -> None:
         "switches_changed",
         "configuration",
     ):
-        stderr.print(f"{name}: {said[name]}", markup=False, highlight=False)
+        stderr().print(f"{name}: {said[name]}", markup=False, highlight=False)
     click.confirm("Stage these tables", abort=True, err=True)
 
 

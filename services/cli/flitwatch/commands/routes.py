@@ -136,7 +136,7 @@ def optimise(
         raise click.UsageError("--formulation is for --engine milp")
     held = None if loaded is None else lft.read_dump(loaded, fabric, lmc)
     before = None if held is None else held.ports
-    with stop_on_interrupt() as stopped, stderr.status("laying routes") as status:
+    with stop_on_interrupt() as stopped, stderr().status("laying routes") as status:
 
         def watch(seconds: float, largest: float, moves: int) -> bool:
             found = f"{busy} {largest:.6g} {unit}" if math.isfinite(largest) else "no way around failed cables yet"
@@ -262,7 +262,7 @@ def check(
     arrives = not any(one.lost for one in carried)
     if demands and arrives and not any(size[dump.unknown[dst]].any() for _, dst, size in demands):
         largest = [float(one.load[fabric.router_links()].max(initial=0)) for one in carried]
-        with stderr.status("bounding the busiest link"):
+        with stderr().status("bounding the busiest link"):
             least = [bounds(fabric, one, packing=False) for one in demands]
     z_ar = sum(one.z_ar for one in least)
     emit(

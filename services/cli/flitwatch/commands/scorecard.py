@@ -107,7 +107,7 @@ def scorecard(
         pieces = [one for one in pieces if one.kept.exists()]
 
     def tell(message: str) -> None:
-        stderr.print(f"{time.perf_counter() - begun:6.0f} s  {message}", highlight=False)
+        stderr().print(f"{time.perf_counter() - begun:6.0f} s  {message}", highlight=False)
 
     card["effort"] = {name: {"pieces": 0, "wall_s": 0.0, "cpu_s": 0.0} for name in made_of if name != "timings"}
     with open_executor(executor, processes) as pool:

@@ -21,7 +21,7 @@ def status(as_json: bool) -> None:
         left = orphans(home())
         emit({"running": False, "home": str(home())} | ({"left_running": left} if left else {}), as_json)
         if left:
-            stderr.print(
+            stderr().print(
                 "their supervisor was killed: `flitwatch down` ends them, `flitwatch up` ends them and starts anew"
             )
         return

@@ -10,7 +10,7 @@ import orjson
 
 from flitwatch import advice_value, incident_study
 from flitwatch.console import emit, executor_option, json_option, progress
-from flitwatch_domain.importers.local import as_local
+from flitwatch_domain.local_text import as_local
 
 
 @click.command()

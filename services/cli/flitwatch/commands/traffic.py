@@ -257,7 +257,7 @@ def reconstruct(
         lanes = files.read_lanes(lane_files, fabric)
         counted = [files.read_counters(path, fabric, lanes[0].vls, mtu) for path in counter_files]
         measured = Measured(pairs_of(jobs or [everyone], levels), lanes, counted)
-    with stderr.status("reconstructing") as status:
+    with stderr().status("reconstructing") as status:
 
         def watch(phase: str, iterations: int, residual: float, gap: float) -> bool:
             status.update(f"{phase}: {iterations:,} iterations, residual {residual:.2g}, gap {gap:.2g}")

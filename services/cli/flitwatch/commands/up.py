@@ -113,7 +113,7 @@ def up(
     reached = exposure_of(host, allow_hosts, anonymous, insecure_network, usual="viewer" if twin == "none" else "user")
     left = end_orphans(home())
     if left:
-        stderr.print(f"ended {len(left)} processes whose supervisor was killed")
+        stderr().print(f"ended {len(left)} processes whose supervisor was killed")
     _need_free(host, port, "make up PORT=")
     metrics = None if metrics_port is None else (metrics_host, metrics_port)
     _check_metrics(metrics, port)
@@ -127,7 +127,7 @@ def up(
             twin,
             metrics,
             reached,
-            lambda line: stderr.print(f"[dim]{time.strftime('%H:%M:%S')}[/dim] {line}"),
+            lambda line: stderr().print(f"[dim]{time.strftime('%H:%M:%S')}[/dim] {line}"),
         )
         return
     url = _detach(stack, host, port, twin, metrics, reached)

@@ -107,7 +107,7 @@ def worker(
         known = chosen
     log_to_stderr()
     with database(db_url, ephemeral, SERVICE_PATIENCE_S) as url:
-        stderr.print(f"worker for {', '.join(sorted(known))}")
+        stderr().print(f"worker for {', '.join(sorted(known))}")
         if as_json:
             emit({"tasks": sorted(known), "concurrency": concurrency, "pid": os.getpid()}, True)
         served = {name.partition(".")[0] for name in known}

@@ -14,7 +14,6 @@ Open
 - `dragonview` for snapshots of a Cray XC's links with their counters;
 - `table` for CSV tables with typed rows, `yaml_text` for YAML;
 - `text` and `packed` for line ends, encodings and compression;
-- `local` for who may name a file: a command line's user, never a request or a task.
 
 A new format is one module with `parse(text, where, name)` and one line in `read._PARSERS`. A line that is not understood is refused with its number;
 it is never skipped in silence.

@@ -11,7 +11,7 @@ import numpy as np
 
 from flitwatch_core import packet
 from flitwatch_domain.errors import BadInput, BadRequest
-from flitwatch_domain.importers.local import local_path
+from flitwatch_domain.local_text import local_path
 from flitwatch_routing.matrices import is_matrix, read_matrix
 from flitwatch_routing.traces.read import TraceAccount, account, read_trace
 from flitwatch_simulation.packet.background import KINDS, background_generators

@@ -117,4 +117,4 @@ def same(a: Fabric, b: Fabric) -> bool:
 def tell(warnings: tuple[str, ...]) -> None:
     """Show warnings to a person on standard error."""
     for text in warnings:
-        stderr.print(f"warning: {text}", markup=False, highlight=False)
+        stderr().print(f"warning: {text}", markup=False, highlight=False)

@@ -96,7 +96,7 @@ def door(db_url: str | None, ephemeral: bool) -> Iterator[ImportLog]:
 
 def say(text: str) -> None:
     """Tell a person on standard error."""
-    stderr.print(text, markup=False, highlight=False)
+    stderr().print(text, markup=False, highlight=False)
 
 
 def finish(report: Mapping[str, Any], status: int = 0) -> None:
