@@ -275,3 +275,90 @@ def test_the_looks_at_a_real_array_leave_none_pending(shared: Path, embedded_db:
             store.upsert(conn, sacct.decode(text, "f", zone=UTC)[0])
             waiting.append([job_id for (job_id,) in conn.execute("SELECT job_id FROM job WHERE state = 'PENDING'")])
     assert waiting == [["77_[2-5]"], ["77_[4-5]"], [], []]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("0-9998:2", "0-9998:2"),
+        ("1-1000%7", "1-1000"),
+        ("1,3,5,9", "1-5:2,9"),
+        ("7", "7"),
+        ("1-3,5-7", "1-3,5-7"),
+        ("0-4000000", "0-4000000"),
+    ],
+)
+def test_waiting_tasks_have_a_short_id_and_huge_arrays_keep_their_text(database: str, text: str, named: str) -> None:
+    with connect(database, role="writer") as conn:
+        ((_, job),) = store.store(conn, [Job("c", f"77_[{text}]", "PENDING", submit_s=START_S)])
+        assert job.job_id == f"77_[{named}]"
+        conn.rollback()
+
+
+def test_an_array_with_a_number_that_was_used_before_is_another_array(database: str) -> None:
+    with connect(database, role="writer") as conn:
+        old = [
+            Job("c", f"77_{task}", "COMPLETED", submit_s=START_S, start_s=START_S, end_s=START_S + 9)
+            for task in (1, 2, 3)
+        ]
+        store.upsert(conn, [*old, Job("c", "77_[4-5]", "CANCELLED", submit_s=START_S)])
+        store.upsert(conn, [Job("c", "77_[1-5]", "PENDING", submit_s=START_S + 1e7)])
+        rows = conn.execute("SELECT job_id, state FROM job ORDER BY 1").fetchall()
+        assert rows == [
+            ("77_1", "COMPLETED"),
+            ("77_2", "COMPLETED"),
+            ("77_3", "COMPLETED"),
+            ("77_[1-5]", "PENDING"),
+            ("77_[4-5]", "CANCELLED"),
+        ]
+        conn.rollback()
+
+
+def test_a_requeued_task_takes_the_row_of_the_last_waiting_one(database: str) -> None:
+    with connect(database, role="writer") as conn:
+        store.upsert(conn, [Job("c", "77_[4]", "PENDING", submit_s=START_S)])
+        store.upsert(conn, [Job("c", "77_4", "RUNNING", restart=1, submit_s=START_S + 60, start_s=START_S + 61)])
+        assert conn.execute("SELECT job_id, restart, state, array_task FROM job").fetchall() == [
+            ("77_4", 1, "RUNNING", 4)
+        ]
+        conn.rollback()
+
+
+@pytest.mark.shared
+def test_the_writer_stores_the_looks_at_an_array_without_a_dead_letter(shared: Path, embedded_db: str) -> None:
+    from flitwatch_ingest.collectors.publisher import Publisher
+    from flitwatch_ingest.collectors.sacct import publish_jobs
+    from flitwatch_ingest.writer.drain import drain
+    from flitwatch_stream.backends import open_log
+
+    for number in (1, 2, 3):
+        jobs, _ = sacct.decode((shared / f"cases/array-placeholders/{number}.txt").read_bytes(), "f", zone=UTC)
+        with open_log(embedded_db) as log, log.producer() as producer:
+            publisher = Publisher(producer)
+            publish_jobs(jobs, publisher)
+            publisher.flush()
+        drain(embedded_db, embedded_db)
+    with connect(embedded_db, role="reader") as conn:
+        assert conn.execute("SELECT count(*) FROM dead_letter").fetchone() == (0,)
+        assert conn.execute("SELECT job_id, state FROM job ORDER BY 1").fetchall() == [
+            (f"77_{task}", "COMPLETED") for task in range(1, 6)
+        ]
+
+
+@pytest.mark.parametrize("cells", ["JobID | State| Start", "JobID |State |Start", "cluster_name|jobid|state"])
+def test_headers_with_blanks_or_other_first_columns(cells: str) -> None:
+    jobs, rejected = read(
+        cells + "\n" + ("c|5|COMPLETED" if cells.startswith("cluster") else "5|COMPLETED|1717747202") + "\n"
+    )
+    assert rejected == [] and [job.job_id for job in jobs] == ["5"]
+
+
+def test_a_last_line_that_lost_some_of_its_nodes_is_refused() -> None:
+    text = rows({"JobID": "5", "NNodes": "2", "NodeList": "n1,n2"})[:-1]
+    assert read(text)[1] == [] and "half-written" in read(text[:-3])[1][0].reason
+
+
+@pytest.mark.parametrize("elapsed", ["99999999999", "9" * 18])
+def test_a_job_does_not_last_beyond_the_calendar(elapsed: str) -> None:
+    jobs, _ = read(rows({"State": "FAILED", "End": "Unknown", "Elapsed": elapsed}))
+    assert not any(job.end_s is not None and job.end_s > 4.2e9 for job in jobs)

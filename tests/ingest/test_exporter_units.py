@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.databases import Server
 
-from flitwatch_ingest.collectors.checkpoint import Checkpoint
 from flitwatch_ingest.collectors.publisher import Publisher
-from flitwatch_ingest.exporters.intake import Intake
+from flitwatch_ingest.exporters.intake import WRONG_UNIT_S, Intake
 from flitwatch_ingest.exporters.pages import samples_of
 from flitwatch_ingest.exporters.sample import Sample
 from flitwatch_ingest.exporters.table import MetricTable
@@ -51,11 +51,19 @@ def test_all_values_of_a_metric_count_or_none(publisher: Publisher, name: str, v
     assert held.take("scrape", [sample(name, 4e6, "b:9315")]).results == {"published": 1}
 
 
-def test_a_unit_that_is_wrong_is_remembered_over_a_restart(publisher: Publisher, tmp_path: Path) -> None:
-    path = tmp_path / "state.json"
-    for value in (5.0, 8.0):
-        held = Intake(MetricTable(), publisher, Checkpoint(path))
-        assert held.take("scrape", [sample(BYTES[0], value)]).results == {"invalid": 1}
+def test_a_mended_exporter_counts_again_and_one_without_an_address_is_judged_value_by_value(
+    publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Intake(MetricTable(), publisher)
+    assert held.take("scrape", [sample(BYTES[0], 5.0)]).results == {"invalid": 1}
+    assert held.take("scrape", [sample(BYTES[0], 8.0)]).results == {"invalid": 1}
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + WRONG_UNIT_S + 1)
+    assert held.take("scrape", [sample(BYTES[0], 8.0)]).results == {"published": 1}
+    assert held.take("otlp", [sample(BYTES[0], 5.0, ""), sample(BYTES[0], 8.0, "")]).results == {
+        "invalid": 1,
+        "published": 1,
+    }
 
 
 @pytest.mark.shared

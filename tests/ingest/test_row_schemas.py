@@ -274,7 +274,7 @@ PARTS = {0: "flits", 1: "stall_cycles", -1: None}
 def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
     """What the core is told of each counter, in names; None: it feeds no column."""
     cells, cell_of, _ = chart_arrays(made, Claims())
-    assert cells.dtype == "int32" and cells.shape[1] == 14
+    assert cells.dtype == "int32" and cells.shape[1] == 15
     names = [c.name for c in made.columns if c.use is not None]
     out: dict[str, dict[str, Any] | None] = {}
     for name, cell in zip(names, cell_of.tolist(), strict=True):
@@ -282,7 +282,10 @@ def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
             out[name] = None
             continue
         port, array, *rest = cells[cell].tolist()
-        columns, (part, place, column, scale, tiles, lane, lane_array, port_scale, stall_units) = rest[:3], rest[3:]
+        columns, (part, place, column, scale, tiles, lane, lane_array, port_scale, stall_units, bits) = (
+            rest[:3],
+            rest[3:],
+        )
         assert columns == sorted(columns, key=lambda c: c < 0), "columns that there are come first"
         assert (place < 0) == (column < 0)
         out[name] = {
@@ -296,6 +299,7 @@ def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
             "tiles": tiles,
             "port_scale": port_scale,
             "stall_units": stall_units,
+            "bits": bits,
         }
         assert (lane < 0) == (lane_array < 0)
         if lane >= 0:
@@ -306,7 +310,7 @@ def destinations(made: RowSchema) -> dict[str, dict[str, Any] | None]:
 
 def wanted(**given: Any) -> dict[str, Any]:
     nothing = {"port": -1, "array": None, "router": (), "class": None, "nic": -1, "endpoint": None}
-    return nothing | {"scale": 1, "tiles": 0, "port_scale": 1, "stall_units": 0} | given
+    return nothing | {"scale": 1, "tiles": 0, "port_scale": 1, "stall_units": 0, "bits": 0} | given
 
 
 TILE, PTILE = "AR_RTR_3_5_INQ_PRF_", "AR_RTR_PT_5_2_INQ_PRF_"
@@ -380,17 +384,17 @@ def test_where_a_nics_counter_goes(counter: str, goes_to: dict[str, Any] | None)
         (
             "port_xmit_wait",
             wanted(port=-2, array="stall_cycles", router=("rt_stall_cycles",), nic=4, endpoint="tx_wait_cycles")
-            | {"stall_units": 1},
+            | {"stall_units": 1, "bits": 32},
         ),
         (
             "port_xmit_packets",
             wanted(port=-2, array="packets", router=("rt_packets",), nic=4, endpoint="tx_packets"),
         ),
-        ("symbol_error", wanted(port=-2, nic=4, endpoint="errors")),
+        ("symbol_error", wanted(port=-2, nic=4, endpoint="errors", bits=16)),
         ("link_downed", None),
         # Of a lane alone: no column, no array, no time.
-        ("XmtDataSL5", wanted(port=-2, lane=5, lane_array="sl_flits")),
-        ("PortVLXmitWait15", wanted(port=-2, lane=15, lane_array="stall_cycles", stall_units=1)),
+        ("XmtDataSL5", wanted(port=-2, lane=5, lane_array="sl_flits", bits=32)),
+        ("PortVLXmitWait15", wanted(port=-2, lane=15, lane_array="stall_cycles", stall_units=1, bits=16)),
     ],
 )
 def test_where_a_ports_counter_goes(counter: str, goes_to: dict[str, Any] | None) -> None:
@@ -435,7 +439,7 @@ def test_claims_number_names_once_over_all_feeds() -> None:
 
 def test_a_schema_without_counters_has_empty_arrays() -> None:
     cells, cell_of, claims = chart_arrays(schema("meminfo", "MemFree"), Claims())
-    assert cells.shape == (0, 14) and cell_of.size == claims.size == 0
+    assert cells.shape == (0, 15) and cell_of.size == claims.size == 0
 
 
 @pytest.mark.parametrize("part", ["ROUTER_COLUMNS", "ENDPOINT_COLUMNS", "CLASS_COLUMNS", "LANES", "LANE_ARRAYS"])

@@ -16,6 +16,7 @@ from psycopg import sql
 from flitwatch_db.fabrics import store
 from flitwatch_db.fabrics.store import FabricRow
 from flitwatch_db.jobs import store as jobs
+from flitwatch_db.jobs.rank_places import place_ranks
 from flitwatch_domain.errors import Conflict
 
 Conn = psycopg.Connection[Any]
@@ -200,11 +201,8 @@ def _place_anew(conn: Conn, fabric_id: int) -> int:
     while found := [row[0] for row in conn.execute(query, [fabric_id, _JOBS_AT_ONCE]).fetchall()]:
         with conn.transaction():
             jobs.place(conn, found)
-            conn.execute(
-                "UPDATE run_rank r SET endpoint = (SELECT min(n.endpoint) FROM job_node n WHERE n.job_pk = run.job_pk AND host_of(n.node) = host_of(r.node))"
-                " FROM run WHERE r.run_id = run.run_id AND run.job_pk = ANY(%s)",
-                [found],
-            )
+            runs = conn.execute("SELECT run_id FROM run WHERE job_pk = ANY(%s)", [found]).fetchall()
+            place_ranks(conn, [run_id for (run_id,) in runs])
         placed += len(found)
     return placed
 

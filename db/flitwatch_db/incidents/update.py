@@ -48,18 +48,21 @@ def update(conn: Conn, now_s: float, beat: Callable[[], object] = lambda: None, 
     store.judge_again(conn, heard)
     before = {number: _said(conn, number) for number in _open(conn)}
     numbers = conn.execute("SELECT fabric_id FROM fabric WHERE NOT timeless ORDER BY fabric_id").fetchall()
-    machines = {fabric_id: explanation.machine_of(conn, fabric_id) for (fabric_id,) in numbers}
-    for fabric_id, machine in machines.items():
+    known = {fabric_id for (fabric_id,) in numbers}
+    for fabric_id in sorted(known):
+        machine: explanation.Machine | None = None
         for job in running_with_steps(conn, fabric_id, now_s):
             beat()
+            # A large fabric takes seconds to read, and most of the stored ones run no job.
+            machine = machine or explanation.machine_of(conn, fabric_id)
             with conn.transaction():
                 changed.update(_look(conn, job, machine, now_s, final=False))
     begun = time.monotonic()
     # A machine that came since is looked at in the next round.
-    for job in (one for one in _ended(conn, now_s) if one["fabric_id"] in machines):
+    for job in (one for one in _ended(conn, now_s) if one["fabric_id"] in known):
         beat()
         with conn.transaction():
-            kept = _look(conn, job, machines[job["fabric_id"]], now_s, final=True)
+            kept = _look(conn, job, explanation.machine_of(conn, job["fabric_id"]), now_s, final=True)
             changed.update(kept)
             # What is long over is never shown as if it went on.
             for incident_id in kept:

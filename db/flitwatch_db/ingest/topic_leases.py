@@ -24,6 +24,8 @@ from flitwatch_domain.errors import Conflict, Unavailable
 
 #: A member that has been silent for so long has lost its leases.
 LEASE_S = 10.0
+#: How long a member waits for what the former holder of a topic is writing; then it tries again later.
+FENCE_S = 35.0
 #: How often it says that it is there, also while its loop waits for the database or decodes.
 RENEW_S = 2.0
 
@@ -131,7 +133,10 @@ class TopicLeases:
         if self._conn is None or self._conn.closed:
             self.held.clear()
             conn = connect(self._url, role="writer", application="flitwatch shares", autocommit=True)
-            conn.execute("SELECT set_config('idle_session_timeout', %s, false)", [f"{round(LEASE_S * 1000)}ms"])
+            conn.execute(
+                "SELECT set_config('idle_session_timeout', %s, false), set_config('lock_timeout', %s, false)",
+                [f"{round(LEASE_S * 1000)}ms", f"{round(FENCE_S * 1000)}ms"],
+            )
             if not self._opportunistic:
                 conn.execute("SELECT pg_advisory_lock(%s, pg_backend_pid())", [self._member_class])
             self._conn = conn

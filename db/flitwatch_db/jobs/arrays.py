@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,18 +18,26 @@ _Key = tuple[str, str, int]
 
 _WAITING = re.compile(r"([0-9]+)_\[([0-9,:-]*)(?:%[0-9]+)?\]")
 _RANGE = re.compile(r"([0-9]{1,8})(?:-([0-9]{1,8})(?::([0-9]{1,8}))?)?")
-#: Tasks that an array may have (Slurm's MaxArraySize is below it).
-_MOST_TASKS = 4_000_001
+#: Rows that stand for more tasks keep their text, and so do those beyond so many tasks of one call: Slurm's MaxArraySize is 1,001 unless a site raises it.
+MOST_TASKS, MOST_TASKS_AT_ONCE = 50_000, 500_000
+#: An id is in an index.
+_LONGEST_ID = 1_000
 
 
 @dataclass
 class _View:
-    """Tasks of an array that one row stands for."""
+    """Tasks of an array that one row stands for; `submit_s` None: unknown."""
 
     job_id: str
     final: bool
+    submit_s: float | None
     tasks: set[int]
+    restart: int = 0
     job_pk: int | None = None
+
+    def is_of(self, submit_s: float | None) -> bool:
+        """Whether a task with that submission may be one of these: numbers begin anew after a while, and a requeued task is submitted later."""
+        return self.submit_s is None or submit_s is None or submit_s >= self.submit_s
 
 
 def settled(conn: psycopg.Connection[Any], jobs: Mapping[_Key, Job]) -> dict[_Key, Job]:
@@ -37,58 +45,70 @@ def settled(conn: psycopg.Connection[Any], jobs: Mapping[_Key, Job]) -> dict[_Ke
 
     A row of waiting tasks keeps those that no other row has. Where none is left, it becomes the row of one of them, or is left out.
     """
-    tasks: defaultdict[_Array, dict[int, _Key]] = defaultdict(dict)
+    tasks: defaultdict[_Array, dict[int, Job]] = defaultdict(dict)
     views: defaultdict[_Array, list[tuple[_Key, _View]]] = defaultdict(list)
+    room = MOST_TASKS_AT_ONCE
     for key, job in jobs.items():
         array = (job.cluster, job.job_id.partition("_")[0])
         if job.array_task is not None:
-            tasks[array][job.array_task] = key
-        elif (view := _view(job.job_id, job.state)) is not None:
+            tasks[array][job.array_task] = job
+        elif (view := _view(job.job_id, job.state, job.submit_s)) is not None and len(view.tasks) <= room:
             views[array].append((key, view))
+            room -= len(view.tasks)
     if not tasks and not views:
         return dict(jobs)
-    stored = _stored_views(conn, [*tasks, *views])
-    own = _stored_tasks(conn, {array: set().union(*(view.tasks for _, view in held)) for array, held in views.items()})
+    stored = _stored_views(conn, {*tasks, *views})
     kept = dict(jobs)
     for array, held in views.items():
-        told = {task for view in stored[array] if view.final for task in view.tasks}
+        own = _stored_tasks(conn, array, set().union(*(view.tasks for _, view in held)))
         for key, view in held:
-            view.tasks -= own[array] | set(tasks[array]) | (set() if view.final else told)
+            view.tasks -= {task for task, submit_s in own.items() if view.is_of(submit_s)}
+            view.tasks -= {task for task, job in tasks[array].items() if view.is_of(job.submit_s)}
+            for other in stored[array]:
+                if other.final and not view.final and view.is_of(other.submit_s):
+                    view.tasks -= other.tasks
             job = kept.pop(key)
             if view.tasks:
-                view.job_id = _named(array[1], view.tasks)
+                view.job_id = _named(array[1], view.tasks) or view.job_id
                 kept[job.cluster, view.job_id, job.restart] = replace(job, job_id=view.job_id)
     for array, rows in stored.items():
-        new = [view for _, view in views[array] if view.tasks]
         for row in rows:
-            _rename(conn, array, row, new, tasks[array])
+            _rename(conn, array, row, [view for _, view in views[array] if view.tasks], tasks[array])
     return kept
 
 
-def _rename(conn: psycopg.Connection[Any], array: _Array, row: _View, new: list[_View], tasks: dict[int, _Key]) -> None:
-    """Give a stored row the tasks that are left to it."""
+def _rename(
+    conn: psycopg.Connection[Any], array: _Array, row: _View, new: list[_View], tasks: Mapping[int, Job]
+) -> None:
+    """Give a stored row the tasks that are left to it; the row of one of the others where none is."""
     if any(view.job_id == row.job_id for view in new):
         return
-    by_views = {task for view in new if view.final or not row.final for task in view.tasks}
-    left = row.tasks - by_views - set(tasks)
+    own = {task: job for task, job in tasks.items() if task in row.tasks and row.is_of(job.submit_s)}
+    taking = [
+        view for view in new if view.tasks & row.tasks and row.is_of(view.submit_s) and (view.final or not row.final)
+    ]
+    left = row.tasks.difference(own, *(view.tasks for view in taking))
     if left == row.tasks:
         return
-    successors = _successors(row, new, tasks)
-    named = _named(array[1], left) if left else next(successors, None)
-    if named is not None:
-        conn.execute(
-            "UPDATE job SET job_id = %s, array_task = %s WHERE job_pk = %s AND NOT EXISTS (SELECT FROM job WHERE (cluster, job_id) = (%s, %s))",
-            [named, None, row.job_pk, array[0], named],
-        )
+    if left:
+        names = [(_named(array[1], left), row.restart)]
+    else:
+        names = [
+            *((view.job_id, view.restart) for view in taking),
+            *((own[task].job_id, own[task].restart) for task in sorted(own)),
+        ]
+    for name, restart in names:
+        if name is None or (not left and _is_stored(conn, array[0], name, restart)):
+            continue
+        conn.execute("UPDATE job SET job_id = %s, restart = %s WHERE job_pk = %s", [name, restart, row.job_pk])
+        return
+    if not left:
+        # Each of its tasks has a row of its own: this one says nothing any more.
+        conn.execute("UPDATE job SET state = 'UNKNOWN' WHERE job_pk = %s", [row.job_pk])
 
 
-def _successors(row: _View, new: list[_View], tasks: dict[int, _Key]) -> Iterator[str]:
-    yield from (view.job_id for view in new if view.tasks & row.tasks)
-    yield from (tasks[task][1] for task in sorted(row.tasks & set(tasks)))
-
-
-def _view(job_id: str, state: str) -> _View | None:
-    """What a row of waiting tasks stands for; None for another job, and where its text does not name them all."""
+def _view(job_id: str, state: str, submit_s: float | None) -> _View | None:
+    """What a row of waiting tasks stands for; None for another job, and where its text does not name them all, or names too many."""
     match = _WAITING.fullmatch(job_id)
     tasks: set[int] = set()
     for part in match.group(2).split(",") if match else ():
@@ -98,47 +118,63 @@ def _view(job_id: str, state: str) -> _View | None:
         first, last, step = (int(text) if text else None for text in found.groups())
         assert first is not None
         span = range(first, (first if last is None else last) + 1, step or 1)
-        if len(tasks) + len(span) > _MOST_TASKS:
+        if len(tasks) + len(span) > MOST_TASKS:
             return None
         tasks.update(span)
-    return _View(job_id, state in FINAL_STATES, tasks) if tasks else None
+    return _View(job_id, state in FINAL_STATES, submit_s, tasks) if tasks else None
 
 
-def _named(array: str, tasks: set[int]) -> str:
-    """The id of a row of waiting tasks: 77_[4-5,9]."""
-    spans: list[list[int]] = []
+def _named(array: str, tasks: set[int]) -> str | None:
+    """The id of a row of waiting tasks: 77_[4-5,9], 77_[0-8:2]; None where it would be too long."""
+    spans: list[tuple[int, int, int]] = []
     for task in sorted(tasks):
-        if spans and spans[-1][1] == task - 1:
-            spans[-1][1] = task
-        else:
-            spans.append([task, task])
-    return f"{array}_[{','.join(str(low) if low == high else f'{low}-{high}' for low, high in spans)}]"
+        if spans:
+            first, last, step = spans[-1]
+            gap = task - last
+            if first == last or gap == step:
+                spans[-1] = (first, task, gap)
+                continue
+        spans.append((task, task, 1))
+    name = f"{array}_[{','.join(_span(*span) for span in spans)}]"
+    return name if len(name) <= _LONGEST_ID else None
 
 
-def _stored_views(conn: psycopg.Connection[Any], arrays: list[_Array]) -> dict[_Array, list[_View]]:
+def _span(first: int, last: int, step: int) -> str:
+    if first == last:
+        return f"{first}"
+    if last == first + step and step > 1:
+        return f"{first},{last}"
+    return f"{first}-{last}" if step == 1 else f"{first}-{last}:{step}"
+
+
+def _is_stored(conn: psycopg.Connection[Any], cluster: str, job_id: str, restart: int) -> bool:
+    found = conn.execute("SELECT FROM job WHERE (cluster, job_id, restart) = (%s, %s, %s)", [cluster, job_id, restart])
+    return found.fetchone() is not None
+
+
+def _stored_views(conn: psycopg.Connection[Any], arrays: Iterable[_Array]) -> dict[_Array, list[_View]]:
+    wanted = sorted(arrays)
     rows = conn.execute(
         """
-        SELECT j.job_pk, a.cluster, a.number, j.job_id, j.state FROM (SELECT DISTINCT * FROM unnest(%s::text[], %s::text[]) AS a (cluster, number)) a
-        JOIN job j ON j.cluster = a.cluster AND split_part(j.job_id, '_', 1) = a.number AND strpos(j.job_id, '[') > 0
+        SELECT j.job_pk, a.cluster, a.number, j.job_id, j.restart, j.state, extract(epoch FROM j.submit_ts)::float8
+        FROM unnest(%s::text[], %s::text[]) AS a (cluster, number)
+        JOIN job j ON j.cluster = a.cluster AND split_part(j.job_id, '_', 1) = a.number AND strpos(j.job_id, '[') > 0 AND j.state <> 'UNKNOWN'
         """,
-        [[cluster for cluster, _ in arrays], [number for _, number in arrays]],
+        [[cluster for cluster, _ in wanted], [number for _, number in wanted]],
     )
     held: defaultdict[_Array, list[_View]] = defaultdict(list)
-    for job_pk, cluster, number, job_id, state in rows:
-        view = _view(job_id, state)
+    for job_pk, cluster, number, job_id, restart, state, submit_s in rows:
+        view = _view(job_id, state, submit_s)
         if view is not None:
-            view.job_pk = job_pk
+            view.job_pk, view.restart = job_pk, restart
             held[cluster, number].append(view)
     return held
 
 
-def _stored_tasks(conn: psycopg.Connection[Any], wanted: dict[_Array, set[int]]) -> dict[_Array, set[int]]:
-    """Which of an array's tasks have a row of their own."""
-    held: defaultdict[_Array, set[int]] = defaultdict(set)
-    for (cluster, number), tasks in wanted.items():
-        rows = conn.execute(
-            "SELECT array_task FROM job WHERE cluster = %s AND job_id = ANY(%s)",
-            [cluster, [f"{number}_{task}" for task in tasks]],
-        )
-        held[cluster, number] = {task for (task,) in rows}
-    return held
+def _stored_tasks(conn: psycopg.Connection[Any], array: _Array, tasks: set[int]) -> dict[int, float | None]:
+    """Submissions (epoch seconds) of an array's tasks that have a row of their own, the latest of each."""
+    rows = conn.execute(
+        "SELECT array_task, extract(epoch FROM max(submit_ts))::float8 FROM job WHERE cluster = %s AND job_id = ANY(%s) GROUP BY 1",
+        [array[0], [f"{array[1]}_{task}" for task in tasks]],
+    )
+    return {task: submit_s for task, submit_s in rows if task is not None}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -58,6 +59,8 @@ CALM, QUIET_CYCLES, QUIET = 0.5, 0.005, 0.03
 NOT_YET = 0.1
 #: Switches whose links' waits are found: more take seconds.
 MOST_SWITCHES = 256
+#: After so much time of a core no other quiet moment is tried: on the largest trees each takes seconds.
+MOST_CPU_S = 10.0
 #: So many moments are tried that seem quiet.
 MOST_QUIET = 3
 #: A row says nothing of a place where less than this part of the job's way is counted.
@@ -252,7 +255,7 @@ class _Span:
 
 def _along(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: _Way, span: _Span) -> Flow:
     """Whom a job waits for on one way of its traffic."""
-    unsure = None
+    unsure, begun_s = None, time.thread_time()
     for width, back in LOOKED_BACK.items():
         begin = math.floor(span.low_s / width) * width - back * width
         until = min(span.end_s + LOOKED_AT_FIRST[0] * width, span.now_s)
@@ -260,7 +263,7 @@ def _along(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: _Way, span
         for _ in range(MOST_QUIET):
             chosen = _chosen((at, waits), width, span.low_s, span.end_s, span.usual_s)
             unsure = unsure or chosen
-            if chosen is None or not chosen.calm:
+            if chosen is None or not chosen.calm or time.thread_time() - begun_s > MOST_CPU_S:
                 break
             found = _divided(conn, way, job, place["fabric_id"], own, chosen, span.now_s)
             if chosen.usual or found.calm(CALM):
@@ -457,9 +460,10 @@ def by_minute(conn: Conn, watched: Watched, minutes_s: Sequence[float]) -> list[
     way = counted_routes(conn, watched.fabric_id, min(minutes_s), last_s)
     own = way.way(watched.router, watched.endpoint, watched.to_file_system)
     jobs = _jobs(conn, watched.job_pk, watched.simulated, watched.fabric_id, [(at, at + 60) for at in minutes_s])
-    moments = _moments(conn, way, watched.fabric_id, own, 60, list(minutes_s), jobs, last_s)
     made = []
-    for moment in moments:
+    for at in minutes_s:
+        # One by one: what is known of every link in a minute takes tens of megabytes on a large machine.
+        (moment,) = _moments(conn, way, watched.fabric_id, own, 60, [at], jobs, last_s)
         part = users(way.routes, way.places, own.weight, moment, way.flit_bytes)
         known = None if part is None else dict(zip((one["job_pk"] for one in jobs), part.tolist(), strict=True))
         made.append((float(own.weight @ np.nan_to_num(moment.ratio)), known))
@@ -573,9 +577,9 @@ def _links_at(
 ) -> _Counts:
     """Counts of every place in a moment of so many seconds, as `link_waits` finds them."""
     known, word = that_move_most(traffic), COUNT_BYTES[way.fabric.technology]
-    loads = np.zeros((way.routes.links, len(traffic)))
+    loads = np.zeros((way.routes.links, len(known)))
     jobs = [one for one in map(traffic.__getitem__, known) if one is not None]
-    loads[turns.links[:, None], known] = way.routes.loads(jobs, turns.links, 0.0)
+    loads[turns.links] = way.routes.loads(jobs, turns.links, 0.0)
     carried = np.where(np.isfinite(ports.carried), ports.carried, loads.sum(axis=1) / word)
     heat = of_job.load * link_waits(turns, loads, ports, carried * word / seconds / way.capacity)
     links, count = way.places.links, way.places.count
@@ -583,7 +587,11 @@ def _links_at(
     of = way.places.place[there]
     flits, waiting, load = (np.bincount(of, side[links[there]], count) for side in (carried, heat, of_job.load))
     ratio = np.divide(waiting, load, out=np.full(count, np.nan), where=load > 0)
-    return np.where(load > 0, flits, np.nan), ratio * flits, LinksOfMoment(loads, np.nan_to_num(heat))
+    return (
+        np.where(load > 0, flits, np.nan),
+        ratio * flits,
+        LinksOfMoment(loads, np.array(known, np.int64), np.nan_to_num(heat)),
+    )
 
 
 #: Of a network card, what an attribution needs.

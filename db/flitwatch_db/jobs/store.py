@@ -10,6 +10,7 @@ import orjson
 import psycopg
 
 from flitwatch_db.jobs.arrays import settled
+from flitwatch_db.jobs.rank_places import place_ranks
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.hosts import spelled
@@ -55,7 +56,8 @@ _STEPS = """
 
 # Hosts as fabrics spell them, of names as accounting does (flitwatch_domain.hosts).
 _SPELLINGS = """
-    SELECT n.name, e.fabric_id, array_agg(DISTINCT e.node) FROM unnest(%s::text[]) AS n (name) JOIN endpoint e ON host_of(e.node) = host_of(n.name) GROUP BY 1, 2
+    SELECT n.name, e.fabric_id, array_agg(DISTINCT e.node) FROM unnest(%s::text[]) AS n (name) JOIN endpoint e ON host_of(e.node) = host_of(n.name)
+    WHERE lower(e.node) = lower(n.name) OR strpos(e.node, '.') = 0 OR strpos(n.name, '.') = 0 GROUP BY 1, 2
 """
 
 # A node's name may be known in several fabrics (nid00001 is on most Crays). A job lies on one: the one that names its cluster, else the
@@ -99,16 +101,20 @@ _LATE = """
         WHERE r.job_pk IS NULL AND r.job_id = ANY(%(ids)s) AND r.start_ts <= coalesce(j.end_ts, 'infinity')
           AND r.start_ts >= j.start_ts - %(clocks)s * interval '1 second'
         ORDER BY r.run_id, (j.start_ts <= r.start_ts) DESC, j.start_ts DESC, j.job_pk DESC
-    ), late AS (
-        UPDATE run SET job_pk = own.job_pk FROM own WHERE run.run_id = own.run_id RETURNING run.run_id, run.job_pk
     )
-    UPDATE run_rank r SET endpoint = (SELECT min(n.endpoint) FROM job_node n WHERE n.job_pk = late.job_pk AND host_of(n.node) = host_of(r.node))
-    FROM late WHERE r.run_id = late.run_id
+    UPDATE run SET job_pk = own.job_pk FROM own WHERE run.run_id = own.run_id RETURNING run.run_id
 """
 
 
 def upsert(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None) -> list[int]:
-    """Store jobs with their steps and nodes, and give them the runs that came before them; return the `job_pk` of each that is stored as it came.
+    """Store jobs as `store` does; return the `job_pk` of each that is stored."""
+    return [job_pk for job_pk, _ in store(conn, jobs, fabric_id)]
+
+
+def store(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | None = None) -> list[tuple[int, Job]]:
+    """Store jobs with their steps and nodes, and give them the runs that came before them; return the `job_pk` of each, and the job as it is stored.
+
+    Waiting tasks of an array of which each has a row of its own are left out.
 
     Parameters
     ----------
@@ -142,8 +148,9 @@ def upsert(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | 
     keys = {(cluster, job_id, restart): int(job_pk) for job_pk, cluster, job_id, restart in found}
     _store_steps(conn, keys, last)
     _store_nodes(conn, {keys[key]: names for key, names in nodes.items()}, fabric_id)
-    conn.execute(_LATE, {"ids": sorted({job_id for _, job_id, _ in keys}), "clocks": _CLOCKS_S})
-    return [keys[key] for job in jobs if (key := (job.cluster, job.job_id, job.restart)) in keys]
+    late = conn.execute(_LATE, {"ids": sorted({job_id for _, job_id, _ in keys}), "clocks": _CLOCKS_S}).fetchall()
+    place_ranks(conn, [run_id for (run_id,) in late])
+    return [(keys[key], job) for key, job in last.items()]
 
 
 def _renumber(conn: psycopg.Connection[Any], rows: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import psycopg
 
+from flitwatch_db.jobs.rank_places import place_ranks
 from flitwatch_domain.runs import Run, RunStep
 
 
@@ -37,11 +38,10 @@ def upsert_run(conn: psycopg.Connection[Any], run: Run) -> int:
     nodes = list(run.nodes) or [None] * len(run.ranks)
     conn.execute("DELETE FROM run_rank WHERE run_id = %s", [run_id])
     conn.execute(
-        "INSERT INTO run_rank (run_id, rank, node, endpoint) SELECT %(run)s, r.rank, r.node,"
-        " (SELECT min(n.endpoint) FROM run JOIN job_node n USING (job_pk) WHERE run.run_id = %(run)s AND host_of(n.node) = host_of(r.node))"
-        " FROM unnest(%(ranks)s::int[], %(nodes)s::text[]) AS r (rank, node)",
+        "INSERT INTO run_rank (run_id, rank, node) SELECT %(run)s, r.rank, r.node FROM unnest(%(ranks)s::int[], %(nodes)s::text[]) AS r (rank, node)",
         {"run": run_id, "ranks": list(run.ranks), "nodes": nodes},
     )
+    place_ranks(conn, [run_id])
     return run_id
 
 

@@ -26,6 +26,8 @@ MOST_NAMED = 10_000
 MOST_BAD_BYTES = 64 << 10
 #: A clock may run ahead of ours by so much.
 AHEAD_S = 300.0
+#: An exporter whose last odd value is so long ago may have been mended.
+WRONG_UNIT_S = 3600.0
 #: Prometheus' mark that a series ended, a NaN of its own (model/value/value.go).
 STALE = struct.pack("<Q", 0x7FF0000000000002)
 #: Every integer up to here is a float of its own.
@@ -84,10 +86,8 @@ class Intake:
         self._publisher = publisher
         self._checkpoint = checkpoint or Checkpoint(None)
         self._named: dict[str, None] = dict.fromkeys(self._checkpoint.value.get("named", []))
-        #: Metrics and exporters that send them in another unit than the table says.
-        self._wrong_units: set[tuple[str, str]] = {
-            (name, sender) for name, sender in self._checkpoint.value.get("wrong_units", [])
-        }
+        #: Until when (monotonic seconds) nothing counts of a metric of an exporter, which sends it in another unit than the table says.
+        self._wrong_units: dict[tuple[str, str], float] = {}
         self._series: dict[tuple[str, tuple[tuple[str, str], ...]], Series | str] = {}
         self._most_series = most_series
         self._lock = threading.Lock()
@@ -155,25 +155,35 @@ class Intake:
     def _settle(self) -> None:
         """Return when all is durable, and what has a dead letter is remembered."""
         self._publisher.flush()
-        wrong = sorted(map(list, self._wrong_units))
-        if len(self._checkpoint.value.get("named", [])) != len(self._named) or wrong != self._checkpoint.value.get(
-            "wrong_units", []
-        ):
-            self._checkpoint.value.update(named=list(self._named), wrong_units=wrong)
+        if len(self._checkpoint.value.get("named", [])) != len(self._named):
+            self._checkpoint.value["named"] = list(self._named)
             self._checkpoint.save()
 
     def _check_unit(self, sample: Sample) -> None:
         """Remember the metric of an exporter whose value is no multiple of what the table says."""
-        if len(self._wrong_units) >= MOST_NAMED:
+        key = _unit_key(sample)
+        if not key[1]:
             return
         try:
             series = self._find(sample)
             if isinstance(series, Series) and not series.kept and series.divide > 1:
+                _check_time(sample)
                 _count(sample.value, series)
         except _WrongUnit:
-            self._wrong_units.add(_unit_key(sample))
+            if key in self._wrong_units or len(self._wrong_units) < MOST_NAMED:
+                self._wrong_units[key] = time.monotonic() + WRONG_UNIT_S
         except (UnmappedSeries, InvalidSample):
             pass
+
+    def _has_wrong_unit(self, sample: Sample) -> bool:
+        if not self._wrong_units:
+            return False
+        key = _unit_key(sample)
+        until = self._wrong_units.get(key)
+        if until is not None and until < time.monotonic():
+            del self._wrong_units[key]
+            return False
+        return until is not None
 
     def _one(self, door: str, sample: Sample, taken: TakenSamples) -> str:
         if isinstance(sample.value, float) and struct.pack("<d", sample.value) == STALE:
@@ -186,7 +196,7 @@ class Intake:
             if series.kept:
                 record = orjson.dumps(series.record_as_it_came(sample.time_ms, sample.value))
             else:
-                if series.divide > 1 and self._wrong_units and _unit_key(sample) in self._wrong_units:
+                if series.divide > 1 and self._has_wrong_unit(sample):
                     raise _wrong_unit(series)
                 count = _count(sample.value, series)
                 if count == series.ceiling:

@@ -15,13 +15,13 @@ from itertools import chain, combinations_with_replacement
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from flitwatch_domain import numerals
+from flitwatch_domain import hostlist, numerals
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.jobs import Job, JobStep, concluded, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.rejection import Rejection
 
-#: What may stand between the columns of an output without a header; a header says it itself.
+#: What may stand between the columns; a header may have another text there, and says it itself.
 DELIMITERS = ("\x1f", "|", "\t", "^", ";", ",")
 #: Columns whose text is the user's: they may contain the delimiter.
 _FREE_TEXT = frozenset(
@@ -32,6 +32,8 @@ _MOST_SURPLUS = 12
 _LONGEST_LINE = 1_000_000
 #: Lines that a name with line feeds in it may take.
 _MOST_LINES = 20
+#: A column's name in lower case.
+_COLUMN = re.compile(r"[a-z_][a-z0-9_]*")
 #: The first column of a header, with its width, and what stands between it and the next.
 _FIRST_COLUMN = re.compile(r" *[A-Za-z]+(?:%-?[0-9]+)?( *[^A-Za-z0-9% \r\n][^A-Za-z0-9%\r\n]*)")
 
@@ -47,6 +49,7 @@ _OPEN_JOBS = 10_000
 _LAYOUTS = (
     ("jobid", "jobname", "partition", "account", "alloccpus", "state", "exitcode"),
     ("jobid", "jobidraw", "cluster", "user", "account", "jobname", "partition", "state", "exitcode", "submit", "start", "end", "elapsedraw", "nnodes", "nodelist"),
+    ("jobid", "jobidraw", "cluster", "user", "account", "jobname", "partition", "state", "exitcode", "submit", "start", "end", "nnodes", "nodelist"),
     ("jobid", "jobidraw", "cluster", "partition", "qos", "account", "group", "gid", "user", "uid", "submit", "eligible", "start", "end", "elapsed",
      "exitcode", "state", "nnodes", "ncpus", "reqcpus", "reqmem", "reqtres", "alloctres", "timelimit", "nodelist", "jobname"),
 )  # fmt: skip
@@ -112,6 +115,10 @@ def _rows(
                 for _ in range(taken):
                     lines.popleft()
                 raw = record
+            if not raw.endswith(b"\n") and reader.is_cut(raw):
+                raise BadInput(
+                    "the line has no end, and its nodes are not as many as it says: the file is half-written"
+                )
             yield from reader.take(raw)
         except BadInput as bad:
             yield Rejection(f"{where}:{number}", bad.reason, raw)
@@ -149,9 +156,10 @@ def _fits(layout: Sequence[str], text: str, delimiter: str, zone: ZoneInfo | Non
 def _header(raw: bytes, here: str) -> tuple[str, list[str]]:
     text = raw.decode("utf-8", errors="replace").lstrip("\ufeff").strip("\r\n")
     between = _FIRST_COLUMN.match(text)
-    for delimiter in (between.group(1),) if between else DELIMITERS[-1:]:
+    for delimiter in (*DELIMITERS, *((between.group(1),) if between else ())):
         columns = [name.strip().lower().partition("%")[0] for name in text.split(delimiter)]
-        if {"jobid", "jobidraw"} & set(columns) and (len(columns) > 1 or delimiter == DELIMITERS[-1]):
+        named = all(_COLUMN.fullmatch(name) for name in columns[:-1]) and _COLUMN.fullmatch(columns[-1] or "_")
+        if named and {"jobid", "jobidraw"} & set(columns) and (len(columns) > 1 or delimiter == DELIMITERS[-1]):
             if columns[-1] == "" and len(columns) > 1:
                 # --parsable (without the 2) ends every line with the delimiter.
                 columns[-1] = "_end"
@@ -213,6 +221,12 @@ class _Reader:
         except BadInput:
             return False
         return True
+
+    def is_cut(self, raw: bytes) -> bool:
+        """Whether a text without an end lists fewer nodes than it counts; BadInput where it is no record."""
+        values = self.values(raw.decode("utf-8", errors="replace"))
+        nodes, listed = values.get("nnodes") or values.get("allocnodes"), values.get("nodelist")
+        return nodes is not None and listed is not None and len(hostlist.expand(listed)) != nodes
 
     def values(self, text: str) -> dict[str, Any]:
         """A line's values by column; BadInput where they cannot be."""

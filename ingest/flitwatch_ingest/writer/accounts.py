@@ -149,13 +149,12 @@ def write_jobs(conn: psycopg.Connection[Any], pending_rows: PendingRows, refuse:
     stored: list[tuple[int, Job]] = []
     try:
         with conn.transaction():
-            jobs = [job for _, job in pending_rows.jobs]
-            stored = list(zip(job_table.upsert(conn, jobs), jobs, strict=True))
+            stored = job_table.store(conn, [job for _, job in pending_rows.jobs])
     except REFUSED:
         for record, job in pending_rows.jobs:
             try:
                 with conn.transaction():
-                    stored.append((job_table.upsert(conn, [job])[0], job))
+                    stored += job_table.store(conn, [job])
             except REFUSED as problem:
                 refuse(record, _why(record, problem))
     return [{"job_pk": key, "job_id": job.job_id, "state": job.state} for key, job in dict(stored).items()]

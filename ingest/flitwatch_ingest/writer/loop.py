@@ -38,6 +38,8 @@ log = logging.getLogger(__name__)
 _LONGEST_POLL_S = 0.25
 #: Between tries to read a log that does not answer.
 AWAY_S = 0.5
+#: Of the mark below which the database's disk takes nothing new, the part from which on it does again.
+ENOUGH_PART = 1.2
 #: How often fabrics are looked for that came or changed.
 _FABRICS_S = 2.0
 
@@ -147,16 +149,19 @@ class Writer:
 
     def _waits_for_room(self) -> bool:
         """Leave records in the log for now, because the database's disk has no room for their rows."""
-        lack = self.disk.lack()
-        if (lack is None) != (self.measures.lack is None):
+        waits = self.measures.lack is not None
+        # A little more room ends it than begins it: what the database needs in between comes and goes.
+        lack = self.disk.lack(ENOUGH_PART if waits else 1.0)
+        if (lack is not None) != waits:
             log.warning(
                 "%s", "new records are written again" if lack is None else f"{lack}: new records wait in the log"
             )
         self.measures.lack = lack
         if lack is None:
             return False
-        # A reader that is not asked for minutes would be given up by its broker.
-        self.assigned.reopen()
+        if not waits:
+            # A reader that is not asked for minutes would be given up by its broker.
+            self.assigned.reopen()
         self.heartbeat.wait(self.stop, AWAY_S)
         return True
 

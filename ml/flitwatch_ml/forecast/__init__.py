@@ -1,4 +1,22 @@
-"""Forecast: the time of the next k steps from the counters and times of the last m."""
+"""Forecast: the time of the next k steps from the counters and times of the last m.
+
+What is learned from:
+
+- `series` holds the steps of runs, and the windows that a forecaster learns from.
+
+Forecasters:
+
+- `baselines` need no learning beyond the mean curve;
+- `forecasters` learn from windows: ridge, LightGBM and attention, whose net is in `attention` (PyTorch).
+
+What is served, and why:
+
+- `backtest` runs every forecaster on the same held-out runs, `chronological` in order of time;
+- `intervals` computes prediction intervals from held-out residuals, `importance` what a forecast rests on;
+- `serving` packs the winner into bytes without code; `served_net` computes its net without PyTorch.
+
+Start at `backtest`.
+"""
 
 from flitwatch_ml.forecast.backtest import Backtest, backtest, backtest_unseen
 from flitwatch_ml.forecast.chronological import Chronological, chronological

@@ -156,7 +156,8 @@ class Platform:
                     role=role,
                     application="flitwatch api",
                     statement_s=self._statement_s,
-                    still_s=STILL_S,
+                    # A reader holds nothing up while it computes.
+                    still_s=None if role == "reader" else STILL_S,
                     connect_s=self.settings.api_connect_timeout_s,
                 )
             except Unavailable as problem:

@@ -173,7 +173,10 @@ async def database(request: Request, error: Exception) -> Response:
             "a value cannot be represented in the database",
             "Remove NUL characters and keep numbers in range.",
         )
-    if isinstance(error, psycopg.OperationalError | PoolTimeout | PoolClosed):
+    # The last of these: a request computed for longer than a transaction may stand still.
+    if isinstance(
+        error, psycopg.OperationalError | PoolTimeout | PoolClosed | psycopg.errors.IdleInTransactionSessionTimeout
+    ):
         log.warning("the database does not answer: %s", type(error).__name__)
         return problem(request, 503, "unavailable", "the database does not answer", "")
     return await unexpected(request, error)

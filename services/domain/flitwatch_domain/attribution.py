@@ -72,11 +72,13 @@ class LinksOfMoment:
 
     Attributes
     ----------
-    loads : float64 (links, jobs)    bytes that each job is expected to put on each link of the fabric
+    loads : float64 (links, n)       bytes that some jobs are expected to put on each link of the fabric
+    jobs : int64 (n,)                places of these jobs in `Moment.traffic`
     heat : float64 (links,)          the waiting there of the slow job's traffic, to a common factor; 0 where it is not known
     """
 
     loads: Floats
+    jobs: Ints
     heat: Floats
 
 
@@ -241,7 +243,7 @@ def _loads(
     loads = np.zeros((len(at), len(moment.traffic)))
     if moment.by_link is not None and heat is not None:
         each = moment.by_link.loads
-        loads = part.sums(each[part.links] * heat[part.links, None])
+        loads[:, moment.by_link.jobs] = part.sums(each[part.links] * heat[part.links, None])
         expected = each[places.links[np.isfinite(moment.flits)[places.place]]].sum()
         whole = 0.0 if carried is None else float(np.nansum(carried))
     else:

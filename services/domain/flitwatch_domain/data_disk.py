@@ -37,7 +37,9 @@ class DataDisk:
             return cls(None)
         # Of the embedded server: FOLDER/logins/SERVICE/pgpass, beside FOLDER/data.
         parents = Path(str(passwords)).parents
-        data = parents[min(2, len(parents) - 1)] / "data"
+        if len(parents) < 3 or parents[1].name != "logins":
+            return cls(None)
+        data = parents[2] / "data"
         return cls(data if data.is_dir() else None)
 
     def lack(self, part: float = 1.0) -> str | None:

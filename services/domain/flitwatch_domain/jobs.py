@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypedDict
 
 from flitwatch_domain.errors import BadInput
+from flitwatch_domain.units import LATEST_S
 
 # Flux numbers its jobs with 64 bits: up to 20 digits.
 _JOB_ID = re.compile(r"([0-9]{1,20})(?:_([0-9]{1,18}|\[[^\]]*\]))?(?:\+([0-9]{1,18}))?")
@@ -100,14 +101,17 @@ def concluded(job: Job, elapsed_s: float | None = None) -> Job:
     Raises
     ------
     BadInput
-        The job ends before it starts.
+        The job ends before it starts, or lasts for longer than times are kept.
     """
     if job.start_s is None:
         return job
     if job.end_s is not None and job.end_s < job.start_s:
         raise BadInput(f"the job ends {job.start_s - job.end_s:.0f} s before it starts")
     if job.end_s is None and job.state in FINAL_STATES and elapsed_s is not None:
-        return replace(job, end_s=job.start_s + elapsed_s)
+        end_s = job.start_s + elapsed_s
+        if not job.start_s <= end_s <= LATEST_S:
+            raise BadInput(f"the job cannot have lasted {elapsed_s:.0f} s")
+        return replace(job, end_s=end_s)
     return job
 
 

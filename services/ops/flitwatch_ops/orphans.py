@@ -57,7 +57,7 @@ def end_orphans(home: Path) -> list[int]:
     with contextlib.ExitStack() as held:
         found: dict[int, int] = {}
         for pid in orphans(home):
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(OSError):
                 found[pid] = os.pidfd_open(pid)
                 held.callback(os.close, found[pid])
         for number in (signal.SIGTERM, signal.SIGKILL):

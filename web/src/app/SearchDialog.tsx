@@ -24,7 +24,7 @@ const KINDS: Record<string, string> = {
 export function targetOf(hit: SearchHit, fabric: Fabric | null): string {
   if (
     hit.href &&
-    /^\/(fabric|jobs|incidents|blame|drivers|forecast|lab|recommendations|alerts|health)(\/|\?|$)/.test(hit.href)
+    /^\/(fabric|jobs|incidents|blame|drivers|forecast|lab|advice|recommendations|alerts|health)(\/|\?|$)/.test(hit.href)
   )
     return hit.href;
   if (hit.kind === "job") return `/jobs/${encodeURIComponent(hit.id)}`;

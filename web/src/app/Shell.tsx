@@ -90,7 +90,7 @@ export function Shell() {
       { keys: "g d", label: "Drivers", run: () => void navigate({ to: "/drivers" }) },
       { keys: "g n", label: "Forecast", run: () => void navigate({ to: "/forecast" }) },
       { keys: "g l", label: "Lab", run: () => void navigate({ to: "/lab" }) },
-      { keys: "g r", label: "Advice", run: () => void navigate({ to: "/recommendations" }) },
+      { keys: "g r", label: "Advice", run: () => void navigate({ to: "/advice" }) },
       { keys: "g a", label: "Alerts", run: () => void navigate({ to: "/alerts" }) },
       { keys: "g i", label: "Ingest health", run: () => void navigate({ to: "/health" }) },
       { keys: "g p", label: "People and tokens", run: () => void navigate({ to: "/admin" }) },

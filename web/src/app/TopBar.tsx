@@ -69,7 +69,7 @@ export function TopBar({ machine, machines, onOpen, onTour }: Props) {
         <Link to="/lab" activeOptions={{ includeSearch: false }}>
           Lab
         </Link>
-        <Link to="/recommendations" activeOptions={{ includeSearch: false }}>
+        <Link to="/advice" activeOptions={{ includeSearch: false }}>
           Advice
         </Link>
         <Link to="/alerts" activeOptions={{ includeSearch: false }}>

@@ -84,9 +84,9 @@ const lab = createRoute({
   validateSearch: labSearch,
   component: lazyRouteComponent(() => import("../features/lab/LabPage"), "LabPage"),
 });
-const recommendations = createRoute({
+const advice = createRoute({
   getParentRoute: () => root,
-  path: "/recommendations",
+  path: "/advice",
   validateSearch: recommendationsSearch,
   component: lazyRouteComponent(() => import("../features/recommendations/RecommendationsPage"), "RecommendationsPage"),
 });
@@ -118,13 +118,22 @@ const login = createRoute({
   validateSearch: loginSearch,
   component: lazyRouteComponent(() => import("../features/login/LoginPage"), "LoginPage"),
 });
-const index = createRoute({
-  getParentRoute: () => root,
-  path: "/index.html",
-  beforeLoad: () => {
-    throw redirect({ to: "/" });
-  },
-});
+/** Addresses by earlier or other names, which lead on with all that they hold. */
+const OTHER_NAMES = {
+  "/index.html": "/",
+  "/recommendations": "/advice",
+  "/deviation": "/drivers",
+  "/sources": "/connect",
+} as const;
+const aliases = Object.entries(OTHER_NAMES).map(([path, to]) =>
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    beforeLoad: ({ location }) => {
+      throw redirect({ to, search: location.search as never, hash: location.hash });
+    },
+  }),
+);
 
 export function makeRouter() {
   return createRouter({
@@ -140,13 +149,13 @@ export function makeRouter() {
       drivers,
       forecast,
       lab,
-      recommendations,
+      advice,
       alerts,
       health,
       connect,
       admin,
       login,
-      index,
+      ...aliases,
     ]),
     basepath: BASE || "/",
     parseSearch,

@@ -8,7 +8,7 @@ const NAMES: Record<string, string> = {
   drivers: "Drivers",
   forecast: "Forecast",
   lab: "Lab",
-  recommendations: "Recommendations",
+  advice: "Advice",
   alerts: "Alerts",
   health: "Ingest health",
   connect: "Connect your own data",

@@ -26,7 +26,7 @@ const PAGES = {
   jobs: jobsSearch,
   lab: labSearch,
   login: loginSearch,
-  recommendations: recommendationsSearch,
+  advice: recommendationsSearch,
 };
 
 /** What a page sees of an address, as the router hands it on: it lays what was understood over what was typed. */
@@ -60,7 +60,7 @@ describe("what was typed into an address", () => {
     ["/fabric?from=0&to=99999999999999", "to"],
     ["/alerts?alert=nope", "alert"],
     ["/lab?task=x", "task"],
-    ["/recommendations?id=x", "id"],
+    ["/advice?id=x", "id"],
     ["/job?run=x", "run"],
     ["/blame?nodes=x", "nodes"],
     ["/forecast?run=x", "run"],

@@ -21,7 +21,7 @@ const CAVEATS: [string, string][] = [
   ["/drivers", "Counters that go with slow steps need not cause them."],
   ["/forecast", "A forecast holds within its interval, and only while the machine behaves as it did."],
   ["/lab", "Results of simulations: they hold for the model, and for the machine as far as the model does."],
-  ["/recommendations", "Predicted savings hold for the traffic that was counted."],
+  ["/advice", "Predicted savings hold for the traffic that was counted."],
   ["/fabric", "Routers and links without counters are unknown, and not zero."],
 ];
 const CAVEAT = "An empty cell is unknown, and not zero.";

@@ -50,7 +50,7 @@ async function watched() {
     ["lab", "/lab"],
     ["lab-noise", "/lab?view=noise"],
     ["lab-replay", "/lab?replay=on"],
-    ["recommendations", "/recommendations"],
+    ["recommendations", "/advice"],
     ["alerts", "/alerts"],
     ["alerts-rules", "/alerts?view=rules&rule=group-stalls"],
     ["alerts-silences", "/alerts?view=silences"],

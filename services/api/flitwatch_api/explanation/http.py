@@ -15,7 +15,7 @@ from flitwatch_api.answers import answer, moments, shape
 from flitwatch_api.explanation import schemas
 from flitwatch_api.names import Names, TheNames
 from flitwatch_api.parameters import Cluster, JobId, Time
-from flitwatch_api.platform import Reader, ThePlatform
+from flitwatch_api.platform import ThePlatform
 from flitwatch_api.problems import RESPONSES
 from flitwatch_db.fabrics import reads as fabrics
 from flitwatch_db.jobs.as_of import job_at
@@ -50,13 +50,14 @@ async def explanation(
 @http.get("/incident", response_model=schemas.Incident)
 async def incident(
     platform: ThePlatform,
-    conn: Reader,
     names: TheNames,
     fabric: Annotated[str, Query(min_length=1, max_length=200, description="The machine, by number or name.")],
     at: Annotated[Time | None, Query(description="The answer of this moment; without it, of now.")] = None,
 ) -> Response:
     """The present incident of a machine: which job slows which others, over which links, since when, and what would help."""
-    fabric_id = (await fabrics.head(conn, fabric)).fabric_id
+    # The explanations take long, and need a connection of their own.
+    async with platform.reading() as conn:
+        fabric_id = (await fabrics.head(conn, fabric)).fabric_id
 
     def work(conn: psycopg.Connection[Any]) -> Incident:
         return present(conn, fabric_id, at)

@@ -307,7 +307,7 @@ class _Reader:
     def _options(self) -> int:
         """What follows a message or computation; returns its tag."""
         tag = 0
-        while self._peek() in _OPTIONS and self._peek(1) != ":":
+        while self._peek() in _OPTIONS and self._peek(1) not in (":", "requires", "irequires"):
             name, number = self._take(_LABEL, _WHOLE)
             tag = int(number) if name == "tag" else tag
         return tag

@@ -106,6 +106,6 @@ export function ruleText(rule: Rule): string {
 
 /** Only a path of this page is followed. */
 export const ownPath = (page: string | null): string | null =>
-  page && /^\/(fabric|jobs|incidents|blame|drivers|forecast|lab|recommendations|health)(\/|\?|$)/.test(page)
+  page && /^\/(fabric|jobs|incidents|blame|drivers|forecast|lab|advice|recommendations|health)(\/|\?|$)/.test(page)
     ? page
     : null;

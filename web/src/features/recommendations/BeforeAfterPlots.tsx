@@ -87,8 +87,8 @@ const columns: Column<Row>[] = [
 ];
 
 export function BeforeAfterPlots({ id }: { id: number }) {
-  const search = useSearch({ from: "/recommendations" });
-  const navigate = useNavigate({ from: "/recommendations" });
+  const search = useSearch({ from: "/advice" });
+  const navigate = useNavigate({ from: "/advice" });
   const palette = usePalette();
   const answer = useQuery(beforeAfterQuery(id));
   const links = answer.data;

@@ -70,8 +70,8 @@ const columns: Column<Recommendation>[] = [
 ];
 
 export function RecommendationsPage() {
-  const search = useSearch({ from: "/recommendations" });
-  const navigate = useNavigate({ from: "/recommendations" });
+  const search = useSearch({ from: "/advice" });
+  const navigate = useNavigate({ from: "/advice" });
   const pages = useInfiniteQuery(recommendationsQuery(search.state));
   const rows = useMemo(() => pages.data?.pages.flatMap((page) => page.items) ?? [], [pages.data]);
   const shown = search.id ?? rows[0]?.recommendation_id;

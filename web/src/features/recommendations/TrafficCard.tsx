@@ -69,8 +69,8 @@ function rowsOf(matrix: TrafficMatrix): Row[] {
 }
 
 export function TrafficCard({ id }: { id: number }) {
-  const search = useSearch({ from: "/recommendations" });
-  const navigate = useNavigate({ from: "/recommendations" });
+  const search = useSearch({ from: "/advice" });
+  const navigate = useNavigate({ from: "/advice" });
   const palette = usePalette();
   const by = search.by ?? "router";
   const answer = useQuery(trafficMatrixQuery(id, by));

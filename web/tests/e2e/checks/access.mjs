@@ -6,8 +6,8 @@ import { until } from "../harness.mjs";
 const LOCKED = [
   ["/lab?replay=on", "Replay it", "user"],
   ["/blame", "Judge these runs", "user"],
-  ["/recommendations", "Run it…", "user"],
-  ["/recommendations", "Download LFTs", "operator"],
+  ["/advice", "Run it…", "user"],
+  ["/advice", "Download LFTs", "operator"],
   ["/alerts?view=rules", "Try it", "user"],
   ["/alerts?view=rules", "Save the rule", "operator"],
   ["/alerts?view=silences", "New silence…", "operator"],

@@ -7,7 +7,7 @@ export async function recommendations({ url, check }) {
   await check(
     "a recommendation has its gain with an interval, plots before and after, matrices and its tables",
     async (page) => {
-      await page.goto(`${url}/recommendations`);
+      await page.goto(`${url}/advice`);
       await page.waitForSelector(".plots canvas");
       assert.match(
         await page.locator('section[aria-label="Gain"]').textContent(),
@@ -57,13 +57,28 @@ export async function recommendations({ url, check }) {
   );
 
   await check(
+    "earlier addresses lead to the page with all that they hold",
+    async (page) => {
+      for (const [old, now] of [
+        ["/recommendations?id=2", "/advice?id=2"],
+        ["/deviation", "/drivers"],
+        ["/sources", "/connect"],
+      ]) {
+        await page.goto(`${url}${old}`);
+        await page.waitForURL((found) => `${found.pathname}${found.search}`.startsWith(now));
+      }
+    },
+    { fixtureOnly: true },
+  );
+
+  await check(
     "a refused one says why, and a routing mode gives the line for the environment",
     async (page) => {
-      await page.goto(`${url}/recommendations?id=2`);
+      await page.goto(`${url}/advice?id=2`);
       await page.waitForSelector(".recommendation-verdict");
       assert.match(await page.locator(".recommendation-verdict").textContent(), /Not recommended.*unsure/s);
       assert.equal(await page.getByRole("button", { name: /Download LFTs/ }).count(), 0);
-      await page.goto(`${url}/recommendations?id=1`);
+      await page.goto(`${url}/advice?id=1`);
       await until(
         () => page.locator(".environment code").textContent(),
         (text) => text === "MPICH_GNI_ROUTING_MODE=ADAPTIVE_3",
@@ -76,7 +91,7 @@ export async function recommendations({ url, check }) {
   await check(
     "the loop is run from the page and shows its stages",
     async (page) => {
-      await page.goto(`${url}/recommendations`);
+      await page.goto(`${url}/advice`);
       await page.locator("button", { hasText: "Run it…" }).click();
       await page.locator('[role="dialog"] button', { hasText: /^Run$/ }).click();
       await page.locator(".loop-stages li").first().waitFor();

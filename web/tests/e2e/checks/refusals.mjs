@@ -68,7 +68,7 @@ export async function refusals({ url, check, api, fabricUrl }) {
     "the lab": `${url}/lab`,
     "a replay": `${url}/lab?replay=on`,
     noise: `${url}/lab?view=noise`,
-    advice: `${url}/recommendations`,
+    advice: `${url}/advice`,
     alerts: `${url}/alerts`,
     health: `${url}/health`,
   };
@@ -188,7 +188,7 @@ export async function refusals({ url, check, api, fabricUrl }) {
     async (page) => {
       const { items } = await api("/recommendations");
       const one = items.find((item) => item.has_lfts);
-      await page.goto(`${url}/recommendations?id=${one.recommendation_id}`);
+      await page.goto(`${url}/advice?id=${one.recommendation_id}`);
       const button = page.locator("button", { hasText: "Download LFTs" });
       await button.waitFor();
       await page.route(/\/lfts$/, (route) =>
