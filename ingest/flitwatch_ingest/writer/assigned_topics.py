@@ -66,6 +66,7 @@ class AssignedTopics:
         self._looked_at = -LOOK_S
         self._sizes: dict[str, int] = {}
         self.mine: set[str] = set()
+        self._read_under: dict[str, int] = {}
 
     @property
     def reading(self) -> frozenset[str]:
@@ -84,7 +85,7 @@ class AssignedTopics:
 
     def epochs(self, topics: Iterable[str]) -> dict[str, int]:
         """The epochs of the leases under which topics were read."""
-        return self._leases.epochs(topics)
+        return {topic: self._read_under[topic] for topic in topics if topic in self._read_under}
 
     def block(self, topic: str) -> None:
         """Leave a topic alone for a while; it is read again from where `on_assign` says."""
@@ -156,16 +157,19 @@ class AssignedTopics:
             self._close_consumer()
             self._let_go(beyond)
             self._leases.release(beyond)
-        before = self._leases.epochs(self.mine - beyond)
         held = self._leases.take(share)
-        if taken := [name for name, epoch in self._leases.epochs(before).items() if epoch != before[name]]:
+        # Not the epochs before this look: an earlier one may have counted some up and then lost its connection.
+        now_under = self._leases.epochs(self.mine - beyond)
+        if taken := [name for name, epoch in now_under.items() if epoch != self._read_under.get(name, epoch)]:
             # What is held in memory may be written by now.
+            self._read_under = {}
             raise Conflict(f"another writer had {', '.join(sorted(taken))} meanwhile")
         if not self.mine - beyond <= held:
             # The locks went with their connection, and may be another's by now.
             self._close_consumer()
             self._let_go(self.mine - beyond - held)
         self.mine = held
+        self._read_under = self._leases.epochs(held)
         self._read()
 
     def _read(self) -> None:
