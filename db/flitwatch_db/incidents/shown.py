@@ -288,7 +288,8 @@ def _causes(conn: Conn, victims: list[Victim], at_s: float = math.inf) -> dict[i
         """),
         {"jobs": sorted({cause["job_pk"] for one in victims for cause in one.finding["named"]})},
     )
-    return {row["job_pk"]: cast(IncidentCause, _as_of(row, at_s)) for row in rows}
+    begun = [row for row in rows if row["start"] is None or row["start"].timestamp() <= at_s]
+    return {row["job_pk"]: cast(IncidentCause, _as_of(row, at_s)) for row in begun}
 
 
 def _head(row: Row, victims: list[Victim], causes: dict[int, IncidentCause]) -> IncidentHead:

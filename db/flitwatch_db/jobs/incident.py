@@ -53,8 +53,9 @@ def incident(conn: Conn, fabric_id: int, now_s: float | None = None) -> Incident
     if made["verdict"] == "incident":
         return made
     before = shown.IncidentFilter(fabric_id, state="over", from_s=now_s - LONGEST_AGO_S, to_s=now_s)
-    last = shown.heads(conn, before, 1, at_s=now_s)
-    return {**made, "last": shown.summary(conn, last[0], now_s) if last else None}
+    over = [one for one in shown.heads(conn, before, MOST_PRESENT, at_s=now_s) if one["ended"] is not None]
+    last = next((story for one in over if (story := shown.summary(conn, one, now_s)) is not None), None)
+    return {**made, "last": last}
 
 
 def running_with_steps(conn: Conn, fabric_id: int, now_s: float) -> list[Row]:
