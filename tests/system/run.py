@@ -52,9 +52,13 @@ def run_tests(shard: Shard, fresh: bool) -> tuple[Record, int]:
     path = RECORDS / f"{shard.name}.jsonl"
     if fresh:
         path.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", "-q", "--suite", shard.name, "--record", str(path), *shard.options]
-    code = logged(shard, command)
+    code = logged(shard, pytest_command(shard, path))
     return Record(path, ROOT), code
+
+
+def pytest_command(shard: Shard, record: Path) -> list[str]:
+    """Build the command of a shard's tests. No option has its value behind it: pytest takes one that names a file for its only test, and finds no option of ours."""
+    return [sys.executable, "-m", "pytest", "-q", f"--suite={shard.name}", f"--record={record}", *shard.options]
 
 
 def logged(shard: Shard, command: list[str]) -> int:

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from system.record import Record
+from system.run import pytest_command
+from system.shards import SHARDS
 from system.sources import Sources
 
 
@@ -98,3 +100,11 @@ def test_what_passed_is_skipped_until_its_sources_change(checkout: Path, tmp_pat
     assert passed() == {"alone"}
     (checkout / "tests/db/test_alone.py").write_text("import csv\n")
     assert passed() == set()
+
+
+def test_a_shard_is_resumed_from_a_record_that_is_there(tmp_path: Path) -> None:
+    """Pytest took the file of an option's value for its only test, and then knew no option of ours."""
+    (tmp_path / "kept.jsonl").write_text("")
+    for shard in SHARDS:
+        words = pytest_command(shard, tmp_path / "kept.jsonl")[3:]
+        assert not any(Path(word).exists() for word in words)
