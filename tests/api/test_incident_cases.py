@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from support.databases import Server
-from support.planted_cases import CASES, CULPRIT_END_S, CULPRIT_S, Case, lived_through
+from support.planted_cases import CASES, CULPRIT_END_S, CULPRIT_S, Case, plant_case
 from support.planted_machine import BEGIN_S
 
 from api.conftest import Served, serving
@@ -30,7 +30,7 @@ from flitwatch_db.jobs import evidence
 def told(request: pytest.FixtureRequest, _embedded_template: Server) -> Iterator[tuple[Served, str, Case]]:
     case = request.param
     url = _embedded_template.create()
-    lived_through(url, case)
+    plant_case(url, case)
     with serving(Settings(db=url)) as served:
         yield served, url, case
     _embedded_template.drop(url)

@@ -7,7 +7,6 @@ import errno
 import os
 import resource
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from support import disks
 from support.waiting import eventually
 
 from flitwatch_ops import supervisor as supervising
@@ -55,15 +55,8 @@ def runs_anew(supervisor: Supervisor, killed: int) -> bool:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 1 MB."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"needs the right to mount a small file system: {done.stderr.strip()}")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=False)
+    with disks.small_disk(tmp_path / "disk", "1m") as disk:
+        yield disk
 
 
 def test_on_a_full_disk_what_ends_is_started_and_the_state_is_written_later(small_disk: Path) -> None:

@@ -17,7 +17,7 @@ from flitwatch_db.fabrics import store as fabrics
 from flitwatch_db.jobs import store
 from flitwatch_db.runs import store as runs
 from flitwatch_domain.fabric import Endpoints, Fabric, FabricKind, Links, Routers, Technology
-from flitwatch_domain.hosts import host_key, spelled
+from flitwatch_domain.hosts import find_host, host_key
 from flitwatch_domain.importers import read_fabric
 from flitwatch_domain.jobs import Job
 from flitwatch_domain.runs import Run, RunStep
@@ -41,15 +41,15 @@ def test_a_host_is_found_however_it_is_written(data: st.DataObject, names: list[
     known = [data.draw(spelling(name)) for name in names]
     for name, written in zip(names, known, strict=True):
         if "." not in written:
-            assert spelled(data.draw(spelling(name)), known) == written
-        assert spelled(name, known) == written and spelled(written.swapcase(), known) == written
+            assert find_host(data.draw(spelling(name)), known) == written
+        assert find_host(name, known) == written and find_host(written.swapcase(), known) == written
 
 
 def test_hosts_of_two_domains_are_two_hosts() -> None:
     known = ["c1.a", "c1.b", "c2.a", "10.0.0.1", "10.0.0.2"]
-    assert spelled("C1.A", known) == "c1.a" and spelled("c1.c", known) is None and spelled("c1", known) is None
-    assert spelled("c2", known) == "c2.a" and spelled("c2.b", known) is None
-    assert spelled("10.0.0.2", known) == "10.0.0.2" and spelled("10", known) is None
+    assert find_host("C1.A", known) == "c1.a" and find_host("c1.c", known) is None and find_host("c1", known) is None
+    assert find_host("c2", known) == "c2.a" and find_host("c2.b", known) is None
+    assert find_host("10.0.0.2", known) == "10.0.0.2" and find_host("10", known) is None
 
 
 @given(

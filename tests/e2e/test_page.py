@@ -15,7 +15,7 @@ import pytest
 from integration.incidents import World, draws, is_felt
 from support.browser import run
 from support.databases import server_folder
-from support.planted_cases import CASES, Case, lived_through
+from support.planted_cases import CASES, Case, plant_case
 from support.planted_machine import BEGIN_S
 
 from e2e.beat import Beat
@@ -97,7 +97,7 @@ def test_a_stored_incident_has_a_page(embedded_db: str, browser: dict[str, str])
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_planted_incidents_are_named_on_every_page(case: Case, embedded_db: str, browser: dict[str, str]) -> None:
     """Home, the pages of the slowed job, the culprit and an innocent one, and the list, as `tests/api/test_incident_cases.py` asks REST."""
-    lived_through(embedded_db, case)
+    plant_case(embedded_db, case)
     asked = datetime.fromtimestamp(BEGIN_S + case.asked_s, UTC).isoformat()
     during = datetime.fromtimestamp(BEGIN_S + case.slow_s + 110, UTC).isoformat()
     with served(embedded_db) as url:

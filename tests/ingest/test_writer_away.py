@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from ingest.writing import Quarters, append, quality, stored
+from support import disks
 from support.databases import server_folder
 from support.waiting import eventually
 
@@ -60,15 +61,8 @@ def place() -> Iterator[Path]:
 @pytest.fixture
 def small_disk(place: Path) -> Iterator[Path]:
     """A file system of 160 MB."""
-    disk = place / "disk"
-    disk.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=160m", "tmpfs", str(disk)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        pytest.skip(f"needs the right to mount a small file system: {done.stderr.strip()}")
-    yield disk
-    subprocess.run(["umount", "-l", str(disk)], check=False)
+    with disks.small_disk(place / "disk", "160m") as disk:
+        yield disk
 
 
 def begun(server: Embedded, kafka: str, topic: str, said: Path) -> tuple[Quarters, Running]:

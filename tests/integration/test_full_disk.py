@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import httpx
 import pytest
 from integration.feed import SECOND_0, Feed
 from integration.platform import Platform, totals
+from support.disks import small_disk
 from support.waiting import eventually
 
 from flitwatch_db import connect
@@ -31,20 +31,14 @@ LIMIT_S = 180.0
 @pytest.fixture
 def platform(tmp_path: Path) -> Iterator[Platform]:
     """A platform on a small file system of its own."""
-    home = tmp_path / "home"
-    home.mkdir()
-    argv = ["mount", "-t", "tmpfs", "-o", f"size={DISK_MIB}m", "tmpfs", str(home)]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"needs the right to mount a small file system: {done.stderr.strip()}")
-    one = Platform(home, "embedded", tmp_path / "store_csv")
-    one.environment[LEAST_FREE] = str(LEAST_MIB)
-    try:
-        one.start(free_port())
-        yield one
-    finally:
-        one.stop()
-        subprocess.run(["umount", "-l", str(home)], check=False)
+    with small_disk(tmp_path / "home", f"{DISK_MIB}m") as home:
+        one = Platform(home, "embedded", tmp_path / "store_csv")
+        one.environment[LEAST_FREE] = str(LEAST_MIB)
+        try:
+            one.start(free_port())
+            yield one
+        finally:
+            one.stop()
 
 
 def fill(place: Path, leave_bytes: int) -> None:

@@ -44,7 +44,7 @@ CASES = {
 }
 
 
-def lived_through(url: str, case: Case) -> None:
+def plant_case(url: str, case: Case) -> None:
     """Write a case into an empty database, with the incidents that the product finds until it is asked."""
     planted(url, (case.start_s, CULPRIT_S, -3600, 420), count=min(18, case.asked_s // 60), ends_s=(case.end_s, CULPRIT_END_S, None, None))  # fmt: skip
     run_of(url, "1", [(CULPRIT_S - 5, 10_000)], min(case.end_s, case.asked_s), start_s=case.start_s)

@@ -251,7 +251,7 @@ _ENDS = ("ended_at", "until_at", "end")
 
 
 def _as_of(row: Row, at_s: float) -> Row:
-    """A row as it was at a moment: what ends later goes on."""
+    """Return a row as it was at a moment: what ended later still ran."""
     later: Row = {name: None for name in _ENDS if row.get(name) is not None and row[name].timestamp() > at_s}
     if "end" in later and "state" in row:
         later["state"] = "RUNNING"

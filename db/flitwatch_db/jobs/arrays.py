@@ -36,11 +36,11 @@ class _View:
     job_pk: int | None = None
 
     def is_of(self, submit_s: float | None) -> bool:
-        """Whether a task with that submission may be one of these: numbers begin anew after a while, and a requeued task is submitted later."""
+        """Check whether a task with that submission can be one of these: numbers are used again after a while, and a requeued task is submitted later."""
         return self.submit_s is None or submit_s is None or submit_s >= self.submit_s
 
 
-def settled(conn: psycopg.Connection[Any], jobs: Mapping[_Key, Job]) -> dict[_Key, Job]:
+def settle_arrays(conn: psycopg.Connection[Any], jobs: Mapping[_Key, Job]) -> dict[_Key, Job]:
     """Return jobs of which each task of an array occurs once, and rename the stored rows of tasks that have a row of their own now.
 
     A row of waiting tasks keeps those that no other row has. Where none is left, it becomes the row of one of them, or is left out.
@@ -52,7 +52,7 @@ def settled(conn: psycopg.Connection[Any], jobs: Mapping[_Key, Job]) -> dict[_Ke
         array = (job.cluster, job.job_id.partition("_")[0])
         if job.array_task is not None:
             tasks[array][job.array_task] = job
-        elif (view := _view(job.job_id, job.state, job.submit_s)) is not None and len(view.tasks) <= room:
+        elif (view := _parse_view(job.job_id, job.state, job.submit_s)) is not None and len(view.tasks) <= room:
             views[array].append((key, view))
             room -= len(view.tasks)
     if not tasks and not views:
@@ -69,7 +69,7 @@ def settled(conn: psycopg.Connection[Any], jobs: Mapping[_Key, Job]) -> dict[_Ke
                     view.tasks -= other.tasks
             job = kept.pop(key)
             if view.tasks:
-                view.job_id = _named(array[1], view.tasks) or view.job_id
+                view.job_id = _view_id(array[1], view.tasks) or view.job_id
                 kept[job.cluster, view.job_id, job.restart] = replace(job, job_id=view.job_id)
     for array, rows in stored.items():
         for row in rows:
@@ -91,7 +91,7 @@ def _rename(
     if left == row.tasks:
         return
     if left:
-        names = [(_named(array[1], left), row.restart)]
+        names = [(_view_id(array[1], left), row.restart)]
     else:
         names = [
             *((view.job_id, view.restart) for view in taking),
@@ -107,8 +107,8 @@ def _rename(
         conn.execute("UPDATE job SET state = 'UNKNOWN' WHERE job_pk = %s", [row.job_pk])
 
 
-def _view(job_id: str, state: str, submit_s: float | None) -> _View | None:
-    """What a row of waiting tasks stands for; None for another job, and where its text does not name them all, or names too many."""
+def _parse_view(job_id: str, state: str, submit_s: float | None) -> _View | None:
+    """Parse a row of waiting tasks; None for another job, and for a text that does not name all tasks or names too many."""
     match = _WAITING.fullmatch(job_id)
     tasks: set[int] = set()
     for part in match.group(2).split(",") if match else ():
@@ -124,8 +124,8 @@ def _view(job_id: str, state: str, submit_s: float | None) -> _View | None:
     return _View(job_id, state in FINAL_STATES, submit_s, tasks) if tasks else None
 
 
-def _named(array: str, tasks: set[int]) -> str | None:
-    """The id of a row of waiting tasks: 77_[4-5,9], 77_[0-8:2]; None where it would be too long."""
+def _view_id(array: str, tasks: set[int]) -> str | None:
+    """Build the id of a row of waiting tasks: 77_[4-5,9], 77_[0-8:2]; None if it would be too long."""
     spans: list[tuple[int, int, int]] = []
     for task in sorted(tasks):
         if spans:
@@ -164,7 +164,7 @@ def _stored_views(conn: psycopg.Connection[Any], arrays: Iterable[_Array]) -> di
     )
     held: defaultdict[_Array, list[_View]] = defaultdict(list)
     for job_pk, cluster, number, job_id, restart, state, submit_s in rows:
-        view = _view(job_id, state, submit_s)
+        view = _parse_view(job_id, state, submit_s)
         if view is not None:
             view.job_pk, view.restart = job_pk, restart
             held[cluster, number].append(view)
@@ -172,7 +172,7 @@ def _stored_views(conn: psycopg.Connection[Any], arrays: Iterable[_Array]) -> di
 
 
 def _stored_tasks(conn: psycopg.Connection[Any], array: _Array, tasks: set[int]) -> dict[int, float | None]:
-    """Submissions (epoch seconds) of an array's tasks that have a row of their own, the latest of each."""
+    """Read the latest submission (epoch seconds) of each of an array's tasks that has a row of its own."""
     rows = conn.execute(
         "SELECT array_task, extract(epoch FROM max(submit_ts))::float8 FROM job WHERE cluster = %s AND job_id = ANY(%s) GROUP BY 1",
         [array[0], [f"{array[1]}_{task}" for task in tasks]],

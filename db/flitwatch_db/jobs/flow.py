@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,20 +17,15 @@ from psycopg.sql import SQL, Composed, Identifier
 from flitwatch_db.core import packing
 from flitwatch_db.core.columns import packed_rates
 from flitwatch_db.diagnosis import measured
-from flitwatch_db.fabrics.routes import routes_at
-from flitwatch_domain.attribution import LinksOfMoment, Moment, Places, attribute, that_move_most, users
-from flitwatch_domain.counters import COUNT_BYTES, LINK_CLASS_COLUMNS
-from flitwatch_domain.diagnosis import Turns
+from flitwatch_db.jobs.counted_routes import Columns, CountedRoutes, Way, counted_routes
+from flitwatch_domain.attribution import LinksOfMoment, Moment, attribute, that_move_most, users
+from flitwatch_domain.counters import COUNT_BYTES
 from flitwatch_domain.explanation.flow import Flow
-from flitwatch_domain.fabric import CountedAt, Fabric
-from flitwatch_domain.link_shares import JobTraffic, Routes, io_nodes
+from flitwatch_domain.link_shares import JobTraffic
 from flitwatch_domain.link_waits import PortCounts, WaitingTurns, link_waits
-from flitwatch_domain.routes import routes_of
 
 Conn = psycopg.Connection[Any]
 Row = dict[str, Any]
-#: Flits and stall cycles, by name.
-Columns = tuple[tuple[str, str], ...]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -57,8 +50,6 @@ LOOKED_AT_FIRST = (15, 60)
 CALM, QUIET_CYCLES, QUIET = 0.5, 0.005, 0.03
 #: A moment of the job's usual speed may begin before the job by this part of it.
 NOT_YET = 0.1
-#: Switches whose links' waits are found: more take seconds.
-MOST_SWITCHES = 256
 #: After so much time of a core no other quiet moment is tried: on the largest trees each takes seconds.
 MOST_CPU_S = 10.0
 #: So many moments are tried that seem quiet.
@@ -67,156 +58,6 @@ MOST_QUIET = 3
 LEAST_COUNTED = 0.5
 NO_RECORD = "no record says that it ran then, or its network cards are not known"
 NO_CARDS = "the network cards of the jobs are not counted in the slow stretch"
-#: Machines and placements that are kept: a job that runs is asked about again and again.
-_MOST_MAPS, _MOST_WAYS = 4, 64
-
-
-@dataclass(frozen=True)
-class _Way:
-    """Where a job's traffic goes, as if all its nodes sent alike.
-
-    Attributes
-    ----------
-    weight : float64 (places,)              the part of it that each place sees
-    of_routers : float64 (routers, columns) the part that each router sees, by the columns of its sums
-    load : float64 (links,)                 bytes on each link, to a common factor
-    """
-
-    weight: Floats
-    of_routers: Floats
-    load: Floats
-
-
-class CountedRoutes:
-    """The counted places of a machine and its routes; made once for each version of a fabric and its routes.
-
-    A place is a class of links at a router where the counters' tables keep sums by class. Elsewhere the links up from a switch are one, those down to a switch
-    another, and those to its nodes a third.
-
-    Parameters
-    ----------
-    fabric : Fabric
-    routes : Routes or None    those of the fabric; None: expected of such a machine
-
-    Attributes
-    ----------
-    columns : of the routers' tables, flits and stall cycles of each kind of sum
-    between : bool (links,)    links between routers
-    turns : where ports count what they send
-    serves : whether the machine has nodes of a file system
-    capacity : float64 (links,)    bytes a second
-    by_class : whether places are classes of links
-    """
-
-    def __init__(self, fabric: Fabric, routes: Routes | None = None) -> None:
-        self.fabric = fabric
-        self.routes = routes_of(fabric) if routes is None else routes
-        self.flit_bytes = COUNT_BYTES.get(fabric.technology)
-        self.columns = tuple(LINK_CLASS_COLUMNS.values())
-        self.between = fabric.router_links()
-        kind = np.full(len(fabric.links), -1, np.int64)
-        for number, name in enumerate(LINK_CLASS_COLUMNS):
-            kind[self.between & fabric.of_class(name)] = number
-        self.turns: Turns | None = None
-        self.capacity = fabric.links.bandwidth_bps / 8 * fabric.links.multiplicity
-        self.by_class = bool((kind >= 0).any())
-        end = (fabric.links.src if fabric.counted_at is CountedAt.SENDER else fabric.links.dst).astype(np.int64)
-        if self.by_class:
-            kept, kinds = np.flatnonzero(kind >= 0), len(self.columns)
-            self._sum = end[kept] * kinds + kind[kept]
-            self.places = Places(kept, self._sum, len(fabric.routers) * kinds)
-        else:
-            self.columns = (("rt_flits", "rt_stall_cycles"),)
-            self.places = _sending_ports(fabric)
-            self._sum = end[self.places.links]
-            self.turns = Turns(fabric)
-        self.serves = bool(len(io_nodes(fabric)))
-        self._ways: dict[bytes, _Way] = {}
-
-    def way(self, routers: Sequence[int], endpoints: Sequence[int], to_file_system: bool = False) -> _Way:
-        """Where the traffic of a job goes that has nodes there, a router and an endpoint (-1: not known) each: to one another, or to the file system."""
-        router, endpoint = np.array(routers, np.int64), np.array(endpoints, np.int64)
-        key = router.tobytes() + endpoint.tobytes() + bytes([to_file_system])
-        with _lock:
-            if key in self._ways:
-                return self._ways[key]
-        back = np.zeros(len(router)) if to_file_system else np.ones(len(router))
-        made = self._made_way(
-            JobTraffic(router, np.ones(len(router)), back, endpoint if (endpoint >= 0).all() else None)
-        )
-        with _lock:
-            while len(self._ways) >= _MOST_WAYS:
-                self._ways.pop(next(iter(self._ways)))
-            self._ways[key] = made
-        return made
-
-    def add_cards(self, ports: PortCounts, moved: Floats) -> None:
-        """Add what network cards counted: `moved` as of `_cards_at`, in a moment."""
-        links, routers, word = self.fabric.links, len(self.fabric.routers), COUNT_BYTES[self.fabric.technology]
-        for end, side in ((links.src - routers, 0), (links.dst - routers, 1)):
-            known = np.flatnonzero((end >= 0) & (end < moved.shape[1]) & np.isnan(ports.carried))
-            ports.carried[known] = moved[side, end[known]] / word
-        sends = np.flatnonzero((links.src >= routers) & (links.src - routers < moved.shape[1]))
-        ports.waited[ports.count[sends]] = moved[2, links.src[sends] - routers]
-
-    def _looked_at(self, load: Floats) -> NDArray[np.bool_]:
-        """Whether a link's waiting is asked for: of the switches on a way as many as `MOST_SWITCHES`, in equal steps from those that see most of it to those that see least."""
-        src, switches = self.fabric.links.src, len(self.fabric.routers)
-        seen = np.bincount(src, load, len(self.fabric.endpoints) + switches)[:switches]
-        order = np.argsort(-seen, kind="stable")[: np.count_nonzero(seen)]
-        chosen = np.zeros(len(self.fabric.endpoints) + switches, bool)
-        chosen[order[:: max(1, math.ceil(len(order) / MOST_SWITCHES))]] = True
-        return chosen[src]
-
-    def _made_way(self, alike: JobTraffic) -> _Way:
-        counted = self.places.links
-        load = np.zeros(self.routes.links)
-        asked = counted if self.by_class else np.arange(self.routes.links)
-        load[asked] = self.routes.loads([alike], asked, 0.0)[:, 0]
-        inner = np.where(self.between, load, 0.0)
-        size = len(self.fabric.routers) * len(self.columns)
-        there = self._sum < size
-        sums = np.bincount(self._sum[there], inner[counted[there]], size)
-        if not self.by_class:
-            load = np.where(self._looked_at(load), load, 0.0)
-        weight = self.places.sums(load[counted]) if inner.any() else np.zeros(self.places.count)
-        parts = (values / max(float(values.sum()), 1e-300) for values in (weight, sums))
-        return _Way(next(parts), next(parts).reshape(-1, len(self.columns)), load)
-
-
-def _sending_ports(fabric: Fabric) -> Places:
-    """Links that switches send over, by place; none where ports do not count what they send, or in unknown units."""
-    links, routers = fabric.links, len(fabric.routers)
-    if fabric.counted_at is not CountedAt.SENDER or fabric.technology not in COUNT_BYTES:
-        return Places(np.empty(0, np.int64), np.empty(0, np.int64), 0)
-    kept = np.flatnonzero(links.src < routers)
-    src, dst = links.src[kept].astype(np.int64), links.dst[kept].astype(np.int64)
-    level = np.append(fabric.routers.level, np.full(len(fabric.endpoints), -1))
-    to_node, rises = dst >= routers, level[dst] > level[src]
-    key = np.where(to_node | rises, src, dst) * 3 + np.where(to_node, 0, np.where(rises, 1, 2))
-    names, place = np.unique(key, return_inverse=True)
-    return Places(kept, place.astype(np.int64), len(names))
-
-
-_made_routes: OrderedDict[int, tuple[Routes, CountedRoutes]] = OrderedDict()
-_lock = threading.Lock()
-
-
-def counted_routes(conn: Conn, fabric_id: int, from_s: float, to_s: float) -> CountedRoutes:
-    """Give the counted routes of a machine in [from, to), epoch seconds, made again only once its fabric or its tables were written again."""
-    fabric = measured.fabric_of(conn, fabric_id)
-    routes = routes_at(conn, fabric_id, fabric, from_s, to_s)
-    with _lock:
-        held = _made_routes.get(id(routes))
-        if held is not None and held[0] is routes:
-            _made_routes.move_to_end(id(routes))
-            return held[1]
-    made = CountedRoutes(fabric, routes)
-    with _lock:
-        _made_routes[id(routes)] = (routes, made)
-        while len(_made_routes) > _MOST_MAPS:
-            _made_routes.popitem(last=False)
-    return made
 
 
 def of_job(
@@ -253,7 +94,7 @@ class _Span:
     usual_s: float | None
 
 
-def _along(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: _Way, span: _Span) -> Flow:
+def _along(conn: Conn, way: CountedRoutes, job: Row, place: Row, own: Way, span: _Span) -> Flow:
     """Whom a job waits for on one way of its traffic."""
     unsure, begun_s = None, time.thread_time()
     for width, back in LOOKED_BACK.items():
@@ -362,7 +203,7 @@ def _calmest(at: Floats, waits: Floats, width: int, low_s: float, some: Ints, mo
 
 
 def _divided(
-    conn: Conn, way: CountedRoutes, job: Row, fabric_id: int, of_job: _Way, chosen: _Chosen, now_s: float
+    conn: Conn, way: CountedRoutes, job: Row, fabric_id: int, of_job: Way, chosen: _Chosen, now_s: float
 ) -> Flow:
     width, moments_s = chosen.width, [chosen.quiet_s, *chosen.slow_s]
     jobs = _jobs(conn, job["job_pk"], job["simulated"], fabric_id, [(at, min(at + width, now_s)) for at in moments_s])
@@ -403,7 +244,7 @@ def _moments(
     conn: Conn,
     way: CountedRoutes,
     fabric_id: int,
-    of_job: _Way,
+    of_job: Way,
     width: int,
     moments_s: list[float],
     jobs: list[Row],
@@ -569,7 +410,7 @@ def _switches_at(
 
 def _links_at(
     way: CountedRoutes,
-    of_job: _Way,
+    of_job: Way,
     turns: WaitingTurns,
     ports: PortCounts,
     seconds: float,

@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 import psycopg
 
-from flitwatch_db.jobs.arrays import settled
+from flitwatch_db.jobs.arrays import settle_arrays
 from flitwatch_db.jobs.rank_places import place_ranks
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.hosts import spelled
+from flitwatch_domain.hosts import find_host
 from flitwatch_domain.jobs import Job
 
 _UPSERT = """
@@ -130,7 +130,7 @@ def store(conn: psycopg.Connection[Any], jobs: Sequence[Job], fabric_id: int | N
     """
     if not jobs:
         return []
-    last = settled(conn, {(job.cluster, job.job_id, job.restart): job for job in jobs})
+    last = settle_arrays(conn, {(job.cluster, job.job_id, job.restart): job for job in jobs})
     if not last:
         return []
     nodes = {key: _expand(job) for key, job in last.items()}
@@ -232,7 +232,7 @@ def _write_places(
     found = conn.execute(_SPELLINGS, [sorted({node for _, node in pairs})]).fetchall()
     known: defaultdict[str, dict[int, str]] = defaultdict(dict)
     for name, on, alike in found:
-        if (node := spelled(name, alike)) is not None:
+        if (node := find_host(name, alike)) is not None:
             known[name][on] = node
     wanted = [(job_pk, node, one) for job_pk, node in pairs for one in sorted(set(known[node].values()))]
     lies = {job_pk: set(fabrics) for job_pk, fabrics in conn.execute(_LIES, {**_columns(wanted), "fabric": fabric_id})}

@@ -13,7 +13,7 @@ import orjson
 
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, concluded, split_job_id
+from flitwatch_domain.jobs import Job, infer_end, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.incarnations import Found
 from flitwatch_ingest.sources.rejection import Rejection
@@ -103,7 +103,7 @@ class ClusterCockpitReader:
             nodes=len(hosts) or _nodes(meta.get("numNodes")),
             node_list=fields.node_list(hostlist.compress(hosts)) if hosts else None,
         )
-        return concluded(job)
+        return infer_end(job)
 
 
 def _hosts(resources: Any) -> list[str]:

@@ -13,7 +13,7 @@ import orjson
 
 from flitwatch_domain import hostlist, numerals
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, concluded
+from flitwatch_domain.jobs import Job, infer_end
 from flitwatch_domain.units import EARLIEST_S, LATEST_S
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.incarnations import Found
@@ -102,7 +102,7 @@ def _job(entry: Any, cluster: str) -> Job:
         node_list=node_list,
     )
     ran_s = entry.get("runtime")
-    return concluded(
+    return infer_end(
         job, ran_s if isinstance(ran_s, int | float) and not isinstance(ran_s, bool) and ran_s > 0 else None
     )
 

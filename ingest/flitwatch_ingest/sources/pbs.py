@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 
 from flitwatch_domain import hostlist
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, concluded, pbs_job_id
+from flitwatch_domain.jobs import Job, infer_end, pbs_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.incarnations import Found
 from flitwatch_ingest.sources.rejection import Rejection
@@ -195,7 +195,7 @@ class PbsReader:
                 reason="a job ends without an earlier record of it: give the files of the days before too",
             )
         try:
-            concluded(entry.job)
+            infer_end(entry.job)
         except BadInput as bad:
             return replace(entry.record, reason=bad.reason)
         if lost or (entry.job.state in ("PENDING", "RUNNING") and self._is_over(entry)):

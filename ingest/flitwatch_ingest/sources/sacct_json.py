@@ -10,7 +10,7 @@ import orjson
 
 from flitwatch_domain import numerals
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, JobStep, concluded, split_job_id
+from flitwatch_domain.jobs import Job, JobStep, infer_end, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -90,7 +90,7 @@ def _job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
         node_list=fields.node_list(entry.get("nodes") or ""),
         steps=tuple(_step(step) for step in entry.get("steps") or ()),
     )
-    return concluded(job, _number(time.get("elapsed"))), bool(_number(restarts))
+    return infer_end(job, _number(time.get("elapsed"))), bool(_number(restarts))
 
 
 def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
@@ -131,7 +131,7 @@ def _controllers_job(entry: dict[str, Any], cluster: str) -> tuple[Job, bool]:
         nodes=_count(entry.get("node_count")),
         node_list=fields.node_list(entry.get("nodes") or "") if begun else None,
     )
-    return concluded(job), restarts is not None
+    return infer_end(job), restarts is not None
 
 
 def _job_id(entry: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 
 from flitwatch_domain import hostlist, numerals
 from flitwatch_domain.errors import BadInput
-from flitwatch_domain.jobs import Job, JobStep, concluded, split_job_id
+from flitwatch_domain.jobs import Job, JobStep, infer_end, split_job_id
 from flitwatch_ingest.sources import sacct_fields as fields
 from flitwatch_ingest.sources.rejection import Rejection
 
@@ -115,9 +115,9 @@ def _rows(
                 for _ in range(taken):
                     lines.popleft()
                 raw = record
-            if not raw.endswith(b"\n") and reader.is_cut(raw):
+            if not raw.endswith(b"\n") and reader.lacks_nodes(raw):
                 raise BadInput(
-                    "the line has no end, and its nodes are not as many as it says: the file is half-written"
+                    "the last line has no end and lists fewer nodes than it counts: the file is half-written"
                 )
             yield from reader.take(raw)
         except BadInput as bad:
@@ -206,11 +206,11 @@ class _Reader:
         self._latest: dict[tuple[str, str], int] = {}
 
     def is_short(self, raw: bytes) -> bool:
-        """Whether a text has fewer fields than the header, and some."""
+        """Check whether a text has several fields, and fewer than the header."""
         return 0 < raw.count(self._separator) < len(self._columns) - 1
 
     def is_whole(self, raw: bytes) -> bool:
-        """Whether a text has as many fields as the header, each of its kind, and line feeds in names alone."""
+        """Check whether a text has as many fields as the header, each valid for its column, and line feeds only in names."""
         cells = raw.decode("utf-8", errors="replace").rstrip("\r\n").split(self._delimiter)
         if len(cells) != len(self._columns) or any(
             "\n" in cell and at not in self._free for at, cell in enumerate(cells)
@@ -222,8 +222,8 @@ class _Reader:
             return False
         return True
 
-    def is_cut(self, raw: bytes) -> bool:
-        """Whether a text without an end lists fewer nodes than it counts; BadInput where it is no record."""
+    def lacks_nodes(self, raw: bytes) -> bool:
+        """Check whether a record lists fewer nodes than it counts; BadInput if it is not a record."""
         values = self.values(raw.decode("utf-8", errors="replace"))
         nodes, listed = values.get("nnodes") or values.get("allocnodes"), values.get("nodelist")
         return nodes is not None and listed is not None and len(hostlist.expand(listed)) != nodes
@@ -349,7 +349,7 @@ def _job(cluster: str, job_id: str, values: dict[str, Any]) -> Job:
         node_list=values.get("nodelist"),
     )
     raw_s = values.get("elapsedraw")
-    return concluded(job, values.get("elapsed") if raw_s is None else raw_s)
+    return infer_end(job, values.get("elapsed") if raw_s is None else raw_s)
 
 
 def _step(step: str, values: dict[str, Any]) -> JobStep:

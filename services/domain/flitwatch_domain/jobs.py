@@ -95,7 +95,7 @@ class Job:
         return int(offset) if offset is not None else None
 
 
-def concluded(job: Job, elapsed_s: float | None = None) -> Job:
+def infer_end(job: Job, elapsed_s: float | None = None) -> Job:
     """Return a job with the end that its elapsed time implies, where its state is final and no end is recorded.
 
     Raises

@@ -22,7 +22,7 @@ class SlowCable(NamedTuple):
     usual_bps: float
 
 
-def slow_cables(fabric: Fabric) -> list[SlowCable]:
+def find_slow_cables(fabric: Fabric) -> list[SlowCable]:
     """Find the cables that run at half the speed of most others of their link class or less; of each cable one direction."""
     links, found = fabric.links, []
     node = np.maximum(links.src, links.dst) >= len(fabric.routers)
@@ -39,9 +39,9 @@ def slow_cables(fabric: Fabric) -> list[SlowCable]:
     return found
 
 
-def warnings_of(fabric: Fabric, most: int = 20) -> list[str]:
-    """Say which cables are slow, at most so many of them one by one."""
-    slow, links = slow_cables(fabric), fabric.links
+def describe_slow_cables(fabric: Fabric, most: int = 20) -> list[str]:
+    """Describe the slow cables, one sentence each for at most `most` of them."""
+    slow, links = find_slow_cables(fabric), fabric.links
     told = [
         f"the cable between {fabric.vertex_name(int(links.src[one.link]))} and {fabric.vertex_name(int(links.dst[one.link]))} runs at"
         f" {one.bandwidth_bps / 1e9:g} Gb/s; most cables of its kind run at {one.usual_bps / 1e9:g} Gb/s"

@@ -55,7 +55,7 @@ def read_fabric(path: str | Path, format: str = "auto", name: str | None = None)
         text = read_text(path)
         chosen = detect(text, str(path)) if format == "auto" else format
         found = _PARSERS[chosen](text, str(path), name or default_name(path))
-    return replace(found, warnings=(*found.warnings, *cables.warnings_of(found)))
+    return replace(found, warnings=(*found.warnings, *cables.describe_slow_cables(found)))
 
 
 def _of_folder(folder: Path, name: str) -> Fabric:

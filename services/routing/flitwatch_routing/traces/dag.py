@@ -171,8 +171,8 @@ class Dag:
             )
 
 
-def begins_dag(text: str) -> bool:
-    """Whether a text begins as a message DAG does, after its comments."""
+def is_dag(text: str) -> bool:
+    """Check whether a text begins as a message DAG does, after its comments."""
     return re.match(r"\s*(?:num_)?ranks\s+[0-9]", _COMMENT.sub(" ", text)) is not None
 
 
@@ -232,7 +232,7 @@ class _Reader:
         return self._tokens[at] if at < len(self._tokens) else ""
 
     def _take(self, *wanted: str | re.Pattern[str]) -> list[str]:
-        """The next tokens, each as wanted; BadInput otherwise."""
+        """Consume the next tokens, each as wanted; BadInput otherwise."""
         taken = [self._peek(place) for place in range(len(wanted))]
         for token, one in zip(taken, wanted, strict=True):
             if token != one if isinstance(one, str) else one.fullmatch(token) is None:
@@ -305,7 +305,7 @@ class _Reader:
         self._labels[label] = op
 
     def _options(self) -> int:
-        """What follows a message or computation; returns its tag."""
+        """Consume the options of a message or computation; return its tag."""
         tag = 0
         while self._peek() in _OPTIONS and self._peek(1) not in (":", "requires", "irequires"):
             name, number = self._take(_LABEL, _WHOLE)

@@ -13,7 +13,7 @@ from flitwatch_core.packet import OpKind
 from flitwatch_domain.errors import BadInput
 from flitwatch_domain.local_text import local_path
 from flitwatch_routing.matrices import beginning
-from flitwatch_routing.traces.dag import CallCount, Dag, begins_dag, read_dag
+from flitwatch_routing.traces.dag import CallCount, Dag, is_dag, read_dag
 from flitwatch_routing.traces.dumpi import read_dumpi_folder
 from flitwatch_routing.traces.otf2_archive import read_otf2
 
@@ -63,7 +63,7 @@ def is_trace(path: Path) -> bool:
     """Whether a path is a trace: a folder, an OTF2 anchor, or a text that begins as a message DAG does."""
     if path.is_dir() or path.suffix == ".otf2":
         return True
-    return path.is_file() and begins_dag(beginning(path))
+    return path.is_file() and is_dag(beginning(path))
 
 
 def account(dag: Dag) -> TraceAccount:
