@@ -93,7 +93,7 @@ export function RecommendationsPage() {
     <div className="estimate-page recommendations-page">
       <div className="context">
         <h1>Advice</h1>
-        <span className="subtitle">routes, routing modes and placements; nothing is changed by itself</span>
+        <span className="subtitle">routes, routing modes and placements; nothing is applied automatically</span>
         <span className="spacer" />
         <Segmented
           label="State"
